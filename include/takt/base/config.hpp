@@ -1,0 +1,19 @@
+/// \file
+/// Version, and the inline namespace that every declaration of takt lives in.
+#pragma once
+
+#define TAKT_VERSION_MAJOR 0
+#define TAKT_VERSION_MINOR 1
+#define TAKT_VERSION_PATCH 0
+
+// Whatever changes the layout or the meaning of a type changes this name, so that object files
+// built with different settings fail to link instead of failing to work. Users write takt::x.
+#if defined(TAKT_MODEL) && defined(TAKT_PORTABLE_PARKING)
+#define TAKT_ABI v0_model_portable
+#elif defined(TAKT_MODEL)
+#define TAKT_ABI v0_model
+#elif defined(TAKT_PORTABLE_PARKING)
+#define TAKT_ABI v0_portable
+#else
+#define TAKT_ABI v0
+#endif
