@@ -1,0 +1,108 @@
+/// \file
+/// Mutex, scoped lock and condition that Clang's thread safety analysis understands.
+///
+/// \code
+/// takt::mutex mu;
+/// takt::condition changed;
+/// bool ready TAKT_GUARDED_BY(mu) = false;
+///
+/// void wait_until_ready() {
+///   takt::mutex_lock lock(mu);
+///   while (!ready) changed.wait(lock);
+/// }
+///
+/// void make_ready() {
+///   takt::mutex_lock lock(mu);
+///   ready = true;
+///   changed.notify_all();
+/// }
+/// \endcode
+#pragma once
+
+#include <mutex>  // std::unique_lock
+
+#include <takt/base/sync.hpp>
+#include <takt/base/thread_annotations.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// A lock that one thread holds at a time; not recursive. Usually taken with a mutex_lock, and
+/// named with TAKT_GUARDED_BY by the fields that it guards.
+///
+/// Thread safety: all members, from any thread. Destruction: nobody holds it or waits for it. A
+/// thread that takes the lock and finds that nobody else will may destroy it after unlocking, even
+/// if the previous holder has not yet returned from unlock().
+class TAKT_CAPABILITY("mutex") mutex {
+ public:
+  mutex() = default;
+  mutex(const mutex&) = delete;
+  mutex& operator=(const mutex&) = delete;
+
+  void lock() TAKT_ACQUIRE() { native_.lock(); }
+  void unlock() TAKT_RELEASE() { native_.unlock(); }
+
+ private:
+  friend class mutex_lock;
+  sync::mutex native_;
+};
+
+/// Holds a mutex from its construction to its destruction, with an optional gap between unlock()
+/// and lock(): for code that has to call foreign code in the middle, which is never done under a
+/// lock.
+///
+/// Thread safety: belongs to the thread that made it. Destruction: unlocks if locked.
+class TAKT_SCOPED_CAPABILITY mutex_lock {
+ public:
+  explicit mutex_lock(mutex& mu) TAKT_ACQUIRE(mu) : native_(mu.native_) {}
+  ~mutex_lock() TAKT_RELEASE() {}
+  mutex_lock(const mutex_lock&) = delete;
+  mutex_lock& operator=(const mutex_lock&) = delete;
+
+  /// Locks again after unlock().
+  void lock() TAKT_ACQUIRE() { native_.lock(); }
+
+  /// Unlocks before the end of the scope.
+  void unlock() TAKT_RELEASE() { native_.unlock(); }
+
+ private:
+  friend class condition;
+  std::unique_lock<sync::mutex> native_;
+};
+
+/// A condition variable. Waiting has no form that takes a predicate: the analysis does not look
+/// into lambdas, so that a predicate over guarded fields would go unchecked, or be rejected. Write
+/// the loop: `while (!ready) changed.wait(lock);`.
+///
+/// Thread safety: all members, from any thread; all that wait at one time hold the same mutex.
+/// Destruction: every waiter has been notified; they may still be on their way out of wait().
+class condition {
+ public:
+  condition() = default;
+  condition(const condition&) = delete;
+  condition& operator=(const condition&) = delete;
+
+  /// Unlocks, waits to be notified, locks again. May return for no reason. `lock` is locked before
+  /// and after; in between, other threads may have changed what the mutex guards.
+  void wait(mutex_lock& lock) { native_.wait(lock.native_); }
+
+  /// As wait(), but returns false once `deadline` has passed; time_point::max() means never.
+  /// A deadline in the past returns at once, after giving the lock to others for a moment.
+  [[nodiscard]] bool wait_until(mutex_lock& lock, sync::clock::time_point deadline) {
+    if (deadline == sync::clock::time_point::max()) {
+      wait(lock);
+      return true;
+    }
+    return native_.wait_until(lock.native_, deadline) == std::cv_status::no_timeout;
+  }
+
+  /// Wakes one that waits, if any.
+  void notify_one() noexcept { native_.notify_one(); }
+
+  /// Wakes all that wait.
+  void notify_all() noexcept { native_.notify_all(); }
+
+ private:
+  sync::condition_variable native_;
+};
+
+}  // namespace takt::inline TAKT_ABI
