@@ -1,0 +1,118 @@
+// States of a parker, with what each transition is made by:
+//
+//   empty    no token, nobody waits
+//   token    a token is there, nobody waits
+//   parked   no token, the parking thread waits or is about to
+//
+//   empty  -> token    unpark()
+//   token  -> token    unpark(); still writes, so that its caller's past is released too
+//   parked -> token    unpark(), which then owes a wake
+//   token  -> empty    park() takes the token; on the way in, after a wake, or at the deadline
+//   empty  -> parked   park() on the way in
+//   parked -> empty    park() at the deadline, without a token
+//
+// Invariants
+//   1. Only the parking thread leaves `token`, and only to `empty`.
+//   2. Only the parking thread enters or leaves `parked`, but for parked -> token.
+//   3. Outside park() and park_until() the state is `empty` or `token`.
+//   4. park() returns, and park_until() returns true, exactly by a token -> empty of its own.
+//   5. The state change is the last access of unpark() to the parker. What follows in the futex
+//      build is a wake of a bare address; in the portable build, the unlock of a mutex, which the
+//      parking thread has to take before it can return.
+#include <takt/base/parker.hpp>
+
+#include <takt/base/assert.hpp>
+
+#if !defined(TAKT_PORTABLE_PARKING)
+#include <takt/base/futex.hpp>
+#else
+#include <mutex>  // std::unique_lock
+#endif
+
+namespace takt::inline TAKT_ABI {
+
+void parker::park() noexcept {
+  const bool taken = park_until(sync::clock::time_point::max());
+  TAKT_ASSERT(taken);
+  static_cast<void>(taken);
+}
+
+#if !defined(TAKT_PORTABLE_PARKING)
+
+namespace {
+
+// park() on the way in is one step down, from either state.
+constexpr std::uint32_t token = 1;
+constexpr std::uint32_t empty = 0;
+constexpr std::uint32_t parked = empty - 1;
+
+}  // namespace
+
+parker::~parker() {
+  // relaxed: only looks for misuse
+  TAKT_ASSERT(state_.load(std::memory_order_relaxed) != parked);
+}
+
+bool parker::park_until(sync::clock::time_point deadline) noexcept {
+  // acquire: everything before the unpark() that left the token
+  const std::uint32_t before = state_.fetch_sub(1, std::memory_order_acquire);
+  if (before == token) return true;
+  TAKT_ASSERT(before == empty);  // else two threads park at once
+
+  for (;;) {
+    // A return without a time-out may have any reason or none: the word decides.
+    if (sync::futex_wait(state_, parked, deadline)) {
+      // acquire: as above; the token may have come together with the deadline
+      return state_.exchange(empty, std::memory_order_acquire) == token;
+    }
+    std::uint32_t expected = token;
+    // acquire: as above; relaxed on failure: nothing was received
+    if (state_.compare_exchange_strong(expected, empty, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+}
+
+void parker::unpark() noexcept {
+  const sync::atomic<std::uint32_t>* const word = &state_;  // outlives *this as an address
+  // release: everything before this call, to the park() that takes the token; a read-modify-write
+  // even if there is a token, so that the releases of earlier calls stay in the sequence
+  if (state_.exchange(token, std::memory_order_release) == parked) sync::futex_wake_one(word);
+}
+
+#else
+
+// The same states: token_ is `token`, parked_ without token_ is `parked`. parked_ serves the
+// assertions only.
+
+parker::~parker() { TAKT_ASSERT(!parked_); }
+
+bool parker::park_until(sync::clock::time_point deadline) noexcept {
+  std::unique_lock<sync::mutex> lock(mu_);
+  TAKT_ASSERT(!parked_);  // else two threads park at once
+  parked_ = true;
+  bool timed_out = false;
+  while (!token_ && !timed_out) {
+    if (deadline == sync::clock::time_point::max()) {
+      token_left_.wait(lock);
+    } else {
+      timed_out = token_left_.wait_until(lock, deadline) == std::cv_status::timeout;
+    }
+  }
+  parked_ = false;
+  const bool taken = token_;
+  token_ = false;
+  return taken;
+}
+
+void parker::unpark() noexcept {
+  // Notifies with the lock held: once it is released the parker may be gone (invariant 5).
+  const std::unique_lock<sync::mutex> lock(mu_);
+  token_ = true;
+  token_left_.notify_one();
+}
+
+#endif
+
+}  // namespace takt::inline TAKT_ABI
