@@ -1,0 +1,249 @@
+/// \file
+/// A doubly linked list whose links live in the elements.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+
+#include <takt/base/assert.hpp>
+#include <takt/base/config.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+template <class T, class Tag>
+class intrusive_list;
+
+/// The links of an element of an intrusive_list, as a public base class. An element that has to be
+/// in several lists at once derives from several nodes, told apart by their Tag (any type, which
+/// may be incomplete).
+///
+/// Copying an element copies no links: nodes are neither copied nor moved.
+///
+/// Destruction: not linked (checked with TAKT_ASSERT).
+template <class Tag = void>
+class list_node {
+ public:
+  list_node() = default;
+  ~list_node() { TAKT_ASSERT(!is_linked()); }
+  list_node(const list_node&) = delete;
+  list_node& operator=(const list_node&) = delete;
+
+  /// Whether the element is in a list.
+  [[nodiscard]] bool is_linked() const noexcept { return next_ != nullptr; }
+
+ private:
+  template <class T, class U>
+  friend class intrusive_list;
+
+  list_node* prev_ = nullptr;
+  list_node* next_ = nullptr;
+};
+
+/// A list of elements that it neither owns nor copies: linking is a few pointer writes, so nothing
+/// here allocates or throws, and an element that is at hand leaves its list in constant time.
+///
+/// \code
+/// struct waiter : takt::list_node<> {
+///   takt::parker wake;
+/// };
+/// takt::intrusive_list<waiter> waiters;
+///
+/// waiter w;
+/// waiters.push_back(w);
+/// ...
+/// while (waiter* next = waiters.pop_front()) next->wake.unpark();
+/// \endcode
+///
+/// There is no size(): it would stop splice() from being O(1) and unlink() from doing without the
+/// list. Iterators and references stay valid until their own element leaves its list; after a
+/// splice they belong to the list that received them.
+///
+/// **Thread safety**: none. A list and all of its elements are guarded by one lock, or belong to
+/// one thread; this holds for unlink() too, which writes to the element's neighbours.
+///
+/// **Destruction**: the list is empty (checked with TAKT_ASSERT). Elements are the caller's, so
+/// there is nothing that could be done about them; one that dies earlier unlinks itself first.
+template <class T, class Tag = void>
+class intrusive_list {
+  using node = list_node<Tag>;
+
+  template <class Value>
+  class basic_iterator {
+   public:
+    using iterator_category = std::bidirectional_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = Value*;
+    using reference = Value&;
+
+    basic_iterator() = default;
+
+    /// An iterator converts to a const_iterator.
+    operator basic_iterator<const T>() const noexcept
+      requires(!std::is_const_v<Value>)
+    {
+      return basic_iterator<const T>(at_);
+    }
+
+    reference operator*() const noexcept { return static_cast<Value&>(*at_); }
+    pointer operator->() const noexcept { return &**this; }
+
+    basic_iterator& operator++() noexcept {
+      at_ = at_->next_;
+      return *this;
+    }
+    basic_iterator operator++(int) noexcept {
+      basic_iterator before = *this;
+      ++*this;
+      return before;
+    }
+    basic_iterator& operator--() noexcept {
+      at_ = at_->prev_;
+      return *this;
+    }
+    basic_iterator operator--(int) noexcept {
+      basic_iterator before = *this;
+      --*this;
+      return before;
+    }
+
+    friend bool operator==(const basic_iterator&, const basic_iterator&) = default;
+
+   private:
+    friend class intrusive_list;
+    using node_pointer = std::conditional_t<std::is_const_v<Value>, const node*, node*>;
+
+    explicit basic_iterator(node_pointer at) noexcept : at_(at) {}
+
+    node_pointer at_ = nullptr;
+  };
+
+ public:
+  using value_type = T;
+  using iterator = basic_iterator<T>;
+  using const_iterator = basic_iterator<const T>;
+
+  intrusive_list() noexcept { reset(); }
+
+  /// Takes over all elements; `other` is empty afterwards.
+  intrusive_list(intrusive_list&& other) noexcept {
+    reset();
+    splice(end(), other);
+  }
+
+  // Assignment would have to say what becomes of the elements that are there: use splice().
+  intrusive_list& operator=(intrusive_list&&) = delete;
+
+  ~intrusive_list() {
+    TAKT_ASSERT(empty());
+    head_.prev_ = head_.next_ = nullptr;
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return head_.next_ == &head_; }
+
+  /// The list is not empty.
+  [[nodiscard]] T& front() noexcept {
+    TAKT_ASSERT(!empty());
+    return *begin();
+  }
+  [[nodiscard]] const T& front() const noexcept {
+    TAKT_ASSERT(!empty());
+    return *begin();
+  }
+  [[nodiscard]] T& back() noexcept {
+    TAKT_ASSERT(!empty());
+    return *--end();
+  }
+  [[nodiscard]] const T& back() const noexcept {
+    TAKT_ASSERT(!empty());
+    return *--end();
+  }
+
+  [[nodiscard]] iterator begin() noexcept { return iterator(head_.next_); }
+  [[nodiscard]] iterator end() noexcept { return iterator(&head_); }
+  [[nodiscard]] const_iterator begin() const noexcept { return const_iterator(head_.next_); }
+  [[nodiscard]] const_iterator end() const noexcept { return const_iterator(&head_); }
+
+  /// The iterator to an element that is linked.
+  [[nodiscard]] static iterator iterator_to(T& element) noexcept {
+    TAKT_ASSERT(as_node(element).is_linked());
+    return iterator(&as_node(element));
+  }
+
+  /// Links an element, which is in no list, before `position`. \return the iterator to it.
+  iterator insert(iterator position, T& element) noexcept {
+    node& added = as_node(element);
+    TAKT_ASSERT(!added.is_linked());
+    join(*position.at_->prev_, added);
+    join(added, *position.at_);
+    return iterator(&added);
+  }
+
+  void push_front(T& element) noexcept { insert(begin(), element); }
+  void push_back(T& element) noexcept { insert(end(), element); }
+
+  /// Unlinks the first element. \return it, or nullptr if the list is empty.
+  [[nodiscard]] T* pop_front() noexcept {
+    if (empty()) return nullptr;
+    T& first = front();
+    unlink(first);
+    return &first;
+  }
+
+  /// Unlinks an element of this list. \return the iterator to the one that followed it.
+  iterator erase(T& element) noexcept {
+    const iterator following(as_node(element).next_);
+    unlink(element);
+    return following;
+  }
+
+  /// Unlinks an element from whichever list of this type it is in. It has to be in one.
+  static void unlink(T& element) noexcept {
+    node& removed = as_node(element);
+    TAKT_ASSERT(removed.is_linked());
+    join(*removed.prev_, *removed.next_);
+    removed.prev_ = removed.next_ = nullptr;
+  }
+
+  /// Moves all elements of another list, in their order, before `position`, in O(1).
+  void splice(iterator position, intrusive_list& other) noexcept {
+    TAKT_ASSERT(this != &other);
+    if (other.empty()) return;
+    node& first = *other.head_.next_;
+    node& last = *other.head_.prev_;
+    other.reset();
+    join(*position.at_->prev_, first);
+    join(last, *position.at_);
+  }
+
+  /// Walks the whole list, for tests and fuzzers.
+  /// \return whether following prev from any node and then next leads back to that node.
+  [[nodiscard]] bool check_invariants() const noexcept {
+    const node* at = &head_;
+    do {
+      if (at->next_ == nullptr || at->next_->prev_ != at) return false;
+      at = at->next_;
+    } while (at != &head_);
+    return true;
+  }
+
+ private:
+  // In a function, so that an element type may still be incomplete where the list is a member.
+  static node& as_node(T& element) noexcept {
+    static_assert(std::is_base_of_v<node, T>, "elements derive publicly from list_node<Tag>");
+    return element;
+  }
+
+  static void join(node& before, node& after) noexcept {
+    before.next_ = &after;
+    after.prev_ = &before;
+  }
+
+  void reset() noexcept { join(head_, head_); }
+
+  // Closes the circle: its neighbours are the last and the first element, or itself.
+  node head_;
+};
+
+}  // namespace takt::inline TAKT_ABI
