@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Checks takt's public headers: each has #pragma once and compiles alone, takt/takt.hpp includes
+every one, and takt/fwd.hpp declares every public class and nothing else.
+Usage: check_headers.py [--root DIR] | --self-test
+
+Classes are found by the format that clang-format keeps: declarations in a namespace are not
+indented, and the end of a namespace is marked by a comment."""
+import argparse
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+COMPILERS = ["g++", "clang++-19"]
+UMBRELLA, FORWARD = "takt/takt.hpp", "takt/fwd.hpp"
+
+OPEN = re.compile(r"^(?:inline )?namespace ([\w:]+?)(?:::inline TAKT_ABI)?(?: TAKT_ABI)? ?\{")
+CLOSE = re.compile(r"^\}  // namespace")
+ATTRIBUTE = r'(?:\[\[[^\]]*\]\] |alignas\([^)]*\) |[A-Z]+_[A-Z_]+(?:\([^)]*\))? )*'
+CLASS = re.compile(r"^(?:template <.*> )?(?:class|struct|enum class) " + ATTRIBUTE + r"(\w+)\s*(?:final )?(.?)")
+
+
+def classes(text):
+    """(defined, declared): the classes at namespace scope, with the names of their namespaces."""
+    defined, declared, scopes = set(), set(), []
+    for line in text.splitlines():
+        if OPEN.match(line) and "}" not in line:
+            scopes.append(OPEN.match(line).group(1))
+        elif CLOSE.match(line):
+            scopes.pop()
+        elif (found := CLASS.match(line)) and scopes:
+            if found.group(2) == "<":  # a specialisation
+                continue
+            name = "::".join([*scopes, found.group(1)])
+            is_declaration = line.split("//")[0].rstrip().endswith(";") and "{" not in line
+            (declared if is_declaration else defined).add(name)
+    # takt::sync is not for users: in most builds it holds other names for standard classes.
+    public = lambda names: {n for n in names if "detail" not in n and "::sync::" not in n}
+    return public(defined), public(declared)
+
+
+def compiles(compiler, source, root, model):
+    """The error messages of compiling the source text against root/include."""
+    flags = ["-std=c++20", "-fsyntax-only", "-xc++", "-Wall", "-Wextra", "-Werror", f"-I{root}/include"]
+    flags += ["-DTAKT_MODEL=1"] if model else []
+    command = [compiler, *flags, "-"]
+    done = subprocess.run(command, input=source, stderr=subprocess.PIPE, text=True)
+    return done.stderr if done.returncode else ""
+
+
+def check(root, compilers):
+    """All violations below root, one text each."""
+    found = []
+    include = pathlib.Path(root, "include")
+    headers = {p.relative_to(include).as_posix(): p.read_text() for p in sorted(include.rglob("*.hpp"))}
+    public = [h for h in headers if not h.startswith("takt/model/")]
+    found += [f"{h}: no #pragma once" for h, text in headers.items() if "#pragma once" not in text]
+
+    included = set(re.findall(r"^#include <(takt/[^>]+)>", headers.get(UMBRELLA, ""), re.M))
+    wanted = {h for h in public if h != UMBRELLA}
+    found += [f"{UMBRELLA}: does not include <{h}>" for h in sorted(wanted - included)]
+    found += [f"{UMBRELLA}: <{h}> is not a public header" for h in sorted(included - wanted)]
+
+    defined = set().union(*(classes(headers[h])[0] for h in public if h != FORWARD))
+    declared = classes(headers.get(FORWARD, ""))[1]
+    found += [f"{FORWARD}: does not declare {c}" for c in sorted(defined - declared)]
+    found += [f"{FORWARD}: there is no class {c}" for c in sorted(declared - defined)]
+
+    sources = {h: (f"#include <{h}>\n", h.startswith("takt/model/")) for h in headers}
+    sources["fwd.hpp before all"] = (f"#include <{FORWARD}>\n#include <{UMBRELLA}>\n", False)
+    sources["fwd.hpp after all"] = ("".join(f"#include <{h}>\n" for h in public if h != FORWARD)
+                                    + f"#include <{FORWARD}>\n", False)
+    jobs = [(c, name) for c in compilers for name in sources]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        errors = pool.map(lambda j: compiles(j[0], sources[j[1]][0], root, sources[j[1]][1]), jobs)
+        found += [f"{name}: does not compile with {c}\n{e}" for (c, name), e in zip(jobs, errors) if e]
+    return found
+
+
+GOOD = {
+    "takt/base/a.hpp": "#pragma once\nnamespace takt::inline TAKT_ABI {\n\ntemplate <class T>\n"
+                       "class a {\n  struct inner {};\n};\n\nstruct b;\n}  // namespace takt::inline TAKT_ABI\n",
+    "takt/base/b.hpp": "#pragma once\nnamespace takt::inline TAKT_ABI {\nnamespace rx {\n"
+                       "class [[nodiscard]] b final {};\n}  // namespace rx\n"
+                       "namespace detail {\nstruct hidden {};\n}  // namespace detail\n"
+                       "template <class T>\nstruct detail_x {};\ntemplate <>\nstruct detail_x<int> {};\n}  // namespace takt::inline TAKT_ABI\n",
+    "takt/fwd.hpp": "#pragma once\nnamespace takt::inline TAKT_ABI {\ntemplate <class T>\nclass a;\n"
+                    "namespace rx {\nclass b;\n}  // namespace rx\n}  // namespace takt::inline TAKT_ABI\n",
+    "takt/takt.hpp": "#pragma once\n#include <takt/base/a.hpp>\n#include <takt/base/b.hpp>\n#include <takt/fwd.hpp>\n",
+}
+
+def self_test():
+    def run(changes):
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in {**GOOD, **changes}.items():
+                file = pathlib.Path(root, "include", name)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+            return check(root, COMPILERS[:1])
+
+    forward, umbrella, a = GOOD["takt/fwd.hpp"], GOOD["takt/takt.hpp"], GOOD["takt/base/a.hpp"]
+    cases = [
+        ({}, None),
+        ({"takt/base/a.hpp": a.replace("#pragma once\n", "")}, "a.hpp: no #pragma once"),
+        ({"takt/base/a.hpp": a + "inline missing_type x;\n"}, "a.hpp: does not compile"),
+        ({"takt/takt.hpp": umbrella.replace("#include <takt/base/b.hpp>\n", "")}, "does not include <takt/base/b.hpp>"),
+        ({"takt/fwd.hpp": forward.replace("class b;\n", "")}, "does not declare takt::rx::b"),
+        ({"takt/fwd.hpp": forward.replace("class b;\n", "class b;\nclass c;\n")}, "there is no class takt::rx::c"),
+        ({"takt/fwd.hpp": forward.replace("template <class T>\nclass a", "class a")}, "fwd.hpp before all"),
+    ]
+    for changes, expected in cases:
+        found = run(changes)
+        good = not found if expected is None else any(expected in f for f in found)
+        assert good, f"expected {expected!r}, found {found}"
+    print(f"check_headers: {len(cases)} passed, 0 failed")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", default=pathlib.Path(__file__).parent.parent)
+    parser.add_argument("--self-test", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.self_test:
+        return self_test()
+    found = check(arguments.root, COMPILERS)
+    print("\n".join(found) or "headers: clean")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
