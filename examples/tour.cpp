@@ -1,0 +1,163 @@
+// A tour of what takt has, live. It grows with the library; ./dev run builds and runs it.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <takt/takt.hpp>
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+namespace {
+
+// What was handed over, and what became of it. Each job that is submitted ends exactly once.
+struct ledger {
+  long submitted = 0;
+  long finished = 0;
+  long failed = 0;
+  long parked = 0;
+
+  [[nodiscard]] bool balanced() const { return submitted == finished + failed; }
+};
+
+double microseconds(steady::duration d) {
+  return std::chrono::duration<double, std::micro>(d).count();
+}
+
+void title(const char* text) { std::printf("\n== %s\n", text); }
+
+// A callable of any kind in one cache line.
+void show_functions() {
+  title("move_only_function: any callable, 64 bytes, never copied");
+
+  auto greeting = std::make_unique<std::string>("good morning");
+  takt::move_only_function<std::size_t()> length = [text = std::move(greeting)] {
+    return text->size();
+  };
+  std::printf("a lambda that owns a unique_ptr: called once %zu, called twice %zu\n", length(),
+              length());
+
+  takt::move_only_function<std::size_t()> moved = std::move(length);
+  std::printf("moved into another function:     called %zu; sizeof is %zu\n", moved(),
+              sizeof moved);
+  try {
+    length();  // NOLINT(bugprone-use-after-move): what it does is specified, and shown here
+  } catch (const std::bad_function_call& error) {
+    std::printf("calling what was moved from:     throws %s\n", error.what());
+  }
+}
+
+struct job : takt::mpsc_node {
+  takt::move_only_function<void() &&> run;
+  steady::time_point posted;
+};
+
+// Two threads post jobs, a third one runs them: the queue carries, the parker wakes.
+ledger show_queue() {
+  title("mpsc_queue and parker: two threads post for half a second, one runs");
+
+  takt::mpsc_queue<job> inbox;
+  takt::parker ready;
+  ledger book;  // the consumer's, and everybody's when all have been joined
+  bool stopped = false;
+  steady::duration slowest{};
+
+  auto post = [&](takt::move_only_function<void()&&> work) {
+    auto* added = new job;
+    added->run = std::move(work);
+    added->posted = steady::now();
+    inbox.push(*added);
+    ready.unpark();
+  };
+
+  std::thread consumer([&] {
+    while (!stopped) {
+      while (std::unique_ptr<job> next{inbox.pop()}) {
+        slowest = std::max(slowest, steady::now() - next->posted);
+        try {
+          std::move(next->run)();
+          ++book.finished;
+        } catch (const std::exception&) {
+          ++book.failed;
+        }
+      }
+      if (!stopped) {
+        ++book.parked;
+        ready.park();
+      }
+    }
+  });
+
+  long sum = 0;  // the consumer's: only jobs touch it, and no lock is needed
+  auto produce = [&](long& posted) {
+    for (const auto end = steady::now() + 500ms; steady::now() < end;) {
+      for (int i = 0; i < 100; ++i) post([&sum] { ++sum; });
+      post([] { throw std::runtime_error("a job that fails"); });
+      posted += 101;
+      std::this_thread::sleep_for(1ms);
+    }
+  };
+  long by_one = 0;
+  long by_two = 0;
+  std::thread one(produce, std::ref(by_one));
+  std::thread two(produce, std::ref(by_two));
+  one.join();
+  two.join();
+  post([&stopped] { stopped = true; });
+  consumer.join();
+  book.submitted = by_one + by_two + 1;
+
+  std::printf("posted by one %ld, by two %ld; the jobs counted to %ld\n", by_one, by_two, sum);
+  std::printf("the consumer slept %ld times; the slowest job waited %.0f us\n", book.parked,
+              microseconds(slowest));
+  return book;
+}
+
+// Two threads wake each other in turn.
+void show_parker() {
+  title("parker: two threads hand one ball to and fro");
+
+  constexpr int rounds = 20000;
+  takt::parker left;
+  takt::parker right;
+  const auto begin = steady::now();
+  std::thread other([&] {
+    for (int i = 0; i < rounds; ++i) {
+      right.park();
+      left.unpark();
+    }
+  });
+  for (int i = 0; i < rounds; ++i) {
+    right.unpark();
+    left.park();
+  }
+  other.join();
+  std::printf("%d rounds, %.1f us for one there and back\n", rounds,
+              microseconds(steady::now() - begin) / rounds);
+
+  const auto asleep = steady::now();
+  const bool woken = left.park_until(asleep + 50ms);
+  std::printf("nobody wakes: park_until of 50 ms says %s after %.1f ms\n",
+              woken ? "woken" : "too late", microseconds(steady::now() - asleep) / 1000);
+}
+
+}  // namespace
+
+int main() {
+  std::printf("takt %d.%d.%d, a tour\n", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR,
+              TAKT_VERSION_PATCH);
+  show_functions();
+  const ledger book = show_queue();
+  show_parker();
+
+  title("ledger");
+  std::printf("submitted %ld = finished %ld + failed %ld: %s\n", book.submitted, book.finished,
+              book.failed, book.balanced() ? "balanced" : "NOT BALANCED");
+  return book.balanced() ? 0 : 1;
+}

@@ -1,0 +1,15 @@
+/// \file
+/// All of takt.
+#pragma once
+
+#include <takt/base/assert.hpp>
+#include <takt/base/config.hpp>
+#include <takt/base/futex.hpp>
+#include <takt/base/intrusive_list.hpp>
+#include <takt/base/move_only_function.hpp>
+#include <takt/base/mpsc_queue.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/base/thread_annotations.hpp>
+#include <takt/fwd.hpp>
