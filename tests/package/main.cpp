@@ -1,0 +1,19 @@
+// A consumer's program. It has to compile with the consumer's own, stricter or laxer, flags.
+#include <cstdio>
+#include <thread>
+
+#include <takt/takt.hpp>
+
+int main() {
+  takt::parker done;
+  int answer = 0;
+  takt::move_only_function<void() &&> work = [&] {
+    answer = 42;
+    done.unpark();
+  };
+  std::thread other([&] { std::move(work)(); });
+  done.park();
+  other.join();
+  std::printf("takt %d.%d: %d\n", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, answer);
+  return answer == 42 ? 0 : 1;
+}
