@@ -78,20 +78,13 @@ struct call_signature<R(Args...) &&> {
 template <class Signature, class Parts = typename call_signature<Signature>::parts>
 class move_only_function;
 
+/// Callables that may hold nothing to call, and tell so by comparing equal to nullptr.
 template <class F>
-inline constexpr bool is_move_only_function = false;
-template <class Signature, class Parts>
-inline constexpr bool is_move_only_function<move_only_function<Signature, Parts>> = true;
-
-template <class F>
-inline constexpr bool is_std_function = false;
+inline constexpr bool can_be_null = std::is_pointer_v<F> || std::is_member_pointer_v<F>;
 template <class Signature>
-inline constexpr bool is_std_function<std::function<Signature>> = true;
-
-template <class T>
-inline constexpr bool is_in_place_type = false;
-template <class T>
-inline constexpr bool is_in_place_type<std::in_place_type_t<T>> = true;
+inline constexpr bool can_be_null<std::function<Signature>> = true;
+template <class Signature, class Parts>
+inline constexpr bool can_be_null<move_only_function<Signature, Parts>> = true;
 
 template <class Signature, bool AsRvalue, class R, class... Args>
 class alignas(std::max_align_t) move_only_function<Signature, call_parts<AsRvalue, R, Args...>> {
@@ -113,14 +106,12 @@ class alignas(std::max_align_t) move_only_function<Signature, call_parts<AsRvalu
   /// Holds `f`, decayed; or is empty if `f` is null or empty.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, move_only_function> &&
-             !is_in_place_type<std::remove_cvref_t<F>> && accepts<std::decay_t<F>>)
+             accepts<std::decay_t<F>> && std::is_constructible_v<std::decay_t<F>, F>)
   move_only_function(F&& f) {
-    using target_type = std::decay_t<F>;
-    if constexpr (std::is_pointer_v<target_type> || std::is_member_pointer_v<target_type> ||
-                  is_move_only_function<target_type> || is_std_function<target_type>) {
+    if constexpr (can_be_null<std::remove_cvref_t<F>>) {
       if (f == nullptr) return;
     }
-    emplace<target_type>(std::forward<F>(f));
+    emplace<std::decay_t<F>>(std::forward<F>(f));
   }
 
   /// Holds a T made in place out of the arguments.

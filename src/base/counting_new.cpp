@@ -1,0 +1,35 @@
+// A source of its own: where the compiler sees both these bodies and the calls, it takes free()
+// for a mismatch with operator new.
+#include <cstdlib>
+#include <new>
+
+#include <takt/base/sync.hpp>
+
+#include "counting_new.hpp"
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+struct allocation_count;
+
+void* counted(void* p) {
+  ++sync::tls<std::size_t, allocation_count>::get();
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+
+}  // namespace
+
+std::size_t allocations() noexcept { return sync::tls<std::size_t, allocation_count>::get(); }
+
+}  // namespace takt::inline TAKT_ABI
+
+void* operator new(std::size_t size) { return takt::counted(std::malloc(size)); }
+void* operator new(std::size_t size, std::align_val_t align) {
+  const auto a = static_cast<std::size_t>(align);
+  return takt::counted(std::aligned_alloc(a, (size + a - 1) / a * a));
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }

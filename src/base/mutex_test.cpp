@@ -1,0 +1,114 @@
+#include <takt/base/mutex.hpp>
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <takt/base/sync.hpp>
+
+namespace {
+
+using takt::condition;
+using takt::mutex;
+using takt::mutex_lock;
+using takt::sync::clock;
+using takt::sync::thread;
+
+class mailbox {
+ public:
+  void put(int value) TAKT_EXCLUDES(mu_) {
+    mutex_lock lock(mu_);
+    while (full_) changed_.wait(lock);
+    value_ = value;
+    full_ = true;
+    changed_.notify_all();
+  }
+
+  int take() TAKT_EXCLUDES(mu_) {
+    mutex_lock lock(mu_);
+    while (!full_) changed_.wait(lock);
+    empty_it();
+    changed_.notify_all();
+    return value_;
+  }
+
+  // True if something came before the deadline.
+  bool wait_full(clock::time_point deadline) TAKT_EXCLUDES(mu_) {
+    mutex_lock lock(mu_);
+    while (!full_) {
+      if (!changed_.wait_until(lock, deadline)) return full_;
+    }
+    return true;
+  }
+
+ private:
+  void empty_it() TAKT_REQUIRES(mu_) { full_ = false; }
+
+  mutex mu_;
+  condition changed_;
+  int value_ TAKT_GUARDED_BY(mu_) = 0;
+  bool full_ TAKT_GUARDED_BY(mu_) = false;
+};
+
+TEST(mutex, excludes) {
+  constexpr int threads = 4;
+  constexpr int each = 10'000;
+  struct {
+    mutex mu;
+    int count TAKT_GUARDED_BY(mu) = 0;
+  } shared;
+  std::vector<thread> all;
+  for (int t = 0; t < threads; ++t) {
+    all.emplace_back([&shared] {
+      for (int i = 0; i < each; ++i) {
+        mutex_lock lock(shared.mu);
+        ++shared.count;
+      }
+    });
+  }
+  for (auto& t : all) t.join();
+  mutex_lock lock(shared.mu);
+  EXPECT_EQ(shared.count, threads * each);
+}
+
+TEST(mutex_lock, opens_a_gap) {
+  mutex mu;
+  mutex_lock lock(mu);
+  lock.unlock();
+  thread other([&mu] { mutex_lock inner(mu); });
+  other.join();  // would hang if the gap were none
+  lock.lock();
+}
+
+TEST(mutex_lock, destructor_leaves_an_unlocked_mutex_alone) {
+  mutex mu;
+  {
+    mutex_lock lock(mu);
+    lock.unlock();
+  }
+  mu.lock();
+  mu.unlock();
+}
+
+TEST(condition, hands_over_one_by_one) {
+  constexpr int rounds = 5'000;
+  mailbox box;
+  thread producer([&box] {
+    for (int i = 0; i < rounds; ++i) box.put(i);
+  });
+  for (int i = 0; i < rounds; ++i) ASSERT_EQ(box.take(), i);
+  producer.join();
+}
+
+TEST(condition, wait_until_tells_whether_the_deadline_has_passed) {
+  mailbox box;
+  EXPECT_FALSE(box.wait_full(clock::time_point{}));
+  box.put(1);
+  EXPECT_TRUE(box.wait_full(clock::time_point{}));
+  EXPECT_EQ(box.take(), 1);
+  thread producer([&box] { box.put(2); });
+  EXPECT_TRUE(box.wait_full(clock::time_point::max()));
+  producer.join();
+}
+
+}  // namespace
