@@ -1,0 +1,92 @@
+/// \file
+/// Explores the interleavings of a small concurrent program.
+#pragma once
+
+#include <takt/base/config.hpp>
+#include <takt/model/engine.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace takt::inline TAKT_ABI {
+namespace model {
+
+/// How the next thread is picked.
+enum class strategy : std::uint8_t {
+  rotating,    ///< each run the next one of the sampling strategies below; the default
+  random,      ///< any enabled thread, with equal chance
+  pct,         ///< random priorities that change at `depth - 1` random points
+  pos,         ///< partial-order sampling: random priorities per operation
+  sticky,      ///< random walk that tends to stay with the running thread
+  exhaustive,  ///< every interleaving that can be told apart, by depth-first search
+};
+
+/// What to explore. All defaults are sensible; tests mostly set `runs`.
+struct options {
+  std::uint64_t runs = 10'000;              ///< at most so many runs
+  strategy how = strategy::rotating;        ///< see strategy
+  std::uint32_t depth = 3;                  ///< for pct: bugs of up to so many ordering constraints
+  std::uint64_t seed = 1;                   ///< the same seed gives the same runs
+  std::uint64_t max_steps = 20'000;         ///< a longer run is reported as a livelock
+  bool weak_memory = true;                  ///< loads may read stale values where C++ allows it
+  bool spurious_wakeups = true;             ///< waits may return without a reason (not exhaustive)
+  bool leaks = true;                        ///< what a run leaves alive is a failure
+  std::string token = {};                   ///< if set: replay this one run instead
+};
+
+/// Why a run failed, and how to see it again.
+struct failure {
+  std::string message;    ///< what happened, with the threads and objects involved
+  std::string token;      ///< replays the run: strategy, depth, estimated length, seed
+  std::string trace;      ///< every step of the failing run
+  std::uint64_t run = 0;  ///< which run it was, counted from 1
+};
+
+/// What explore() found.
+struct result {
+  std::uint64_t runs = 0;                ///< runs that were made
+  std::uint64_t steps = 0;               ///< steps in all of them
+  bool complete = false;                 ///< exhaustive search has seen everything
+  std::optional<model::failure> failed;  ///< the first failure, if any
+
+  /// No run failed.
+  [[nodiscard]] bool clean() const noexcept { return !failed.has_value(); }
+};
+
+/// Prints the counts and, if there is one, the failure with token and trace.
+std::ostream& operator<<(std::ostream& out, const result& r);
+
+/// Runs `body` again and again, each time under another interleaving, until a run fails or all
+/// runs are made.
+///
+/// \code
+/// auto r = takt::model::explore({.runs = 1000}, [] {
+///   takt::sync::atomic<int> n{0};
+///   takt::sync::thread t{[&] { n.fetch_add(1); }};
+///   n.fetch_add(1);
+///   t.join();
+///   takt::model::require(n.load() == 2, "both additions count");
+/// });
+/// \endcode
+///
+/// The body makes everything it uses; nothing lives from one run to the next. It synchronises
+/// through takt::sync only and never looks at addresses, real time or other sources of chance.
+/// A run fails by require(), an exception that leaves a thread, a deadlock, a livelock, a data
+/// race on a sync::var, a misused sync object or a leak. Not thread-safe: one exploration at a
+/// time in a process. Throws std::invalid_argument for a malformed token.
+result explore(const options& opts, const std::function<void()>& body);
+
+/// Fails the run unless `condition` holds.
+inline void require(bool condition, const char* message) noexcept {
+  if (!condition) fail(message);
+}
+
+/// Is a run under way?
+bool exploring() noexcept;
+
+}  // namespace model
+}  // namespace takt::inline TAKT_ABI

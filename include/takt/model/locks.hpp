@@ -1,0 +1,93 @@
+/// \file
+/// mutex and condition variables whose blocking the checker sees.
+#pragma once
+
+#include <takt/model/engine.hpp>
+#include <takt/model/stop_token.hpp>
+#include <takt/model/thread.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace takt::inline TAKT_ABI {
+namespace model {
+
+/// Drop-in for std::condition_variable_any; also serves as condition_variable.
+///
+/// A waiter is on the list before it lets go of the lock, so a notification after that reaches it.
+class condition_variable_any : public object {
+ public:
+  condition_variable_any() noexcept : object("condition variable") {}
+  ~condition_variable_any();
+
+  void notify_one() noexcept;
+  void notify_all() noexcept;
+
+  template <class Lock>
+  void wait(Lock& lock) {
+    wait_until(lock, time_point::max());
+  }
+  template <class Lock, class Predicate>
+  void wait(Lock& lock, Predicate done) {
+    while (!done()) wait(lock);
+  }
+  template <class Lock>
+  std::cv_status wait_until(Lock& lock, time_point deadline) {
+    enlist();
+    lock.unlock();
+    const bool notified = sleep(deadline);
+    lock.lock();
+    return notified ? std::cv_status::no_timeout : std::cv_status::timeout;
+  }
+  template <class Lock, class Predicate>
+  bool wait_until(Lock& lock, time_point deadline, Predicate done) {
+    while (!done()) {
+      if (wait_until(lock, deadline) == std::cv_status::timeout) return done();
+    }
+    return true;
+  }
+  template <class Lock, class Rep, class Period>
+  std::cv_status wait_for(Lock& lock, std::chrono::duration<Rep, Period> d) {
+    return wait_until(lock, clock::now() + std::chrono::ceil<time_point::duration>(d));
+  }
+  template <class Lock, class Rep, class Period, class Predicate>
+  bool wait_for(Lock& lock, std::chrono::duration<Rep, Period> d, Predicate done) {
+    return wait_until(lock, clock::now() + std::chrono::ceil<time_point::duration>(d),
+                      std::move(done));
+  }
+  template <class Lock, class Predicate>
+  bool wait(Lock& lock, stop_token stop, Predicate done) {
+    return wait_until(lock, std::move(stop), time_point::max(), std::move(done));
+  }
+  template <class Lock, class Predicate>
+  bool wait_until(Lock& lock, stop_token stop, time_point deadline, Predicate done) {
+    if (stop.stop_requested()) return done();
+    stop_callback wake_up(stop, [this] { notify_all(); });
+    while (!done()) {
+      enlist();  // before looking at the token: a stop after the look finds the waiter listed
+      if (stop.stop_requested()) {
+        delist();
+        return done();
+      }
+      lock.unlock();
+      const bool notified = sleep(deadline);
+      lock.lock();
+      if (!notified) return done();
+    }
+    return true;
+  }
+
+ private:
+  void enlist() noexcept;
+  void delist() noexcept;
+  bool sleep(time_point deadline) noexcept;
+
+  waiter_list waiters_;
+};
+
+using condition_variable = condition_variable_any;
+
+}  // namespace model
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,148 @@
+/// \file
+/// stop_source, stop_token and stop_callback on the checker's own mutex.
+///
+/// The standard ones compare ids of OS threads, which all fibers share.
+#pragma once
+
+#include <takt/model/atomic.hpp>
+#include <takt/model/engine.hpp>
+#include <takt/model/mutex.hpp>
+
+#include <memory>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+namespace takt::inline TAKT_ABI {
+namespace model {
+
+/// A registered callback, linked into its stop_state.
+class stop_callback_base {
+ protected:
+  using function = void (*)(stop_callback_base&);
+  explicit stop_callback_base(function run) noexcept : run_(run) {}
+
+ private:
+  friend class stop_state;
+  function run_;
+  stop_callback_base* previous_ = nullptr;
+  stop_callback_base* next_ = nullptr;
+  bool listed_ = false;
+};
+
+/// What a stop_source and its tokens and callbacks share.
+class stop_state {
+ public:
+  bool request_stop() noexcept;
+  [[nodiscard]] bool stop_requested() const noexcept {
+    return stopped_.load(std::memory_order_acquire);
+  }
+  /// True if it was put into the list; otherwise stop has been requested already.
+  bool add(stop_callback_base& callback) noexcept;
+  /// Waits for the callback to return if it is running on another thread.
+  void remove(stop_callback_base& callback) noexcept;
+
+  void add_source() noexcept { ++sources_; }
+  void drop_source() noexcept { --sources_; }
+  [[nodiscard]] bool stop_possible() const noexcept { return sources_ > 0 || stop_requested(); }
+
+ private:
+  void unlink(stop_callback_base& callback) noexcept;
+
+  mutable atomic<bool> stopped_{false};
+  mutex mu_;
+  stop_callback_base* first_ = nullptr;    // guarded by mu_
+  stop_callback_base* last_ = nullptr;     // guarded by mu_
+  stop_callback_base* running_ = nullptr;  // guarded by mu_
+  std::size_t runner_ = 0;                 // guarded by mu_: who runs callbacks
+  atomic<std::uint32_t> finished_{0};      // counts callbacks that have returned
+  std::atomic<int> sources_ = 0;  // no step of its own: nobody synchronises by it
+};
+
+using nostopstate_t = std::nostopstate_t;
+using std::nostopstate;
+
+/// Drop-in for std::stop_token.
+class stop_token {
+ public:
+  stop_token() noexcept = default;
+  explicit stop_token(std::shared_ptr<stop_state> state) noexcept : state_(std::move(state)) {}
+  [[nodiscard]] bool stop_requested() const noexcept {
+    return state_ != nullptr && state_->stop_requested();
+  }
+  [[nodiscard]] bool stop_possible() const noexcept {
+    return state_ != nullptr && state_->stop_possible();
+  }
+  void swap(stop_token& other) noexcept { state_.swap(other.state_); }
+  friend bool operator==(const stop_token&, const stop_token&) noexcept = default;
+
+ private:
+  template <class Callback>
+  friend class stop_callback;
+  std::shared_ptr<stop_state> state_;
+};
+
+/// Drop-in for std::stop_source.
+class stop_source {
+ public:
+  stop_source() : stop_source(std::make_shared<stop_state>()) {}
+  explicit stop_source(nostopstate_t) noexcept {}
+  stop_source(const stop_source& other) noexcept : stop_source(other.state_) {}
+  stop_source(stop_source&& other) noexcept : state_(std::move(other.state_)) {}
+  stop_source& operator=(stop_source other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~stop_source() {
+    if (state_ != nullptr) state_->drop_source();
+  }
+  void swap(stop_source& other) noexcept { state_.swap(other.state_); }
+  bool request_stop() noexcept { return state_ != nullptr && state_->request_stop(); }  // NOLINT
+  [[nodiscard]] stop_token get_token() const noexcept { return stop_token(state_); }
+  [[nodiscard]] bool stop_requested() const noexcept {
+    return state_ != nullptr && state_->stop_requested();
+  }
+  [[nodiscard]] bool stop_possible() const noexcept { return state_ != nullptr; }
+  friend bool operator==(const stop_source&, const stop_source&) noexcept = default;
+
+ private:
+  explicit stop_source(std::shared_ptr<stop_state> state) noexcept : state_(std::move(state)) {
+    if (state_ != nullptr) state_->add_source();
+  }
+  std::shared_ptr<stop_state> state_;
+};
+
+/// Drop-in for std::stop_callback.
+template <class Callback>
+class stop_callback : private stop_callback_base {
+ public:
+  using callback_type = Callback;
+  template <class C>
+  explicit stop_callback(const stop_token& token, C&& callback) noexcept(
+      std::is_nothrow_constructible_v<Callback, C>)
+      : stop_callback_base([](stop_callback_base& self) {
+          std::forward<Callback>(static_cast<stop_callback&>(self).callback_)();
+        }),
+        callback_(std::forward<C>(callback)) {
+    if (token.state_ == nullptr) return;
+    if (token.state_->add(*this)) {
+      state_ = token.state_;
+    } else if (token.stop_requested()) {
+      std::forward<Callback>(callback_)();
+    }
+  }
+  ~stop_callback() {
+    if (state_ != nullptr) state_->remove(*this);
+  }
+  stop_callback(const stop_callback&) = delete;
+  stop_callback& operator=(const stop_callback&) = delete;
+
+ private:
+  Callback callback_;
+  std::shared_ptr<stop_state> state_;
+};
+template <class Callback>
+stop_callback(stop_token, Callback) -> stop_callback<Callback>;
+
+}  // namespace model
+}  // namespace takt::inline TAKT_ABI

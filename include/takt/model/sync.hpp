@@ -1,0 +1,41 @@
+/// \file
+/// The sync shim of the model build: takt::sync made of instrumented names.
+#pragma once
+
+#include <takt/model/atomic.hpp>
+#include <takt/model/locks.hpp>
+#include <takt/model/mutex.hpp>
+#include <takt/model/stop_token.hpp>
+#include <takt/model/thread.hpp>
+#include <takt/model/var.hpp>
+
+#include <cstdint>
+#include <mutex>
+
+namespace takt::inline TAKT_ABI {
+namespace sync {
+
+using model::atomic;
+using model::clock;
+using model::condition_variable;
+using model::condition_variable_any;
+using model::mutex;
+using model::stop_callback;
+using model::stop_source;
+using model::stop_token;
+using model::this_thread_id;
+using model::thread;
+using model::tls;
+using model::var;
+using model::yield;
+using std::nostopstate;
+
+/// Blocks while `word` holds `expected`, until a wake, the deadline or, rarely, nothing at all.
+/// True if the deadline has come.
+bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
+                clock::time_point deadline) noexcept;
+/// Wakes one waiter on `word`, if there is one. Only the address is used: the word may be gone.
+void futex_wake_one(const atomic<std::uint32_t>* word) noexcept;
+
+}  // namespace sync
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,121 @@
+#include <takt/model/explore.hpp>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <ostream>
+#include <string_view>
+#include <utility>
+
+#include "run.hpp"
+#include "strategy.hpp"
+
+namespace takt::inline TAKT_ABI {
+namespace model {
+namespace {
+
+struct outcome {
+  std::string failure;
+  std::string trace;
+  std::uint64_t steps = 0;
+};
+
+outcome run_once(const options& opts, scheduler& who, bool trace,
+                 const std::function<void()>& body) {
+  run r(opts, who, trace);
+  r.execute(body);
+  return {std::move(r.failure), std::move(r.trace), r.steps};
+}
+
+// Makes the failing run once more, now with its trace.
+void explain(failure& f, const options& opts, scheduler& again,
+             const std::function<void()>& body) {
+  outcome second = run_once(opts, again, true, body);
+  f.trace = std::move(second.trace);
+  if (second.failure != f.message) {
+    f.message += "\n  (the replay differs: " +
+                 (second.failure.empty() ? std::string("it passes") : second.failure) +
+                 "; does the body depend on addresses, real time or state outside of it?)";
+  }
+}
+
+result search_all(const options& opts, const std::function<void()>& body) {
+  result r;
+  exhaustive_search search;
+  const bool replaying = !opts.token.empty();
+  if (replaying) search.replay(opts.token);
+  while (r.runs < opts.runs) {
+    outcome o = run_once(opts, search, false, body);
+    ++r.runs;
+    r.steps += o.steps;
+    if (!o.failure.empty()) {
+      r.failed = failure{std::move(o.failure), replaying ? opts.token : search.token(), {}, r.runs};
+      exhaustive_search again;
+      again.replay(r.failed->token);
+      explain(*r.failed, opts, again, body);
+      return r;
+    }
+    if (!search.next_run()) {
+      r.complete = !replaying;
+      return r;
+    }
+  }
+  return r;
+}
+
+// The rotation: none of them is best alone.
+constexpr std::array<std::pair<strategy, std::uint32_t>, 6> rotation{{
+    {strategy::random, 0},
+    {strategy::pct, 3},
+    {strategy::pos, 0},
+    {strategy::sticky, 0},
+    {strategy::pct, 5},
+    {strategy::pct, 2},
+}};
+
+result sample_many(const options& opts, const std::function<void()>& body) {
+  result r;
+  random_stream seeds(opts.seed);
+  std::uint64_t length = 50;  // of a run, as far as is known
+  const bool replaying = !opts.token.empty();
+  while (r.runs < (replaying ? 1 : opts.runs)) {
+    sample s{opts.how, opts.depth, length, seeds.next() >> 16U};
+    if (opts.how == strategy::rotating) {
+      std::tie(s.how, s.depth) = rotation[r.runs % rotation.size()];
+    }
+    if (replaying) s = sample_from_token(opts.token);
+    outcome o = run_once(opts, *make_scheduler(s), false, body);
+    ++r.runs;
+    r.steps += o.steps;
+    length = std::max(length, o.steps);
+    if (!o.failure.empty()) {
+      r.failed = failure{std::move(o.failure), to_token(s), {}, r.runs};
+      explain(*r.failed, opts, *make_scheduler(s), body);
+      return r;
+    }
+  }
+  return r;
+}
+
+}  // namespace
+
+result explore(const options& opts, const std::function<void()>& body) {
+  if (exploring()) fail("explore() inside of a run");
+  const bool search = opts.token.empty() ? opts.how == strategy::exhaustive
+                                         : opts.token.starts_with("dfs");
+  return search ? search_all(opts, body) : sample_many(opts, body);
+}
+
+std::ostream& operator<<(std::ostream& out, const result& r) {
+  out << r.runs << " runs, " << r.steps << " steps" << (r.complete ? ", complete" : "");
+  if (r.failed) {
+    out << "\nfailed in run " << r.failed->run << ": " << r.failed->message
+        << "\ntoken: " << r.failed->token << "\ntrace:" << r.failed->trace << "\n";
+  }
+  return out;
+}
+
+}  // namespace model
+}  // namespace takt::inline TAKT_ABI

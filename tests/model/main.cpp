@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "support.hpp"
+
+namespace {
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+std::uint64_t number(const char* name, std::uint64_t otherwise) {
+  const std::string text = environment(name);
+  if (text.empty()) return otherwise;
+  if (text.find_first_not_of("0123456789") != std::string::npos || text.size() > 18) {
+    std::cerr << name << "='" << text << "': a decimal number is expected\n";
+    std::exit(2);
+  }
+  return std::stoull(text);
+}
+
+// suite.case, and which check() of it: what a token begins with.
+std::string test_name(int ordinal) {
+  const auto* const info = testing::UnitTest::GetInstance()->current_test_info();
+  std::string name = std::string(info->test_suite_name()) + "." + info->name();
+  if (ordinal > 1) name += "/" + std::to_string(ordinal);
+  return name;
+}
+
+int checks_in_this_test = 0;
+
+class count_checks : public testing::EmptyTestEventListener {
+  void OnTestStart(const testing::TestInfo&) override { checks_in_this_test = 0; }
+};
+
+}  // namespace
+
+takt::model::result check(takt::model::options opts, const std::function<void()>& body) {
+  const std::string name = test_name(++checks_in_this_test);
+  opts.runs = number("TAKT_MODEL_RUNS", opts.runs);
+  opts.seed = number("TAKT_MODEL_SEED", opts.seed);
+  const std::string token = environment("TAKT_MODEL_TOKEN");
+  if (!token.empty()) {
+    const std::size_t at = token.find('@');
+    if (token.substr(0, at) != name) return {};
+    opts.token = token.substr(at + 1);
+  }
+  takt::model::result r = takt::model::explore(opts, body);
+  if (r.failed) {
+    r.failed->token = name + "@" + r.failed->token;
+    ADD_FAILURE() << r;
+  } else if (!token.empty()) {
+    std::cout << "replayed " << token << ": the run passes\n";
+  }
+  return r;
+}
+
+takt::model::result find(const takt::model::options& opts, const std::function<void()>& body) {
+  return takt::model::explore(opts, body);
+}
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  testing::UnitTest::GetInstance()->listeners().Append(new count_checks);
+  return RUN_ALL_TESTS();
+}
