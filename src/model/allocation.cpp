@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <string>
+#include <utility>
 
 #include "sanitizer.hpp"
 
@@ -12,9 +14,7 @@
 
 namespace takt::inline TAKT_ABI {
 namespace model {
-untracked::untracked() noexcept : before_(false) {}
-untracked::~untracked() = default;
-void track_allocations() noexcept {}
+bool track_allocations(bool) noexcept { return false; }
 allocations end_of_allocations() noexcept { return {}; }
 }  // namespace model
 }  // namespace takt::inline TAKT_ABI
@@ -90,9 +90,7 @@ void* allocate_or_throw(std::size_t size, std::size_t alignment) {
 
 }  // namespace
 
-untracked::untracked() noexcept : before_(tracking) { tracking = false; }
-untracked::~untracked() { tracking = before_; }
-void track_allocations() noexcept { tracking = true; }
+bool track_allocations(bool on) noexcept { return std::exchange(tracking, on); }
 
 allocations end_of_allocations() noexcept {
   tracking = false;

@@ -12,20 +12,8 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-// While one exists, allocations do not belong to the run: they are the checker's own.
-class untracked {
- public:
-  untracked() noexcept;
-  ~untracked();
-  untracked(const untracked&) = delete;
-  untracked& operator=(const untracked&) = delete;
-
- private:
-  bool before_;
-};
-
-// From here on allocations belong to the run.
-void track_allocations() noexcept;
+// From here on allocations belong to the run, or else are the checker's own. What it was before.
+bool track_allocations(bool on) noexcept;
 
 struct allocations {
   std::size_t blocks = 0;

@@ -65,7 +65,7 @@ void object::retire() noexcept {
 step::step(op kind, const object& target, bool writes) noexcept : self_(current_thread()) {
   if (self_ == nullptr) return;
   sanitizer::tsan_ignore_begin();
-  const untracked own_memory;
+  tracked_before_ = track_allocations(false);
   target.check_use(*self_, false);
   active_run()->reach({kind, writes, target.id_}, &target);
   target.check_use(*self_, kind == op::destroy);
@@ -74,6 +74,7 @@ step::step(op kind, const object& target, bool writes) noexcept : self_(current_
 step::~step() {
   if (self_ == nullptr) return;
   active_run()->leave();
+  track_allocations(tracked_before_);
   sanitizer::tsan_ignore_end();
 }
 
@@ -81,8 +82,11 @@ bool wait_for_notification(const object& target, time_point deadline) noexcept {
   thread_state* const self = current_thread();
   if (self == nullptr) fail("a wait outside of a run never ends");
   run& r = *active_run();
-  self->deadline = deadline;
-  self->spurious = r.opts.spurious_wakeups && r.who.chance(16);
+  {
+    const engine_scope scope;
+    self->deadline = deadline;
+    self->spurious = r.opts.spurious_wakeups && r.who.chance(16);
+  }
   const step s(op::wake, target, true);
   self->deadline = time_point::max();
   self->spurious = false;

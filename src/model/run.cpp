@@ -109,7 +109,7 @@ void run::execute(const std::function<void()>& body) {
 void run::thread_main(void* thread) {
   auto& t = *static_cast<thread_state*>(thread);
   sanitizer::tsan_acquire(thread);
-  track_allocations();
+  track_allocations(true);
   try {
     t.body(t.closure);
     while (!t.slots.empty()) {  // a destructor may make a variable again

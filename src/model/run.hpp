@@ -105,13 +105,18 @@ run* active_run() noexcept;
 // Brackets the checker's own work on a thread of the run.
 class engine_scope {
  public:
-  engine_scope() noexcept { sanitizer::tsan_ignore_begin(); }
-  ~engine_scope() { sanitizer::tsan_ignore_end(); }
+  engine_scope() noexcept : tracked_before_(track_allocations(false)) {
+    sanitizer::tsan_ignore_begin();
+  }
+  ~engine_scope() {
+    sanitizer::tsan_ignore_end();
+    track_allocations(tracked_before_);
+  }
   engine_scope(const engine_scope&) = delete;
   engine_scope& operator=(const engine_scope&) = delete;
 
  private:
-  untracked own_memory_;
+  bool tracked_before_;
 };
 
 }  // namespace model

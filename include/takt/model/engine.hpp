@@ -126,6 +126,7 @@ class step {
 
  private:
   thread_state* self_;
+  bool tracked_before_ = false;  // memory allocated within a step is the checker's own
 };
 
 /// Blocks the calling thread in `step`-like fashion until it was notified or `deadline` has come.

@@ -1,0 +1,18 @@
+// Small concurrent programs with a bug planted in them, each beside its correct twin.
+//
+// They are what the model checker is measured by: a checker that misses one is broken, and one
+// that complains about a twin is, too.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+struct planted_bug {
+  std::string name;
+  void (*bug)();
+  void (*twin)();
+  std::uint64_t limit;  // the rotation finds the bug within so many runs, whatever the seed
+};
+
+const std::vector<planted_bug>& planted_bugs();

@@ -1,0 +1,37 @@
+#include <cstdint>
+
+#include "planted.hpp"
+#include "support.hpp"
+
+namespace {
+
+class planted : public testing::TestWithParam<planted_bug> {};
+
+TEST_P(planted, bug_is_found_within_the_limit) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const auto r = find({.runs = GetParam().limit, .seed = seed}, GetParam().bug);
+    ASSERT_FALSE(r.clean()) << "seed " << seed << ": " << r;
+    const auto again = find({.token = r.failed->token}, GetParam().bug);
+    ASSERT_FALSE(again.clean()) << "the token does not replay: " << r;
+    EXPECT_EQ(again.failed->message, r.failed->message);
+    EXPECT_EQ(again.failed->trace, r.failed->trace);
+  }
+}
+
+TEST_P(planted, twin_is_clean) { check({.runs = 10'000}, GetParam().twin); }
+
+TEST_P(planted, bug_is_found_and_twin_is_clean_by_exhaustive_search) {
+  const auto r = find({.runs = 100'000, .how = takt::model::strategy::exhaustive}, GetParam().bug);
+  ASSERT_FALSE(r.clean());
+  const auto again = find({.token = r.failed->token}, GetParam().bug);
+  ASSERT_FALSE(again.clean());
+  EXPECT_EQ(again.failed->trace, r.failed->trace);
+  const auto t = check({.runs = 100'000, .how = takt::model::strategy::exhaustive},
+                       GetParam().twin);
+  std::cout << t << "\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(model, planted, testing::ValuesIn(planted_bugs()),
+                         [](const auto& p) { return p.param.name; });
+
+}  // namespace
