@@ -65,8 +65,11 @@ time_point clock::now() noexcept {
 }
 
 void* thread_slot(const void* key, void* (*make)(), void (*destroy)(void*)) noexcept {
-  static auto* const outside = new thread_state;  // for use outside of runs; lives on
-  thread_state* const self = current_thread() == nullptr ? outside : current_thread();
+  thread_state* self = current_thread();
+  if (self == nullptr) {
+    static auto* const outside = new thread_state;  // for use outside of runs; lives on
+    self = outside;
+  }
   for (const auto& s : self->slots) {
     if (s.key == key) return s.value;
   }
@@ -112,24 +115,25 @@ void mutex::unlock() noexcept {
   owner_ = 0;
 }
 
-condition_variable_any::~condition_variable_any() {
+condition_variable::~condition_variable() {
   retire();
   if (!waiters_.empty()) fail(describe() + " is destroyed while somebody waits");
 }
 
-void condition_variable_any::enlist() noexcept {
+void condition_variable::enlist() noexcept {
   const step s(op::wait, *this, true);
   if (s.self() == nullptr) fail("a wait outside of a run never ends");
   waiters_.add(*s.self());
+  if (has_lock_) s.self()->seen.join(released_);
 }
 
-void condition_variable_any::delist() noexcept {
+void condition_variable::delist() noexcept {
   const step s(op::wait, *this, true);
   waiters_.remove(*s.self());
   s.self()->notified = false;
 }
 
-bool condition_variable_any::sleep(time_point deadline) noexcept {
+bool condition_variable::sleep(time_point deadline) noexcept {
   const bool notified = wait_for_notification(*this, deadline);
   if (notified) return true;
   const engine_scope scope;
@@ -137,13 +141,15 @@ bool condition_variable_any::sleep(time_point deadline) noexcept {
   return deadline > active_run()->now;  // a wake-up without a reason looks like a notification
 }
 
-void condition_variable_any::notify_one() noexcept {
+void condition_variable::notify_one() noexcept {
   const step s(op::notify, *this, true);
+  if (has_lock_ && s.self() != nullptr) released_.join(s.self()->seen);
   waiters_.notify_any();
 }
 
-void condition_variable_any::notify_all() noexcept {
+void condition_variable::notify_all() noexcept {
   const step s(op::notify, *this, true);
+  if (has_lock_ && s.self() != nullptr) released_.join(s.self()->seen);
   while (waiters_.notify_any()) {
   }
 }

@@ -19,6 +19,7 @@
 #include <mutex>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 namespace takt::inline TAKT_ABI {
 
@@ -45,6 +46,22 @@ struct tls {
     static thread_local T value{};
     return value;
   }
+};
+
+/// Plain data that several threads use in turn. The model build checks that its accesses never
+/// race; here it costs nothing.
+template <class T>
+class var {
+ public:
+  var() = default;
+  explicit var(T value) : value_(std::move(value)) {}
+  /// For looking only.
+  [[nodiscard]] const T& read() const noexcept { return value_; }
+  /// For changing.
+  [[nodiscard]] T& write() noexcept { return value_; }
+
+ private:
+  T value_{};
 };
 
 /// Lets other threads run. Every spin loop calls it: the model checker relies on that.

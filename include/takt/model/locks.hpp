@@ -14,13 +14,14 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-/// Drop-in for std::condition_variable_any; also serves as condition_variable.
+/// Drop-in for std::condition_variable.
 ///
 /// A waiter is on the list before it lets go of the lock, so a notification after that reaches it.
-class condition_variable_any : public object {
+/// A notification orders nothing by itself: only the mutex does.
+class condition_variable : public object {
  public:
-  condition_variable_any() noexcept : object("condition variable") {}
-  ~condition_variable_any();
+  condition_variable() noexcept : condition_variable(false) {}
+  ~condition_variable();
 
   void notify_one() noexcept;
   void notify_all() noexcept;
@@ -57,6 +58,27 @@ class condition_variable_any : public object {
     return wait_until(lock, clock::now() + std::chrono::ceil<time_point::duration>(d),
                       std::move(done));
   }
+ protected:
+  /// With a lock of its own a notification happens before the waits that begin after it.
+  explicit condition_variable(bool has_lock) noexcept
+      : object("condition variable"), has_lock_(has_lock) {}
+  void enlist() noexcept;
+  void delist() noexcept;
+  bool sleep(time_point deadline) noexcept;
+
+ private:
+  const bool has_lock_;
+  vector_clock released_{};
+  waiter_list waiters_;
+};
+
+/// Drop-in for std::condition_variable_any, which has a lock inside.
+class condition_variable_any : public condition_variable {
+ public:
+  condition_variable_any() noexcept : condition_variable(true) {}
+  using condition_variable::wait;
+  using condition_variable::wait_until;
+
   template <class Lock, class Predicate>
   bool wait(Lock& lock, stop_token stop, Predicate done) {
     return wait_until(lock, std::move(stop), time_point::max(), std::move(done));
@@ -78,16 +100,7 @@ class condition_variable_any : public object {
     }
     return true;
   }
-
- private:
-  void enlist() noexcept;
-  void delist() noexcept;
-  bool sleep(time_point deadline) noexcept;
-
-  waiter_list waiters_;
 };
-
-using condition_variable = condition_variable_any;
 
 }  // namespace model
 }  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,324 @@
+// What the model checker reports, and what it gives to the code under test.
+#include <gmock/gmock.h>
+#include <takt/base/assert.hpp>
+#include <takt/base/sync.hpp>
+
+#include <array>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using namespace std::chrono_literals;
+using model::require;
+using testing::HasSubstr;
+
+std::string message_of(void (*body)(), model::options opts = {.runs = 1000}) {
+  const auto r = find(opts, body);
+  return r.failed ? r.failed->message : "";
+}
+
+// Behind pointers that the compiler cannot see through, or it would refuse the bugs.
+void* (*volatile allocate)(std::size_t) = [](std::size_t n) { return ::operator new(n); };
+void (*volatile release)(void*) = [](void* p) { ::operator delete(p); };
+void (*volatile boom)() = [] { throw std::runtime_error("boom"); };
+
+TEST(checker, deadlock_names_threads_and_objects) {
+  const std::string report = message_of([] {
+    sync::mutex a;
+    a.lock();
+    sync::thread other([&] { a.lock(); });
+    other.join();
+  });
+  EXPECT_THAT(report, HasSubstr("thread 1 waits for the end of thread 2"));
+  EXPECT_THAT(report, HasSubstr("thread 2 waits for mutex #2 held by thread 1"));
+}
+
+TEST(checker, wait_that_nobody_ends_is_a_deadlock) {
+  EXPECT_THAT(message_of([] {
+                sync::mutex mu;
+                sync::condition_variable cv;
+                std::unique_lock lock(mu);
+                cv.wait(lock, [] { return false; });
+              }),
+              HasSubstr("waits for a notification of condition variable"));
+}
+
+TEST(checker, endless_loop_is_a_livelock) {
+  EXPECT_THAT(message_of([] {
+                sync::atomic<bool> never{false};
+                while (!never.load()) sync::yield();
+              }),
+              HasSubstr("livelock"));
+}
+
+TEST(checker, leaked_memory_is_reported) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const bool own_heap = false;
+#elif defined(__has_feature)
+  const bool own_heap = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
+#else
+  const bool own_heap = true;
+#endif
+  if (!own_heap) return;  // the sanitizers watch the heap themselves
+  EXPECT_THAT(message_of([] { static_cast<void>(allocate(4)); }),
+              HasSubstr("leak: 1 blocks of memory, 4 bytes"));
+  EXPECT_THAT(message_of([] {
+                void* const p = allocate(4);
+                release(p);
+                release(p);
+              }),
+              HasSubstr("double free of a block of 4 bytes"));
+}
+
+TEST(checker, leaked_sync_object_is_reported) {
+  alignas(sync::mutex) static std::array<std::byte, sizeof(sync::mutex)> place;
+  EXPECT_THAT(message_of([] { new (place.data()) sync::mutex; }), HasSubstr("leak: 1 sync objects"));
+}
+
+TEST(checker, object_of_another_run_is_refused) {
+  sync::atomic<int> outside{0};
+  const auto r = find({.runs = 1}, [&] { outside.store(1); });
+  ASSERT_FALSE(r.clean());
+  EXPECT_THAT(r.failed->message, HasSubstr("was not made in this run"));
+}
+
+TEST(checker, misused_mutex_is_reported) {
+  EXPECT_THAT(message_of([] {
+                sync::mutex mu;
+                mu.lock();
+                mu.lock();
+              }),
+              HasSubstr("locked again"));
+  EXPECT_THAT(message_of([] {
+                sync::mutex mu;
+                sync::thread other([&] { mu.lock(); });
+                other.join();
+                mu.unlock();
+              }),
+              HasSubstr("does not hold it"));
+  EXPECT_THAT(message_of([] {
+                sync::mutex mu;
+                mu.lock();
+              }),
+              HasSubstr("is destroyed while thread 1 holds it"));
+}
+
+TEST(checker, misused_thread_is_reported) {
+  EXPECT_THAT(message_of([] { sync::thread([] {}); }), HasSubstr("destruction of a joinable"));
+  EXPECT_THAT(message_of([] { sync::thread().join(); }), HasSubstr("not joinable"));
+  EXPECT_THAT(message_of([] {
+                for (int i = 0; i < 20; ++i) sync::thread([] {}).detach();
+              }),
+              HasSubstr("more than 15 threads"));
+}
+
+TEST(checker, destruction_before_the_last_use_is_a_race) {
+  EXPECT_THAT(message_of([] {
+                auto flag = std::make_unique<sync::atomic<int>>(0);
+                sync::thread other([&flag = *flag] { flag.store(1, std::memory_order_relaxed); });
+                while (flag->load(std::memory_order_relaxed) == 0) sync::yield();
+                flag.reset();
+                other.join();
+              }),
+              HasSubstr("is destroyed without happening after its use by thread 2"));
+}
+
+TEST(checker, unsafe_publication_of_an_atomic_is_a_race) {
+  EXPECT_THAT(message_of([] {
+                sync::atomic<sync::atomic<int>*> shared{nullptr};
+                sync::thread other([&] {
+                  auto* p = shared.load(std::memory_order_relaxed);
+                  if (p != nullptr) p->store(1);
+                });
+                sync::atomic<int> made{0};
+                shared.store(&made, std::memory_order_relaxed);
+                other.join();
+              }),
+              HasSubstr("without happening after its construction"));
+}
+
+TEST(checker, races_on_plain_data_are_found) {
+  EXPECT_THAT(message_of([] {
+                sync::var<int> n{0};
+                sync::thread other([&] { n.write() = 1; });
+                n.write() = 2;
+                other.join();
+              }),
+              HasSubstr("without happening after the write"));
+  EXPECT_THAT(message_of([] {
+                sync::var<int> n{0};
+                sync::thread other([&] { static_cast<void>(n.read()); });
+                n.write() = 2;
+                other.join();
+              }),
+              HasSubstr("race: variable"));
+  check({.runs = 1000}, [] {
+    sync::var<int> n{0};
+    sync::mutex mu;
+    const auto add = [&] {
+      const std::scoped_lock lock(mu);
+      ++n.write();
+    };
+    sync::thread other(add);
+    add();
+    other.join();
+    require(n.read() == 2, "both additions count");
+  });
+}
+
+TEST(checker, exception_that_leaves_a_thread_fails_the_run) {
+  EXPECT_THAT(message_of([] { boom(); }), HasSubstr("boom"));
+  EXPECT_THAT(message_of([] { sync::thread([]() noexcept { boom(); }).join(); }),
+              HasSubstr("std::terminate"));
+}
+
+TEST(checker, assertion_fails_the_run) {
+  EXPECT_THAT(message_of([] { TAKT_ASSERT(1 + 1 == 3); }), HasSubstr("1 + 1 == 3"));
+}
+
+// Each thread is in the middle of a throw or of a catch when the other runs.
+TEST(checker, exceptions_in_flight_belong_to_their_thread) {
+  check({.runs = 2000}, [] {
+    sync::atomic<int> steps{0};
+    const auto work = [&](const char* name) {
+      struct on_unwinding {
+        sync::atomic<int>& steps;
+        ~on_unwinding() {
+          steps.fetch_add(1);
+          require(std::uncaught_exceptions() == 1, "one exception in flight");
+        }
+      };
+      for (int i = 0; i < 2; ++i) {
+        try {
+          const on_unwinding guard{steps};
+          throw std::runtime_error(name);
+        } catch (const std::exception& e) {
+          steps.fetch_add(1);
+          require(std::string(e.what()) == name, "my own exception");
+          require(std::uncaught_exceptions() == 0, "it is caught");
+          try {
+            std::rethrow_exception(std::current_exception());
+          } catch (const std::runtime_error& again) {
+            steps.fetch_add(1);
+            require(std::string(again.what()) == name, "my own exception, again");
+          }
+        }
+      }
+    };
+    sync::thread other([&] { work("other"); });
+    work("main");
+    other.join();
+  });
+}
+
+TEST(checker, tls_is_one_per_thread_and_ends_with_it) {
+  check({.runs = 1000}, [] {
+    struct counted {
+      int value = 0;
+      sync::atomic<int>* ends = nullptr;
+      ~counted() {
+        if (ends != nullptr) ends->fetch_add(1);
+      }
+    };
+    sync::atomic<int> ends{0};
+    const auto work = [&](int mine) {
+      auto& slot = sync::tls<counted>::get();
+      slot.ends = &ends;
+      slot.value = mine;
+      sync::yield();
+      require(sync::tls<counted>::get().value == mine, "nobody else writes it");
+    };
+    sync::thread a(work, 1);
+    sync::thread b(work, 2);
+    a.join();
+    b.join();
+    require(ends.load() == 2, "destroyed when its thread ended");
+  });
+}
+
+TEST(checker, time_passes_only_for_those_who_wait) {
+  check({.runs = 1000}, [] {
+    const auto start = sync::clock::now();
+    sync::mutex mu;
+    sync::condition_variable cv;
+    std::unique_lock lock(mu);
+    while (cv.wait_until(lock, start + 1h) == std::cv_status::no_timeout) {
+    }
+    require(sync::clock::now() == start + 1h, "an hour has passed");
+  });
+}
+
+TEST(checker, time_may_run_out_although_others_could_run) {
+  const auto r = find({.runs = 100}, [] {
+    sync::mutex mu;
+    sync::condition_variable cv;
+    bool done = false;
+    sync::thread other([&] {
+      const std::scoped_lock lock(mu);
+      done = true;
+      cv.notify_one();
+    });
+    {
+      std::unique_lock lock(mu);
+      const bool in_time = cv.wait_until(lock, sync::clock::now() + 1h, [&] { return done; });
+      if (!in_time) model::fail("late");
+    }
+    other.join();
+  });
+  ASSERT_FALSE(r.clean());
+  EXPECT_THAT(r.failed->message, HasSubstr("late"));
+}
+
+TEST(checker, yield_makes_stores_visible) {
+  check({.runs = 2000}, [] {
+    sync::atomic<bool> flag{false};
+    sync::thread other([&] { flag.store(true, std::memory_order_relaxed); });
+    int looks = 0;
+    while (!flag.load(std::memory_order_relaxed)) {
+      require(++looks < 100, "a spin loop sees the store in the end");
+      sync::yield();
+    }
+    other.join();
+  });
+}
+
+TEST(checker, same_seed_gives_the_same_runs) {
+  const auto body = [] {
+    sync::atomic<int> n{0};
+    sync::thread other([&] { n.store(n.load() + 1); });
+    n.store(n.load() + 1);
+    other.join();
+    require(n.load() == 2, "both additions count");
+  };
+  const auto first = find({.runs = 1000, .seed = 9}, body);
+  const auto second = find({.runs = 1000, .seed = 9}, body);
+  ASSERT_FALSE(first.clean());
+  EXPECT_EQ(first.failed->token, second.failed->token);
+  EXPECT_EQ(first.failed->trace, second.failed->trace);
+}
+
+TEST(checker, malformed_token_is_an_error_that_names_it) {
+  const auto replay = [](const char* token) {
+    return [token] { find({.token = token}, [] {}); };
+  };
+  EXPECT_THAT(replay("pct:3:77"), testing::ThrowsMessage<std::invalid_argument>(
+                                      HasSubstr("'pct:3:77': expected strategy:depth:length:seed")));
+  EXPECT_THAT(replay("best:3:7:7"),
+              testing::ThrowsMessage<std::invalid_argument>(HasSubstr("unknown strategy")));
+  EXPECT_THAT(replay("pct:x:7:7"),
+              testing::ThrowsMessage<std::invalid_argument>(HasSubstr("decimal number")));
+  EXPECT_THAT(replay("dfs:1.x"),
+              testing::ThrowsMessage<std::invalid_argument>(HasSubstr("decimal number")));
+}
+
+}  // namespace
