@@ -40,6 +40,7 @@ int main() {
   post([&stopped] { stopped = true; });  // after all the work: first in, first out
   worker.join();
 
-  std::printf("sum %ld, expected %d\n", sum, 2 * 500500);
-  return sum == 2 * 500500 ? 0 : 1;
+  constexpr long expected = 2L * (1000 * 1001 / 2);
+  std::printf("sum %ld, expected %ld\n", sum, expected);
+  return sum == expected ? 0 : 1;
 }
