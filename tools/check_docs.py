@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Checks the Markdown files: links to files and headings lead somewhere, and a program that is
+announced by <!-- path --> is that file. Usage: check_docs.py [--root DIR] | --self-test"""
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+
+PROGRAM = re.compile(r"^<!-- (\S+) -->\n```\w*\n(.*?)^```$", re.M | re.S)
+FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def anchors(text):
+    """The anchors of the headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", FENCED.sub("", text), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def check(root):
+    """All violations below root, one line each."""
+    found = []
+    root = pathlib.Path(root)
+    for file in sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")]):
+        name, text = file.relative_to(root).as_posix(), file.read_text()
+        for path, program in PROGRAM.findall(text):
+            source = root / path
+            if not source.is_file() or source.read_text() != program:
+                found.append(f"{name}: the program is not that of {path}")
+        for link in LINK.findall(FENCED.sub("", text)):
+            if re.match(r"\w+:", link):
+                continue
+            path, _, anchor = link.partition("#")
+            target = file.parent / path if path else file
+            if not target.exists():
+                found.append(f"{name}: there is no {link}")
+            elif anchor and anchor not in anchors(target.read_text()):
+                found.append(f"{name}: there is no heading {link}")
+    return found
+
+
+def self_test():
+    good = {"README.md": "# A\n[b](docs/b.md#the-c) [web](https://x.y)\n<!-- e.cpp -->\n```cpp\nint x;\n```\n",
+            "docs/b.md": "# B\n## The `C`\n[up](../README.md)\n```\n# No heading [x](nowhere)\n```\n", "e.cpp": "int x;\n"}
+    cases = [({}, None), ({"e.cpp": "int y;\n"}, "is not that of e.cpp"), ({"docs/b.md": "# B\n"}, "no heading"),
+             ({"docs/b.md": "## The C\n[x](none.md)\n"}, "there is no none.md")]
+    for changes, expected in cases:
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in {**good, **changes}.items():
+                file = pathlib.Path(root, name)
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(text)
+            found = check(root)
+        right = not found if expected is None else len(found) == 1 and expected in found[0]
+        assert right, f"expected {expected!r}, found {found}"
+    print(f"check_docs: {len(cases)} passed, 0 failed")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parent.parent)
+    parser.add_argument("--self-test", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.self_test:
+        return self_test()
+    found = check(arguments.root)
+    print("\n".join(found) or "documents: clean")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
