@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <ostream>
+#include <random>
+#include <sstream>
+
+#include "harness.hpp"
+#include "statistics.hpp"
+
+namespace bench {
+namespace {
+
+// Every combination of the values of the parameters; one empty setting if there are none.
+std::vector<setting> settings_of(const workload& what, bool quick) {
+  std::vector<setting> all{{}};
+  for (const parameter& p : what.parameters) {
+    const auto& values = quick && !p.quick_values.empty() ? p.quick_values : p.values;
+    std::vector<setting> extended;
+    for (const setting& s : all) {
+      for (const std::int64_t value : values) {
+        extended.push_back(s);
+        extended.back().emplace_back(p.name, value);
+      }
+    }
+    all = std::move(extended);
+  }
+  return all;
+}
+
+void require_sound(const workload& what, const competitor& who, const numbers& got) {
+  const bool sound = got.size() == what.metrics.size() &&
+                     std::ranges::all_of(got, [](double x) { return std::isfinite(x); });
+  if (!sound) {
+    throw std::logic_error(what.id + "/" + who.name +
+                           " did not return one finite number for each metric");
+  }
+}
+
+std::size_t index_of_competitor(const workload& what, const std::string& name) {
+  const auto found = std::ranges::find(what.competitors, name, &competitor::name);
+  if (found == what.competitors.end()) {
+    throw std::logic_error("a bar of " + what.id + " names an unknown competitor: " + name);
+  }
+  return static_cast<std::size_t>(found - what.competitors.begin());
+}
+
+bool contains(const setting& parameters, const setting& part) {
+  return std::ranges::all_of(part, [&](const auto& value) {
+    return std::ranges::find(parameters, value) != parameters.end();
+  });
+}
+
+verdict judge(const workload_result& result, const bar& promise, const case_result& at,
+              std::size_t metric_index) {
+  const metric& m = result.what.metrics[metric_index];
+  std::ostringstream text;
+  text << result.what.id;
+  if (!at.parameters.empty()) text << " " << to_string(at.parameters);
+  text << ", " << m.name << ": " << promise.who << " at least " << promise.at_least << "x ahead of "
+       << promise.of;
+
+  const auto& who = at.samples[index_of_competitor(result.what, promise.who)];
+  const auto& of = at.samples[index_of_competitor(result.what, promise.of)];
+  verdict found{.text = text.str()};
+  if (who.empty() || of.empty()) return found;
+  if (const auto ratio = paired_ratio(who[metric_index], of[metric_index], m.direction)) {
+    found.measured = true;
+    found.held = ratio->median >= promise.at_least;
+    found.ratio = ratio->median;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::int64_t request::operator[](std::string_view name) const {
+  for (const auto& [key, value] : parameters) {
+    if (key == name) return value;
+  }
+  throw std::out_of_range("this workload has no parameter " + std::string(name));
+}
+
+std::string to_string(const setting& parameters) {
+  std::string text;
+  for (const auto& [name, value] : parameters) {
+    if (!text.empty()) text += ' ';
+    text += name + "=" + std::to_string(value);
+  }
+  return text;
+}
+
+workload_result run(const workload& what, const run_options& options, std::ostream& log) {
+  workload_result result{.what = what};
+  auto& competitors = result.what.competitors;
+  if (options.twin) competitors.push_back({competitors[0].name + "_twin", competitors[0].run});
+
+  std::vector<std::size_t> order(competitors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 shuffler{2024};  // the same orders in every run
+
+  for (const setting& parameters : settings_of(what, options.quick)) {
+    const request asked{.parameters = parameters, .quick = options.quick};
+    case_result figures{.parameters = parameters, .samples = {}};
+    figures.samples.resize(competitors.size());
+
+    log << what.id << ' ' << to_string(parameters) << ' ';
+    for (int round = 0; round <= options.rounds; ++round) {  // round 0 warms up
+      log << '.' << std::flush;
+      std::ranges::shuffle(order, shuffler);
+      for (const std::size_t index : order) {
+        const competitor& who = competitors[index];
+        if (result.skipped.contains(who.name)) continue;
+        try {
+          const numbers got = who.run(asked);
+          require_sound(what, who, got);
+          if (round == 0) continue;
+          auto& samples = figures.samples[index];
+          samples.resize(what.metrics.size());
+          for (std::size_t m = 0; m < got.size(); ++m) samples[m].push_back(got[m]);
+        } catch (const unavailable& reason) {
+          result.skipped.emplace(who.name, reason.what());
+          figures.samples[index].clear();
+        }
+      }
+    }
+    log << '\n';
+    result.cases.push_back(std::move(figures));
+  }
+  return result;
+}
+
+std::vector<verdict> check(const workload_result& result) {
+  std::vector<verdict> verdicts;
+  for (const bar& promise : result.what.bars) {
+    index_of_competitor(result.what, promise.who);
+    index_of_competitor(result.what, promise.of);
+    bool known_metric = false;
+    for (std::size_t m = 0; m < result.what.metrics.size(); ++m) {
+      if (!promise.metric.empty() && promise.metric != result.what.metrics[m].name) continue;
+      known_metric = true;
+      for (const case_result& at : result.cases) {
+        if (!contains(at.parameters, promise.where)) continue;
+        verdicts.push_back(judge(result, promise, at, m));
+      }
+    }
+    if (!known_metric) {
+      throw std::logic_error("a bar of " + result.what.id +
+                             " names an unknown metric: " + promise.metric);
+    }
+  }
+  return verdicts;
+}
+
+}  // namespace bench

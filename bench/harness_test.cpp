@@ -1,0 +1,200 @@
+#include <array>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness.hpp"
+#include "options.hpp"
+#include "report.hpp"
+#include "statistics.hpp"
+
+namespace bench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+// Gives the same number in every run, and notes that it ran.
+competitor constant(std::string name, double value, std::string* calls = nullptr) {
+  return {name, [=](const request&) -> numbers {
+            if (calls != nullptr) *calls += name[0];
+            return {value};
+          }};
+}
+
+workload small(std::vector<competitor> competitors) {
+  return {.id = "small",
+          .title = "A small one",
+          .metrics = {{"time", "ns"}},
+          .competitors = std::move(competitors)};
+}
+
+workload_result run_quietly(const workload& what, const run_options& options = {}) {
+  std::ostringstream log;
+  return run(what, options, log);
+}
+
+TEST(statistics, quantiles_interpolate) {
+  EXPECT_DOUBLE_EQ(median({3, 1, 2}), 2);
+  EXPECT_DOUBLE_EQ(median({4, 1, 3, 2}), 2.5);
+  EXPECT_DOUBLE_EQ(quantile({10, 20}, 0.25), 12.5);
+  EXPECT_DOUBLE_EQ(quantile({7}, 0.99), 7);
+}
+
+TEST(statistics, ratio_is_taken_within_each_round) {
+  // The machine is ten times slower in the last round, for both.
+  const auto ratio = paired_ratio({10, 10, 100}, {20, 20, 200}, better::lower);
+  ASSERT_TRUE(ratio.has_value());
+  EXPECT_DOUBLE_EQ(ratio->low, 2);
+  EXPECT_DOUBLE_EQ(ratio->median, 2);
+  EXPECT_DOUBLE_EQ(ratio->high, 2);
+  EXPECT_DOUBLE_EQ(paired_ratio({10}, {20}, better::higher)->median, 0.5);
+}
+
+TEST(statistics, no_ratio_without_something_to_divide) {
+  EXPECT_EQ(paired_ratio({}, {}, better::lower), std::nullopt);
+  EXPECT_EQ(paired_ratio({1, 0}, {1, 1}, better::lower), std::nullopt);
+  EXPECT_EQ(paired_ratio({1, 1}, {1, -1}, better::lower), std::nullopt);
+}
+
+TEST(harness, every_round_runs_every_competitor_once_in_changing_order) {
+  std::string calls;
+  const auto result =
+      run_quietly(small({constant("a", 1, &calls), constant("b", 2, &calls)}), {.rounds = 7});
+  ASSERT_THAT(calls, SizeIs(2 * (7 + 1)));  // with the warm-up
+  bool a_was_first = false;
+  bool b_was_first = false;
+  for (std::size_t i = 0; i < calls.size(); i += 2) {
+    EXPECT_NE(calls[i], calls[i + 1]);
+    (calls[i] == 'a' ? a_was_first : b_was_first) = true;
+  }
+  EXPECT_TRUE(a_was_first && b_was_first);
+  EXPECT_THAT(result.cases.at(0).samples.at(1).at(0), SizeIs(7));
+}
+
+TEST(harness, settings_are_all_combinations) {
+  workload what = small({{"a", [](const request& asked) -> numbers {
+                            return {static_cast<double>(asked["x"] * 10 + asked["y"])};
+                          }}});
+  what.parameters = {{"x", {1, 2}}, {"y", {3, 4}, {5}}};
+  const auto texts = [&](bool quick) {
+    std::vector<std::string> found;
+    for (const auto& at : run_quietly(what, {.rounds = 1, .quick = quick}).cases) {
+      found.push_back(to_string(at.parameters));
+    }
+    return found;
+  };
+  EXPECT_THAT(texts(false), ElementsAre("x=1 y=3", "x=1 y=4", "x=2 y=3", "x=2 y=4"));
+  EXPECT_THAT(texts(true), ElementsAre("x=1 y=5", "x=2 y=5"));
+  EXPECT_DOUBLE_EQ(run_quietly(what, {.rounds = 1}).cases[3].samples[0][0][0], 24);
+}
+
+TEST(harness, unknown_parameter_is_an_error) {
+  EXPECT_THROW(static_cast<void>(request{}["missing"]), std::out_of_range);
+}
+
+TEST(harness, an_unavailable_competitor_is_skipped_with_its_reason) {
+  workload what =
+      small({constant("a", 1),
+             {"b", [](const request&) -> numbers { throw unavailable("not installed"); }}});
+  what.bars = {{.who = "a", .at_least = 2, .of = "b"}};
+  const auto result = run_quietly(what);
+  EXPECT_EQ(result.skipped.at("b"), "not installed");
+  EXPECT_THAT(result.cases.at(0).samples.at(1), SizeIs(0));
+  const auto verdicts = check(result);
+  ASSERT_THAT(verdicts, SizeIs(1));
+  EXPECT_FALSE(verdicts[0].measured);
+
+  std::ostringstream table;
+  write_table(result, table);
+  EXPECT_THAT(table.str(), HasSubstr("skipped: not installed"));
+}
+
+TEST(harness, wrong_numbers_are_an_error) {
+  const auto returning = [](numbers value) {
+    return small({{"a", [=](const request&) { return value; }}});
+  };
+  EXPECT_THROW(run_quietly(returning({})), std::logic_error);
+  EXPECT_THROW(run_quietly(returning({1, 2})), std::logic_error);
+  EXPECT_THROW(run_quietly(returning({std::numeric_limits<double>::infinity()})), std::logic_error);
+}
+
+TEST(harness, twin_runs_the_reference_against_itself) {
+  const auto result = run_quietly(small({constant("a", 1)}), {.rounds = 1, .twin = true});
+  EXPECT_EQ(result.what.competitors.at(1).name, "a_twin");
+  EXPECT_DOUBLE_EQ(result.cases[0].samples[1][0][0], 1);
+}
+
+TEST(harness, bars_hold_or_are_missed_by_the_ratio) {
+  workload what = small({constant("slow", 30), constant("fast", 10)});
+  what.parameters = {{"n", {1, 2}}};
+  what.bars = {{.who = "fast", .at_least = 3, .of = "slow", .where = {{"n", 2}}},
+               {.who = "fast", .at_least = 3.1, .of = "slow", .metric = "time"}};
+  const auto verdicts = check(run_quietly(what));
+  ASSERT_THAT(verdicts, SizeIs(3));
+  EXPECT_EQ(verdicts[0].text, "small n=2, time: fast at least 3x ahead of slow");
+  EXPECT_TRUE(verdicts[0].held);
+  EXPECT_DOUBLE_EQ(verdicts[0].ratio, 3);
+  EXPECT_FALSE(verdicts[1].held || verdicts[2].held);
+}
+
+TEST(harness, bars_with_unknown_names_are_an_error) {
+  workload what = small({constant("a", 1)});
+  what.bars = {{.who = "a", .of = "nobody"}};
+  EXPECT_THROW(check(run_quietly(what)), std::logic_error);
+  what.bars = {{.who = "a", .of = "a", .metric = "nothing"}};
+  EXPECT_THROW(check(run_quietly(what)), std::logic_error);
+}
+
+TEST(options, defaults_and_quick) {
+  EXPECT_EQ(parse({}).run.rounds, 7);
+  const std::array quick{"--quick", "--filter", "x", "--json", "f", "--check"};
+  const command_line line = parse(quick);
+  EXPECT_TRUE(line.run.quick && line.check);
+  EXPECT_EQ(line.run.rounds, 3);
+  EXPECT_EQ(line.filter, "x");
+  EXPECT_EQ(line.json_path, "f");
+  const std::array both{"--rounds", "9", "--quick"};
+  EXPECT_EQ(parse(both).run.rounds, 9);
+}
+
+TEST(options, what_is_not_understood_is_named) {
+  const auto message = [](std::vector<const char*> arguments) -> std::string {
+    try {
+      parse(arguments);
+    } catch (const bad_option& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(message({"--fast"}), "unknown option '--fast'");
+  EXPECT_EQ(message({"--filter"}), "--filter wants a value");
+  EXPECT_EQ(message({"--json", ""}), "--json wants a value");
+  for (const char* rounds : {"0", "-1", "7x", "1001", "99999999999"}) {
+    EXPECT_THAT(message({"--rounds", rounds}), HasSubstr("from 1 to 1000")) << rounds;
+  }
+}
+
+TEST(report, json_escapes_text_and_holds_every_sample) {
+  workload what = small({constant("a \"quoted\" \\ name\n", 1.5)});
+  std::ostringstream json;
+  write_json({.cpu = "some"}, {.rounds = 2}, {run_quietly(what, {.rounds = 2})}, json);
+  EXPECT_THAT(json.str(), HasSubstr(R"("a \"quoted\" \\ name\u000a")"));
+  EXPECT_THAT(json.str(), HasSubstr(R"("samples": [1.5, 1.5])"));
+}
+
+TEST(report, environment_is_filled_in) {
+  const environment here = current_environment();
+  EXPECT_FALSE(here.takt.empty() || here.compiler.empty() || here.cpu.empty());
+  EXPECT_GE(here.cores, 1U);
+  EXPECT_THAT(here.date, SizeIs(std::string("2000-01-01T00:00:00Z").size()));
+}
+
+}  // namespace
+}  // namespace bench

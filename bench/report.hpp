@@ -1,0 +1,31 @@
+/// \file
+/// What a run leaves behind: tables for people, JSON for tools/bench_report.py.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "harness.hpp"
+
+namespace bench {
+
+/// Where the figures come from. Neither host names nor paths.
+struct environment {
+  std::string takt{};
+  std::string compiler{};
+  std::string cpu{};
+  unsigned cores = 0;
+  std::string kernel{};
+  std::string date{};  ///< UTC
+  double load = 0;     ///< The load average at the start: how much the machine had to do besides.
+};
+
+environment current_environment();
+
+void write_table(const workload_result& result, std::ostream& out);
+
+void write_json(const environment& where, const run_options& options,
+                const std::vector<workload_result>& results, std::ostream& out);
+
+}  // namespace bench

@@ -1,0 +1,11 @@
+#include "submit.hpp"
+
+#if TAKT_BENCH_HAS_ASIO
+#include "peers/asio_pool.hpp"
+
+bench::numbers bench::submit_asio(const request& asked) { return submit_into<asio_pool>(asked); }
+#else
+#include "peers/asio_missing.hpp"
+
+bench::numbers bench::submit_asio(const request&) { asio_missing(); }
+#endif

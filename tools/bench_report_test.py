@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Tests of bench_report.py. Run it without arguments."""
+import contextlib
+import copy
+import io
+import json
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+import bench_plot
+import bench_report
+
+
+def result(competitor, metric, median, ratio):
+    return {"competitor": competitor, "metric": metric, "median": median, "best": median * 0.9,
+            "ratio": {"low": ratio * 0.9, "median": ratio, "high": ratio * 1.1}, "samples": [median]}
+
+
+def sample(values=(1000,)):
+    cases = [{"parameters": {"pending": value},
+              "results": [result("naive", "cancel", 200.0, 1.0), result("takt::x<int>", "cancel", 50.0, 4.0)]}
+             for value in values]
+    return {"format": 1, "rounds": 7, "quick": False,
+            "environment": {"takt": "0.1.0", "compiler": "GCC", "cpu": "some", "cores": 2,
+                            "kernel": "Linux", "date": "2000-01-01T00:00:00Z", "load": 0.5},
+            "workloads": [{"id": "churn", "title": "A & B", "reference": "naive",
+                           "metrics": [{"name": "cancel", "unit": "ns", "better": "lower"}],
+                           "competitors": ["naive", "takt::x<int>", "asio"],
+                           "skipped": {"asio": "not found"}, "cases": cases,
+                           "bars": [{"text": "ahead", "measured": True, "held": False, "ratio": 4.0}]}]}
+
+
+def parse(data):
+    return bench_report.parse(json.dumps(data))
+
+
+class Markdown(unittest.TestCase):
+    def test_states_figures_ratio_skip_and_bar(self):
+        text = bench_report.markdown(parse(sample()))
+        self.assertIn("| 1k | naive | 200 | 180 | 1 |  |", text)
+        self.assertIn("| 1k | takt::x<int> | 50.0 | 45.0 | **4.00** | 3.60 to 4.40 |", text)
+        self.assertIn("asio was skipped: not found", text)
+        self.assertIn("bar **missed** (4.00x): ahead", text)
+        self.assertNotIn("trial run", text)
+
+    def test_marks_a_quick_run(self):
+        data = sample()
+        data["quick"] = True
+        self.assertIn("trial run", bench_report.markdown(parse(data)))
+
+    def test_a_result_without_ratio_has_empty_cells(self):
+        data = sample()
+        for each in data["workloads"][0]["cases"][0]["results"]:
+            del each["ratio"]
+        self.assertIn("| 1k | naive | 200 | 180 |  |  |", bench_report.markdown(parse(data)))
+
+    def test_numbers_keep_three_digits(self):
+        self.assertEqual([bench_report.number(x) for x in (0, 0.01234, 9.876, 98.76, 98765.4, -2.5)],
+                         ["0", "0.0123", "9.88", "98.8", "98765", "-2.50"])
+
+
+class Plot(unittest.TestCase):
+    def drawn(self, data):
+        return xml.fromstring(bench_plot.svg(parse(data)["workloads"][0]))
+
+    def count(self, root, tag):
+        return len(root.findall(f".//{{http://www.w3.org/2000/svg}}{tag}"))
+
+    def test_bars_for_few_settings(self):
+        root = self.drawn(sample())
+        self.assertEqual(self.count(root, "polyline"), 0)
+        self.assertEqual(self.count(root, "rect"), 1 + 2)  # the page, two bars
+
+    def test_lines_for_four_settings(self):
+        root = self.drawn(sample((1000, 10000, 100000, 1000000)))
+        self.assertEqual(self.count(root, "polyline"), 2)
+        self.assertEqual(self.count(root, "circle"), 8)
+
+    def test_figures_that_are_zero_or_below_do_not_break_it(self):
+        data = sample()
+        for each in data["workloads"][0]["cases"][0]["results"]:
+            each["median"] = each["best"] = -1.0
+        self.drawn(data)
+
+    def test_no_cases(self):
+        data = sample(())
+        self.drawn(data)
+        bench_report.markdown(parse(data))
+
+
+class Malformed(unittest.TestCase):
+    def refuses(self, text, message):
+        with self.assertRaises(bench_report.BadInput) as caught:
+            bench_report.parse(text)
+        self.assertIn(message, str(caught.exception))
+
+    def changed(self, change):
+        data = copy.deepcopy(sample())
+        change(data)
+        return json.dumps(data)
+
+    def test_not_json(self):
+        self.refuses('{"format": 1,', "not JSON")
+
+    def test_not_an_object(self):
+        self.refuses("[]", "top: expected an object")
+
+    def test_other_format(self):
+        self.refuses(self.changed(lambda d: d.update(format=2)), "format 2, but this program reads format 1")
+
+    def test_missing_member(self):
+        self.refuses(self.changed(lambda d: d["workloads"][0].pop("cases")), "(churn): 'cases' is missing")
+
+    def test_wrong_kind(self):
+        def change(data):
+            data["workloads"][0]["cases"][0]["results"][1]["median"] = "fast"
+        self.refuses(self.changed(change), "cases[0].results[1].median: expected a number, found 'fast'")
+
+    def test_not_finite(self):
+        self.refuses(self.changed(lambda d: d["environment"].update(load=float("nan"))), "environment.load")
+
+    def test_unknown_competitor(self):
+        def change(data):
+            data["workloads"][0]["cases"][0]["results"][0]["competitor"] = "nobody"
+        self.refuses(self.changed(change), "unknown competitor 'nobody'")
+
+
+class Program(unittest.TestCase):
+    def run_main(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "results.json"
+            if text is not None:
+                path.write_text(text, encoding="utf-8")
+            errors = io.StringIO()
+            with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+                code = bench_report.main([str(path)])
+            return code, errors.getvalue(), sorted(p.name for p in Path(folder).iterdir())
+
+    def test_writes_the_report_and_a_plot_per_workload(self):
+        self.assertEqual(self.run_main(json.dumps(sample())),
+                         (0, "", ["churn.svg", "report.md", "results.json"]))
+
+    def test_malformed_input_is_a_message_and_exit_1(self):
+        code, errors, files = self.run_main("nonsense")
+        self.assertEqual((code, files), (1, ["results.json"]))
+        self.assertIn("bench_report: results.json: not JSON", errors)
+
+    def test_missing_file_is_a_message_and_exit_1(self):
+        code, errors, _ = self.run_main(None)
+        self.assertEqual(code, 1)
+        self.assertIn("bench_report:", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
