@@ -2,6 +2,7 @@
 // and elements and the queue itself gone as early as the documentation allows.
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include <takt/base/mpsc_queue.hpp>
@@ -13,6 +14,13 @@
 namespace {
 
 using namespace takt;
+
+// By sampling, and every interleaving that can be told apart.
+void check_both_ways(const std::function<void()>& body) {
+  check({.runs = 20'000}, body);
+  const auto r = check({.runs = 1'000'000, .how = model::strategy::exhaustive}, body);
+  EXPECT_TRUE(r.complete) << r;
+}
 
 struct message : mpsc_node {
   message(std::size_t f, int n) : from(f), number(n) {}
@@ -87,14 +95,12 @@ void pop_twice_beside(int producers) {
   model::require(queue.empty(), "and nothing is left");
 }
 
-TEST(mpsc_queue, one_producer_exhaustively) {
-  const auto r =
-      check({.runs = 1'000'000, .how = model::strategy::exhaustive}, [] { pop_twice_beside(1); });
-  EXPECT_TRUE(r.complete) << r;
+TEST(mpsc_queue, one_producer_and_a_consumer) {
+  check_both_ways([] { pop_twice_beside(1); });
 }
 
 TEST(mpsc_queue, two_producers_and_a_consumer) {
-  check({.runs = 20'000}, [] { pop_twice_beside(2); });
+  check_both_ways([] { pop_twice_beside(2); });
 }
 
 // A popped element goes back at once, into the queue that it came from, while others push.
@@ -124,23 +130,27 @@ TEST(mpsc_queue, popped_element_may_be_pushed_at_once) {
 }
 
 // The queue dies with the last pop; a push that has not yet returned must not notice.
+void destroy_after_the_last_pop(int producers) {
+  auto queue = std::make_unique<queue_type>();
+  const auto produce = [&q = *queue](std::size_t from) { push_new(q, from, 0); };
+  sync::thread a(produce, 0U);
+  sync::thread b;
+  if (producers == 2) b = sync::thread(produce, 1U);
+  take_all<2>(*queue, producers);
+  queue.reset();
+  a.join();
+  if (producers == 2) b.join();
+}
+
 TEST(mpsc_queue, may_be_destroyed_after_the_last_pop) {
-  check({.runs = 20'000}, [] {
-    auto queue = std::make_unique<queue_type>();
-    const auto produce = [&q = *queue](std::size_t from) { push_new(q, from, 0); };
-    sync::thread a(produce, 0U);
-    sync::thread b(produce, 1U);
-    take_all<2>(*queue, 2);
-    queue.reset();
-    a.join();
-    b.join();
-  });
+  check_both_ways([] { destroy_after_the_last_pop(1); });
+  check({.runs = 20'000}, [] { destroy_after_the_last_pop(2); });
 }
 
 // Every producer unparks after each push; the consumer looks, and parks if it sees nothing. A
 // consumer that slept on a gap, and was not woken for it, would be a deadlock here.
 TEST(mpsc_queue, consumer_that_parks_misses_nothing) {
-  check({.runs = 20'000}, [] {
+  check_both_ways([] {
     queue_type queue;
     parker ready;
     const auto produce = [&](std::size_t from) {
@@ -177,10 +187,6 @@ void announced_sleep() {
   producer.join();
 }
 
-TEST(mpsc_queue, empty_and_push_order_with_an_announced_sleep) {
-  check({.runs = 20'000}, announced_sleep);
-  const auto r = check({.runs = 1'000'000, .how = model::strategy::exhaustive}, announced_sleep);
-  EXPECT_TRUE(r.complete) << r;
-}
+TEST(mpsc_queue, empty_and_push_order_with_an_announced_sleep) { check_both_ways(announced_sleep); }
 
 }  // namespace
