@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks takt's public headers: each has #pragma once and compiles alone, takt/takt.hpp includes
-every one, and takt/fwd.hpp declares every public class and nothing else.
+"""Checks takt's public headers: each has #pragma once and compiles alone, its classes have a
+comment, takt/takt.hpp includes every one, and takt/fwd.hpp declares every public class and nothing
+else.
 Usage: check_headers.py [--root DIR] | --self-test
 
 Classes are found by the format that clang-format keeps: declarations in a namespace are not
@@ -36,6 +37,20 @@ def classes(text):
     return {n for n in found if "detail" not in n and "::sync::" not in n}
 
 
+def without_comment(text):
+    """The classes at namespace scope whose definition has no comment above it."""
+    found, comment = [], False
+    for line in text.splitlines():
+        if line.startswith("///"):
+            comment = True
+        elif (match := CLASS.match(line)) and match.group(2) != "<" and not line.endswith(";"):
+            if not comment:
+                found.append(match.group(1))
+        elif not line.startswith(("template ", "  requires")):
+            comment = False
+    return found
+
+
 def compiles(compiler, source, root, model):
     """The error messages of compiling the source text against root/include."""
     flags = ["-std=c++20", "-fsyntax-only", "-xc++", "-Wall", "-Wextra", "-Werror", f"-I{root}/include"]
@@ -52,6 +67,8 @@ def check(root, compilers):
     headers = {p.relative_to(include).as_posix(): p.read_text() for p in sorted(include.rglob("*.hpp"))}
     public = [h for h in headers if not h.startswith("takt/model/")]
     found += [f"{h}: no #pragma once" for h, text in headers.items() if "#pragma once" not in text]
+
+    found += [f"{h}: class {c} has no comment" for h in public for c in without_comment(headers[h])]
 
     included = set(re.findall(r"^#include <(takt/[^>]+)>", headers.get(UMBRELLA, ""), re.M))
     wanted = {h for h in public if h != UMBRELLA}
@@ -75,12 +92,12 @@ def check(root, compilers):
 
 
 GOOD = {
-    "takt/base/a.hpp": "#pragma once\nnamespace takt::inline TAKT_ABI {\n\ntemplate <class T>\n"
+    "takt/base/a.hpp": "#pragma once\nnamespace takt::inline TAKT_ABI {\n\n/// A.\ntemplate <class T>\n"
                        "class a {\n  struct inner {};\n};\n}  // namespace takt::inline TAKT_ABI\n",
     "takt/base/b.hpp": "#pragma once\nnamespace takt::inline TAKT_ABI {\nnamespace rx {\n"
-                       "class [[nodiscard]] b final {};\n}  // namespace rx\n"
-                       "namespace detail {\nstruct hidden {};\n}  // namespace detail\n"
-                       "template <class T>\nstruct detail_x {};\ntemplate <>\nstruct detail_x<int> {};\n}  // namespace takt::inline TAKT_ABI\n",
+                       "/// B.\nclass [[nodiscard]] b final {};\n}  // namespace rx\n"
+                       "namespace detail {\n/// H.\nstruct hidden {};\n}  // namespace detail\n"
+                       "/// X.\ntemplate <class T>\nstruct detail_x {};\ntemplate <>\nstruct detail_x<int> {};\n}  // namespace takt::inline TAKT_ABI\n",
     "takt/fwd.hpp": "#pragma once\nnamespace takt::inline TAKT_ABI {\ntemplate <class T>\nclass a;\n"
                     "namespace rx {\nclass b;\n}  // namespace rx\n}  // namespace takt::inline TAKT_ABI\n",
     "takt/takt.hpp": "#pragma once\n#include <takt/base/a.hpp>\n#include <takt/base/b.hpp>\n#include <takt/fwd.hpp>\n",
@@ -100,6 +117,7 @@ def self_test():
         ({}, None),
         ({"takt/base/a.hpp": a.replace("#pragma once\n", "")}, "a.hpp: no #pragma once"),
         ({"takt/base/a.hpp": a + "inline missing_type x;\n"}, "a.hpp: does not compile"),
+        ({"takt/base/a.hpp": a.replace("/// A.\n", "")}, "class a has no comment"),
         ({"takt/takt.hpp": umbrella.replace("#include <takt/base/b.hpp>\n", "")}, "does not include <takt/base/b.hpp>"),
         ({"takt/fwd.hpp": forward.replace("class b;\n", "")}, "does not declare takt::rx::b"),
         ({"takt/fwd.hpp": forward.replace("class b;\n", "class b;\nclass c;\n")}, "there is no class takt::rx::c"),
