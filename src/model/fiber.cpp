@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -91,6 +92,16 @@ void fiber::prepare(entry run, void* argument) noexcept {
 }
 
 void fiber::switch_to(fiber& to) noexcept {
+  depart(to, false);
+  arrived();
+}
+
+void fiber::leave_to(fiber& to) noexcept {
+  depart(to, true);
+  std::abort();
+}
+
+void fiber::depart(fiber& to, bool for_good) noexcept {
   auto& globals = eh_globals();
   caught_exceptions_ = globals.caught;
   uncaught_exceptions_ = globals.uncaught;
@@ -99,16 +110,17 @@ void fiber::switch_to(fiber& to) noexcept {
 
   if (!mapped_) tsan_fiber_ = sanitizer::tsan_current_fiber();
   leaving = this;
-  sanitizer::asan_start_switch(&asan_fake_stack_, to.stack_, to.size_);
+  sanitizer::tsan_release(&leaving);  // the host learns of all that the fibers did, see arrived()
+  sanitizer::asan_start_switch(for_good ? nullptr : &asan_fake_stack_, to.stack_, to.size_);
   sanitizer::tsan_switch_to(to.tsan_fiber_);
   takt_model_switch(&stack_pointer_, to.stack_pointer_);
-  arrived();
 }
 
 void fiber::arrived() noexcept {
   const void* bottom = nullptr;
   std::size_t size = 0;
   sanitizer::asan_finish_switch(asan_fake_stack_, &bottom, &size);
+  if (!mapped_) sanitizer::tsan_acquire(&leaving);
   if (!leaving->mapped_) {  // the host's own stack, now known
     leaving->stack_ = static_cast<char*>(const_cast<void*>(bottom));
     leaving->size_ = size;

@@ -26,9 +26,12 @@ class fiber {
 
   // Goes on with `to`, and returns when somebody switches back.
   void switch_to(fiber& to) noexcept;
+  // The same, for good: nobody will switch back.
+  [[noreturn]] void leave_to(fiber& to) noexcept;
 
  private:
   friend void enter_fiber(void* self) noexcept;
+  void depart(fiber& to, bool for_good) noexcept;
   void arrived() noexcept;
 
   void* stack_pointer_ = nullptr;  // while it is not running; not on its own stack

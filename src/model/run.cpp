@@ -127,19 +127,16 @@ void run::thread_main(void* thread) {
 
 void run::finish_thread() {
   sanitizer::tsan_release(self);
-  const engine_scope scope;
-  reach({op::finish, true, self->object_number}, nullptr);
-  self->finished = true;
-  const bool last =
-      std::ranges::all_of(threads_, [](const auto& t) { return t->finished; });
-  fiber& mine = *self->stack;
-  if (last) {
-    mine.switch_to(host_);
-  } else {
-    self = &pick_next();
-    mine.switch_to(*self->stack);
+  thread_state& me = *self;
+  {
+    const engine_scope scope;
+    reach({op::finish, true, me.object_number}, nullptr);
+    me.finished = true;
+    const bool last = std::ranges::all_of(threads_, [](const auto& t) { return t->finished; });
+    self = last ? nullptr : &pick_next();
   }
-  std::abort();  // a finished thread is never picked
+  track_allocations(false);
+  me.stack->leave_to(self == nullptr ? host_ : *self->stack);
 }
 
 void run::reach(const operation& next, const object* about) {
@@ -149,7 +146,9 @@ void run::reach(const operation& next, const object* about) {
   thread_state& picked = pick_next();
   if (&picked != &me) {
     self = &picked;
+    sanitizer::tsan_ignore_end();
     me.stack->switch_to(*picked.stack);
+    sanitizer::tsan_ignore_begin();
   }
   me.about = nullptr;
 }
@@ -247,10 +246,10 @@ void run::trace_step(std::size_t thread, const operation& done, const object* ab
 }
 
 void run::fail(const std::string& message) {
-  const engine_scope scope;
+  track_allocations(false);
   failure = "thread " + std::to_string(self->number) + ": " + message;
-  self->stack->switch_to(host_);
-  std::abort();  // an abandoned stack is never switched to
+  sanitizer::tsan_ignore_nothing();
+  self->stack->leave_to(host_);
 }
 
 void fail(const std::string& message) noexcept {

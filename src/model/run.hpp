@@ -88,7 +88,7 @@ class run {
 
  private:
   static void thread_main(void* thread);
-  void finish_thread();
+  [[noreturn]] void finish_thread();
   thread_state& pick_next();
   [[nodiscard]] bool enabled(const thread_state& t) const;
   [[nodiscard]] time_point next_deadline() const;

@@ -1,4 +1,5 @@
 // What the sanitizers must be told about fibers; nothing in a build without them.
+// TAKT_MODEL_TSAN comes from the build: the checker itself is not instrumented for TSan.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -9,21 +10,14 @@
 #if __has_feature(address_sanitizer)
 #define TAKT_MODEL_ASAN 1
 #endif
-#if __has_feature(thread_sanitizer)
-#define TAKT_MODEL_TSAN 1
-#endif
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #define TAKT_MODEL_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define TAKT_MODEL_TSAN 1
 #endif
 
 #if defined(TAKT_MODEL_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#include <sanitizer/lsan_interface.h>
 #endif
 #if defined(TAKT_MODEL_TSAN)
 #include <sanitizer/tsan_interface.h>
@@ -48,15 +42,10 @@ inline void asan_finish_switch(void* fake_stack, const void** bottom, std::size_
 inline void asan_unpoison(void* memory, std::size_t size) {
   __asan_unpoison_memory_region(memory, size);
 }
-// What a failed run abandons is not a leak of the checker.
-inline void leaks_off() { __lsan_disable(); }
-inline void leaks_on() { __lsan_enable(); }
 #else
 inline void asan_start_switch(void**, const void*, std::size_t) {}
 inline void asan_finish_switch(void*, const void**, std::size_t*) {}
 inline void asan_unpoison(void*, std::size_t) {}
-inline void leaks_off() {}
-inline void leaks_on() {}
 #endif
 
 #if defined(TAKT_MODEL_TSAN)
@@ -67,14 +56,20 @@ inline void* tsan_current_fiber() { return __tsan_get_current_fiber(); }
 inline void tsan_switch_to(void* f) { __tsan_switch_to_fiber(f, __tsan_switch_to_fiber_no_sync); }
 inline void tsan_acquire(const void* address) { __tsan_acquire(const_cast<void*>(address)); }
 inline void tsan_release(const void* address) { __tsan_release(const_cast<void*>(address)); }
-// The checker's own data is shared by all fibers on purpose.
+// The checker's own data is shared by all fibers on purpose. Every switch happens at level 0.
+inline int tsan_ignore_level = 0;
 inline void tsan_ignore_begin() {
+  ++tsan_ignore_level;
   AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
   AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
 }
 inline void tsan_ignore_end() {
+  --tsan_ignore_level;
   AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
   AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+}
+inline void tsan_ignore_nothing() {
+  while (tsan_ignore_level > 0) tsan_ignore_end();
 }
 #else
 inline void* tsan_create_fiber() { return nullptr; }
@@ -85,6 +80,7 @@ inline void tsan_acquire(const void*) {}
 inline void tsan_release(const void*) {}
 inline void tsan_ignore_begin() {}
 inline void tsan_ignore_end() {}
+inline void tsan_ignore_nothing() {}
 #endif
 
 }  // namespace model::sanitizer
