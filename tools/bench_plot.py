@@ -3,6 +3,7 @@
 Bars, or lines where a single parameter has four values or more. Every text has a row or column of
 its own, so that nothing overlaps. The colours follow the reader's light or dark mode.
 """
+import math
 from html import escape
 
 WIDTH = 760
@@ -125,11 +126,17 @@ def legend(workload, y):
     return parts, y + ROW + 6
 
 
+def tick_of(largest):
+    """The step of an axis of four steps: 1, 2, 2.5 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(largest / 4))
+    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power * 4 >= largest)
+
+
 def lines(workload, metric, y):
     """A line per competitor; the values of the parameter at equal distances."""
     colour = colours(workload)
     parameter = next(iter(workload["cases"][0]["parameters"]))
-    largest = scale_of(workload, metric) * 1.05
+    largest = 4 * tick_of(scale_of(workload, metric))
     left, right = MARGIN + 52, WIDTH - MARGIN - 24
     top = y + 30
     bottom = top + LINE_HEIGHT
