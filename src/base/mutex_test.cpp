@@ -50,7 +50,7 @@ class mailbox {
   bool full_ TAKT_GUARDED_BY(mu_) = false;
 };
 
-TEST(mutex, excludes) {
+TEST(mutex, excludes_before_and_after_a_gap) {
   constexpr int threads = 4;
   constexpr int each = 10'000;
   struct {
@@ -63,12 +63,15 @@ TEST(mutex, excludes) {
       for (int i = 0; i < each; ++i) {
         mutex_lock lock(shared.mu);
         ++shared.count;
+        lock.unlock();
+        lock.lock();
+        ++shared.count;
       }
     });
   }
   for (auto& t : all) t.join();
   mutex_lock lock(shared.mu);
-  EXPECT_EQ(shared.count, threads * each);
+  EXPECT_EQ(shared.count, 2 * threads * each);
 }
 
 TEST(mutex_lock, opens_a_gap) {
