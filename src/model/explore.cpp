@@ -7,14 +7,57 @@
 #include <memory>
 #include <ostream>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "run.hpp"
+#include "sanitizer.hpp"
 #include "strategy.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace model {
 namespace {
+
+// What a crash handler may still tell: the run under way.
+struct {
+  std::string token;  // empty for exhaustive search, which knows its token only at the end
+  const exhaustive_search* search = nullptr;
+} under_way;
+
+void tell_which_run() noexcept {
+  if (!exploring()) return;
+  const std::string token =
+      under_way.search == nullptr ? under_way.token : under_way.search->token();
+  std::fprintf(stderr, "takt::model: the process ends within the run with the token %s\n",
+               token.c_str());
+}
+
+// A crash cannot be unwound or abandoned; at least its run can be replayed in a debugger.
+class crash_report {
+ public:
+  crash_report() noexcept {
+    sanitizer::tell_before_death(&tell_which_run);
+    for (std::size_t i = 0; i < signals.size(); ++i) {
+      if (sanitizer::handles(signals[i])) continue;
+      before_[i] = std::signal(signals[i], [](int number) {
+        tell_which_run();
+        std::signal(number, SIG_DFL);
+        std::raise(number);
+      });
+    }
+  }
+  ~crash_report() {
+    for (std::size_t i = 0; i < signals.size(); ++i) {
+      if (!sanitizer::handles(signals[i])) std::signal(signals[i], before_[i]);
+    }
+  }
+  crash_report(const crash_report&) = delete;
+  crash_report& operator=(const crash_report&) = delete;
+
+ private:
+  static constexpr std::array signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+  std::array<void (*)(int), signals.size()> before_{};
+};
 
 struct outcome {
   std::string failure;
@@ -46,6 +89,8 @@ result search_all(const options& opts, const std::function<void()>& body) {
   exhaustive_search search;
   const bool replaying = !opts.token.empty();
   if (replaying) search.replay(opts.token);
+  under_way.search = replaying ? nullptr : &search;
+  under_way.token = opts.token;
   while (r.runs < opts.runs) {
     outcome o = run_once(opts, search, false, body);
     ++r.runs;
@@ -86,6 +131,8 @@ result sample_many(const options& opts, const std::function<void()>& body) {
       std::tie(s.how, s.depth) = rotation[r.runs % rotation.size()];
     }
     if (replaying) s = sample_from_token(opts.token);
+    under_way.search = nullptr;
+    under_way.token = to_token(s);
     outcome o = run_once(opts, *make_scheduler(s), false, body);
     ++r.runs;
     r.steps += o.steps;
@@ -103,6 +150,7 @@ result sample_many(const options& opts, const std::function<void()>& body) {
 
 result explore(const options& opts, const std::function<void()>& body) {
   if (exploring()) fail("explore() inside of a run");
+  const crash_report report;
   const bool search = opts.token.empty() ? opts.how == strategy::exhaustive
                                          : opts.token.starts_with("dfs");
   return search ? search_all(opts, body) : sample_many(opts, body);

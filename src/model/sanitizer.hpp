@@ -4,6 +4,7 @@
 
 #include <takt/base/config.hpp>
 
+#include <csignal>
 #include <cstddef>
 
 #if defined(__has_feature)
@@ -42,7 +43,11 @@ inline void asan_finish_switch(void* fake_stack, const void** bottom, std::size_
 inline void asan_unpoison(void* memory, std::size_t size) {
   __asan_unpoison_memory_region(memory, size);
 }
+inline void tell_before_death(void (*tell)()) { __sanitizer_set_death_callback(tell); }
+inline bool handles(int signal) { return signal != SIGABRT; }
 #else
+inline void tell_before_death(void (*)()) {}
+inline bool handles(int) { return false; }
 inline void asan_start_switch(void**, const void*, std::size_t) {}
 inline void asan_finish_switch(void*, const void**, std::size_t*) {}
 inline void asan_unpoison(void*, std::size_t) {}

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -180,6 +181,14 @@ TEST(checker, exception_that_leaves_a_thread_fails_the_run) {
   EXPECT_THAT(message_of([] { boom(); }), HasSubstr("boom"));
   EXPECT_THAT(message_of([] { sync::thread([]() noexcept { boom(); }).join(); }),
               HasSubstr("std::terminate"));
+}
+
+TEST(checker, crash_tells_the_token) {
+  const auto crash = [](model::strategy how) {
+    find({.how = how}, [] { std::abort(); });
+  };
+  EXPECT_DEATH(crash(model::strategy::random), "ends within the run with the token random:3:50:");
+  EXPECT_DEATH(crash(model::strategy::exhaustive), "ends within the run with the token dfs");
 }
 
 TEST(checker, assertion_fails_the_run) {

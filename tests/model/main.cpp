@@ -49,7 +49,9 @@ class count_checks : public testing::EmptyTestEventListener {
 
 takt::model::result check(takt::model::options opts, const std::function<void()>& body) {
   const std::string name = test_name(++checks_in_this_test);
-  opts.runs = number("TAKT_MODEL_RUNS", opts.runs);
+  const std::uint64_t runs = number("TAKT_MODEL_RUNS", opts.runs);
+  const bool curtailed = runs < opts.runs;
+  opts.runs = runs;
   opts.seed = number("TAKT_MODEL_SEED", opts.seed);
   const std::string token = environment("TAKT_MODEL_TOKEN");
   if (!token.empty()) {
@@ -61,6 +63,9 @@ takt::model::result check(takt::model::options opts, const std::function<void()>
   if (r.failed) {
     r.failed->token = name + "@" + r.failed->token;
     ADD_FAILURE() << r;
+  } else if (opts.how == takt::model::strategy::exhaustive && !r.complete && !curtailed &&
+             token.empty()) {
+    ADD_FAILURE() << "not exhausted within " << r;
   } else if (!token.empty()) {
     std::cout << "replayed " << token << ": the run passes\n";
   }

@@ -6,8 +6,9 @@
 
 #include <functional>
 
-// Explores `body` and fails the test, with a replay token, if a run fails. TAKT_MODEL_RUNS,
-// TAKT_MODEL_SEED and TAKT_MODEL_TOKEN change what is explored; see CONTRIBUTING.md.
+// Explores `body` and fails the test, with a replay token, if a run fails or an exhaustive search
+// does not come to its end. TAKT_MODEL_RUNS, TAKT_MODEL_SEED and TAKT_MODEL_TOKEN change what is
+// explored; see CONTRIBUTING.md.
 takt::model::result check(takt::model::options opts, const std::function<void()>& body);
 
 // Explores `body` as given, whatever the environment says, and returns what was found.
