@@ -1,11 +1,11 @@
 // A source of its own: where the compiler sees both these bodies and the calls, it takes free()
 // for a mismatch with operator new.
+#include "counting_new.hpp"
+
 #include <cstdlib>
 #include <new>
 
 #include <takt/base/sync.hpp>
-
-#include "counting_new.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace {
