@@ -1,8 +1,9 @@
 #include <takt/base/assert.hpp>
 
 #if defined(TAKT_MODEL)
-#include <takt/model/explore.hpp>
 #include <string>
+
+#include <takt/model/explore.hpp>
 #else
 #include <cstdio>
 #include <cstdlib>

@@ -1,12 +1,12 @@
 #include "allocation.hpp"
 
-#include <takt/model/engine.hpp>
-
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <string>
 #include <utility>
+
+#include <takt/model/engine.hpp>
 
 #include "sanitizer.hpp"
 

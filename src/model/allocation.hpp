@@ -5,9 +5,9 @@
 // address. With a sanitizer it does nothing: those do it better.
 #pragma once
 
-#include <takt/base/config.hpp>
-
 #include <cstddef>
+
+#include <takt/base/config.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace model {

@@ -73,8 +73,7 @@ outcome run_once(const options& opts, scheduler& who, bool trace,
 }
 
 // Makes the failing run once more, now with its trace.
-void explain(failure& f, const options& opts, scheduler& again,
-             const std::function<void()>& body) {
+void explain(failure& f, const options& opts, scheduler& again, const std::function<void()>& body) {
   outcome second = run_once(opts, again, true, body);
   f.trace = std::move(second.trace);
   if (second.failure != f.message) {
@@ -151,8 +150,8 @@ result sample_many(const options& opts, const std::function<void()>& body) {
 result explore(const options& opts, const std::function<void()>& body) {
   if (exploring()) fail("explore() inside of a run");
   const crash_report report;
-  const bool search = opts.token.empty() ? opts.how == strategy::exhaustive
-                                         : opts.token.starts_with("dfs");
+  const bool search =
+      opts.token.empty() ? opts.how == strategy::exhaustive : opts.token.starts_with("dfs");
   return search ? search_all(opts, body) : sample_many(opts, body);
 }
 

@@ -1,9 +1,9 @@
 // A stack of its own to run on, switched to and from by hand.
 #pragma once
 
-#include <takt/base/config.hpp>
-
 #include <cstddef>
+
+#include <takt/base/config.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace model {
@@ -40,7 +40,7 @@ class fiber {
   bool mapped_ = false;  // the stack is ours, not the host's
   entry run_ = nullptr;
   void* argument_ = nullptr;
-  void* caught_exceptions_ = nullptr;      // __cxa_eh_globals of this fiber
+  void* caught_exceptions_ = nullptr;  // __cxa_eh_globals of this fiber
   unsigned int uncaught_exceptions_ = 0;
   void* asan_fake_stack_ = nullptr;
   void* tsan_fiber_ = nullptr;

@@ -39,7 +39,8 @@ std::uint64_t atomic_core::load_in_step(thread_state* self,
   if (self == nullptr) return newest().value;
   std::uint64_t index = count_ - 1;
   if (active_run()->opts.weak_memory) {
-    index -= active_run()->who.age(static_cast<std::uint32_t>(index - oldest_readable(*self, order)) + 1);
+    index -= active_run()->who.age(
+        static_cast<std::uint32_t>(index - oldest_readable(*self, order)) + 1);
   }
   const std::uint64_t value = read(*self, index, order);
   note(index + 1 == count_ ? "=" : "= (stale)", value);

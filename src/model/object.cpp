@@ -1,7 +1,7 @@
 // Objects, steps and waiting.
-#include <takt/model/engine.hpp>
-
 #include <cstdint>
+
+#include <takt/model/engine.hpp>
 
 #include "run.hpp"
 
@@ -82,12 +82,11 @@ bool wait_for_notification(const object& target, time_point deadline) noexcept {
   thread_state* const self = current_thread();
   if (self == nullptr) fail("a wait outside of a run never ends");
   run& r = *active_run();
-  {
-    const engine_scope scope;
-    self->deadline = deadline;
-    self->spurious = r.opts.spurious_wakeups && r.who.chance(16);
-  }
-  const step s(op::wake, target, true);
+  const engine_scope scope;
+  self->deadline = deadline;
+  self->spurious = r.opts.spurious_wakeups && r.who.chance(16);
+  r.reach({op::wake, true, target.id()}, &target);
+  r.leave();
   self->deadline = time_point::max();
   self->spurious = false;
   return std::exchange(self->notified, false);

@@ -14,12 +14,12 @@
 //  4. A failed run is left by switching to the host; its stacks are never unwound.
 #include "run.hpp"
 
-#include <takt/model/mutex.hpp>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+
+#include <takt/model/mutex.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace model {
@@ -37,15 +37,14 @@ std::vector<std::unique_ptr<fiber>>& spare_stacks() {
 }
 
 const char* name(op kind) {
-  constexpr std::array names{"begin",    "finish", "spawn", "join", "yield",  "tick",       "now",
-                             "load",     "store",  "rmw",   "lock", "try_lock", "unlock",   "wait",
-                             "wake",     "notify", "futex_wait", "futex_wake", "destroy"};
+  constexpr std::array names{"begin",  "finish",     "spawn",      "join",   "yield",
+                             "tick",   "now",        "load",       "store",  "rmw",
+                             "lock",   "try_lock",   "unlock",     "wait",   "wake",
+                             "notify", "futex_wait", "futex_wake", "destroy"};
   return names[static_cast<std::size_t>(kind)];
 }
 
-bool concerns_futexes(op kind) noexcept {
-  return kind == op::futex_wait || kind == op::futex_wake;
-}
+bool concerns_futexes(op kind) noexcept { return kind == op::futex_wait || kind == op::futex_wake; }
 
 bool concerns_everybody(op kind) noexcept { return kind == op::tick || kind == op::yield; }
 
@@ -90,9 +89,8 @@ thread_state& run::add_thread(void (*body)(void*), void* closure) {
 void run::execute(const std::function<void()>& body) {
   active = this;
   const auto old_handler = std::set_terminate([] { model::fail("std::terminate was called"); });
-  self = &add_thread(
-      [](void* f) { (*static_cast<const std::function<void()>*>(f))(); },
-      const_cast<void*>(static_cast<const void*>(&body)));
+  self = &add_thread([](void* f) { (*static_cast<const std::function<void()>*>(f))(); },
+                     const_cast<void*>(static_cast<const void*>(&body)));
   host_.switch_to(*self->stack);
   std::set_terminate(old_handler);
   const allocations left = end_of_allocations();
@@ -230,7 +228,7 @@ std::string run::who_waits_for_what() const {
 
 const thread_state* run::about_to_use(const object& o) const {
   const auto at = std::ranges::find_if(
-      threads_, [&](const auto& t) { return t.get() != self && t->about == &o; });
+      threads_, [&](const auto& t) { return t.get() != self && t->about == &o && !t->notified; });
   return at == threads_.end() ? nullptr : at->get();
 }
 

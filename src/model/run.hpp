@@ -1,15 +1,15 @@
 // One run: its threads, its time, its trace.
 #pragma once
 
-#include <takt/model/engine.hpp>
-#include <takt/model/explore.hpp>
-
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <takt/model/engine.hpp>
+#include <takt/model/explore.hpp>
 
 #include "allocation.hpp"
 #include "fiber.hpp"
@@ -69,7 +69,8 @@ class run {
   [[noreturn]] void fail(const std::string& message);
 
   thread_state& add_thread(void (*body)(void*), void* closure);
-  // Another thread that has announced an operation on `o`, if there is one.
+  // Another thread that has announced an operation on `o`, if there is one. A waiter that has been
+  // notified no longer needs it.
   [[nodiscard]] const thread_state* about_to_use(const object& o) const;
 
   const options& opts;

@@ -2,10 +2,10 @@
 // TAKT_MODEL_TSAN comes from the build: the checker itself is not instrumented for TSan.
 #pragma once
 
-#include <takt/base/config.hpp>
-
 #include <csignal>
 #include <cstddef>
+
+#include <takt/base/config.hpp>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

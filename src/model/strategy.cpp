@@ -82,9 +82,9 @@ class pct : public sampling_scheduler {
 
  private:
   std::size_t highest(std::span<const candidate> enabled) const {
-    return std::ranges::max_element(enabled, {}, [&](const candidate& c) {
-             return priority_[c.thread];
-           })->thread;
+    return std::ranges::max_element(enabled, {},
+                                    [&](const candidate& c) { return priority_[c.thread]; })
+        ->thread;
   }
   void sink(std::size_t thread) { priority_[thread] = lowest_--; }
 
@@ -104,9 +104,9 @@ class partial_order_sampling : public sampling_scheduler {
       pending_[c.thread] = c.next;
       if (priority_[c.thread] == 0) priority_[c.thread] = picks_.next() | 1U;
     }
-    return std::ranges::max_element(enabled, {}, [&](const candidate& c) {
-             return priority_[c.thread];
-           })->thread;
+    return std::ranges::max_element(enabled, {},
+                                    [&](const candidate& c) { return priority_[c.thread]; })
+        ->thread;
   }
   void executed(std::size_t thread, const operation& done) override {
     priority_[thread] = 0;
@@ -177,8 +177,8 @@ sample sample_from_token(std::string_view token) {
   if (parts.size() != 4) bad_token(token, "expected strategy:depth:length:seed");
   const auto name = std::ranges::find(names, parts[0], [](const auto& n) { return n.second; });
   if (name == names.end()) bad_token(token, "unknown strategy (random, pct, pos, sticky, dfs)");
-  return {name->first, static_cast<std::uint32_t>(number(parts[1], token)),
-          number(parts[2], token), number(parts[3], token)};
+  return {name->first, static_cast<std::uint32_t>(number(parts[1], token)), number(parts[2], token),
+          number(parts[3], token)};
 }
 
 // A decision of the search: which thread, or which of the values 0..n-1.

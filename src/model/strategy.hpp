@@ -1,14 +1,14 @@
 // Who goes next: the strategies of explore().
 #pragma once
 
-#include <takt/model/engine.hpp>
-#include <takt/model/explore.hpp>
-
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <takt/model/engine.hpp>
+#include <takt/model/explore.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace model {
@@ -74,9 +74,9 @@ class exhaustive_search : public scheduler {
   std::uint32_t choose(std::uint32_t n) override;
   bool chance(std::uint32_t) override { return false; }
 
-  bool next_run();                           // false when everything has been seen
-  [[nodiscard]] std::string token() const;   // the decisions of the current run
-  void replay(std::string_view token);       // throws std::invalid_argument
+  bool next_run();                          // false when everything has been seen
+  [[nodiscard]] std::string token() const;  // the decisions of the current run
+  void replay(std::string_view token);      // throws std::invalid_argument
 
  private:
   struct node;

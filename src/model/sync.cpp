@@ -81,8 +81,8 @@ void* thread_slot(const void* key, void* (*make)(), void (*destroy)(void*)) noex
 
 mutex::~mutex() {
   retire();
-  if (owner_ != 0) fail(describe() + " is destroyed while thread " + std::to_string(owner_) +
-                        " holds it");
+  if (owner_ != 0)
+    fail(describe() + " is destroyed while thread " + std::to_string(owner_) + " holds it");
 }
 
 void mutex::lock() noexcept {
@@ -109,7 +109,8 @@ bool mutex::try_lock() noexcept {
 void mutex::unlock() noexcept {
   const step s(op::unlock, *this, true);
   if (s.self() == nullptr) return;
-  if (owner_ != s.self()->number) fail(describe() + " is unlocked by a thread that does not hold it");
+  if (owner_ != s.self()->number)
+    fail(describe() + " is unlocked by a thread that does not hold it");
   sanitizer::tsan_release(this);
   released_ = s.self()->seen;
   owner_ = 0;
@@ -260,9 +261,7 @@ bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
   return model::futex_wait(word.core(), expected, deadline);
 }
 
-void futex_wake_one(const atomic<std::uint32_t>* word) noexcept {
-  model::futex_wake(word, false);
-}
+void futex_wake_one(const atomic<std::uint32_t>* word) noexcept { model::futex_wake(word, false); }
 
 }  // namespace sync
 }  // namespace takt::inline TAKT_ABI

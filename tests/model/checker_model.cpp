@@ -1,8 +1,4 @@
 // What the model checker reports, and what it gives to the code under test.
-#include <gmock/gmock.h>
-#include <takt/base/assert.hpp>
-#include <takt/base/sync.hpp>
-
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -13,6 +9,11 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+
+#include <gmock/gmock.h>
+
+#include <takt/base/assert.hpp>
+#include <takt/base/sync.hpp>
 
 #include "support.hpp"
 
@@ -83,7 +84,8 @@ TEST(checker, leaked_memory_is_reported) {
 
 TEST(checker, leaked_sync_object_is_reported) {
   alignas(sync::mutex) static std::array<std::byte, sizeof(sync::mutex)> place;
-  EXPECT_THAT(message_of([] { new (place.data()) sync::mutex; }), HasSubstr("leak: 1 sync objects"));
+  EXPECT_THAT(message_of([] { new (place.data()) sync::mutex; }),
+              HasSubstr("leak: 1 sync objects"));
 }
 
 TEST(checker, object_of_another_run_is_refused) {
@@ -132,6 +134,40 @@ TEST(checker, destruction_before_the_last_use_is_a_race) {
                 other.join();
               }),
               HasSubstr("is destroyed without happening after its use by thread 2"));
+}
+
+TEST(checker, condition_may_be_destroyed_when_all_waiters_are_notified) {
+  check({.runs = 2000}, [] {
+    sync::mutex mu;
+    auto cv = std::make_unique<sync::condition_variable>();
+    bool done = false;
+    sync::thread waiter([&] {
+      std::unique_lock lock(mu);
+      auto& c = *cv;
+      if (!done) c.wait(lock);
+    });
+    {
+      const std::scoped_lock lock(mu);
+      done = true;
+      cv->notify_all();
+      cv.reset();
+    }
+    waiter.join();
+  });
+  EXPECT_THAT(message_of([] {
+                sync::mutex mu;
+                auto cv = std::make_unique<sync::condition_variable>();
+                sync::thread waiter([&] {
+                  std::unique_lock lock(mu);
+                  if (cv != nullptr) cv->wait(lock);
+                });
+                {
+                  const std::scoped_lock lock(mu);
+                  cv.reset();
+                }
+                waiter.join();
+              }),
+              HasSubstr("is destroyed while"));
 }
 
 TEST(checker, unsafe_publication_of_an_atomic_is_a_race) {
@@ -184,9 +220,7 @@ TEST(checker, exception_that_leaves_a_thread_fails_the_run) {
 }
 
 TEST(checker, crash_tells_the_token) {
-  const auto crash = [](model::strategy how) {
-    find({.how = how}, [] { std::abort(); });
-  };
+  const auto crash = [](model::strategy how) { find({.how = how}, [] { std::abort(); }); };
   EXPECT_DEATH(crash(model::strategy::random), "ends within the run with the token random:3:50:");
   EXPECT_DEATH(crash(model::strategy::exhaustive), "ends within the run with the token dfs");
 }
@@ -317,11 +351,9 @@ TEST(checker, same_seed_gives_the_same_runs) {
 }
 
 TEST(checker, malformed_token_is_an_error_that_names_it) {
-  const auto replay = [](const char* token) {
-    return [token] { find({.token = token}, [] {}); };
-  };
-  EXPECT_THAT(replay("pct:3:77"), testing::ThrowsMessage<std::invalid_argument>(
-                                      HasSubstr("'pct:3:77': expected strategy:depth:length:seed")));
+  const auto replay = [](const char* token) { return [token] { find({.token = token}, [] {}); }; };
+  EXPECT_THAT(replay("pct:3:77"), testing::ThrowsMessage<std::invalid_argument>(HasSubstr(
+                                      "'pct:3:77': expected strategy:depth:length:seed")));
   EXPECT_THAT(replay("best:3:7:7"),
               testing::ThrowsMessage<std::invalid_argument>(HasSubstr("unknown strategy")));
   EXPECT_THAT(replay("pct:x:7:7"),

@@ -1,11 +1,11 @@
 // Litmus tests: which outcomes the memory model allows, seen by sampling and by exhaustive search.
-#include <takt/base/sync.hpp>
-
 #include <atomic>
 #include <bitset>
 #include <functional>
 #include <set>
 #include <string>
+
+#include <takt/base/sync.hpp>
 
 #include "support.hpp"
 
@@ -24,8 +24,8 @@ using outcomes = std::bitset<64>;
 
 outcomes seen_by(model::strategy how, const std::function<int()>& program) {
   outcomes seen;
-  const auto r = find({.runs = 20'000, .how = how},
-                      [&] { seen.set(static_cast<std::size_t>(program())); });
+  const auto r =
+      find({.runs = 20'000, .how = how}, [&] { seen.set(static_cast<std::size_t>(program())); });
   EXPECT_TRUE(r.clean()) << r;
   if (how == model::strategy::exhaustive) {
     EXPECT_TRUE(r.complete) << r;

@@ -1,9 +1,9 @@
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "support.hpp"
 

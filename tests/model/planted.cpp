@@ -1,13 +1,13 @@
 #include "planted.hpp"
 
-#include <takt/base/sync.hpp>
-#include <takt/model/explore.hpp>
-
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+
+#include <takt/base/sync.hpp>
+#include <takt/model/explore.hpp>
 
 namespace {
 

@@ -1,9 +1,9 @@
 // The shim's stop tokens behave as the standard's do.
-#include <takt/base/sync.hpp>
-
 #include <memory>
 #include <mutex>
 #include <optional>
+
+#include <takt/base/sync.hpp>
 
 #include "support.hpp"
 

@@ -1,10 +1,11 @@
 // How tests use the model checker: check() for code that has to be right, find() for planted bugs.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <takt/model/explore.hpp>
-
 #include <functional>
+
+#include <gtest/gtest.h>
+
+#include <takt/model/explore.hpp>
 
 // Explores `body` and fails the test, with a replay token, if a run fails or an exhaustive search
 // does not come to its end. TAKT_MODEL_RUNS, TAKT_MODEL_SEED and TAKT_MODEL_TOKEN change what is

@@ -1,11 +1,11 @@
 // Prints, as Markdown, how many runs each strategy needs to find each planted bug: the mean over
 // 20 seeds, or how often it was not found within 5,000 runs.
-#include <takt/model/explore.hpp>
-
 #include <array>
 #include <cstdint>
 #include <iostream>
 #include <utility>
+
+#include <takt/model/explore.hpp>
 
 #include "planted.hpp"
 
@@ -32,8 +32,8 @@ int main() {
       std::uint64_t sum = 0;
       std::uint64_t missed = 0;
       for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-        const auto r = takt::model::explore(
-            {.runs = 5000, .how = how, .seed = seed, .leaks = false}, p.bug);
+        const auto r =
+            takt::model::explore({.runs = 5000, .how = how, .seed = seed, .leaks = false}, p.bug);
         if (r.clean()) {
           ++missed;
           continue;

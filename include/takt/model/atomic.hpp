@@ -2,14 +2,14 @@
 /// atomic<T> with C++'s weak memory: loads may return any value that the memory model allows.
 #pragma once
 
-#include <takt/model/engine.hpp>
-
 #include <array>
 #include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+
+#include <takt/model/engine.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace model {
@@ -59,8 +59,8 @@ class atomic_core : public object {
 
   [[nodiscard]] stored& newest() const noexcept { return stores_[(count_ - 1) % history]; }
   std::uint64_t load_in_step(thread_state* self, std::memory_order order) const noexcept;
-  std::uint64_t read(thread_state& self, std::uint64_t index, std::memory_order order) const
-      noexcept;
+  std::uint64_t read(thread_state& self, std::uint64_t index,
+                     std::memory_order order) const noexcept;
   [[nodiscard]] std::uint64_t oldest_readable(const thread_state& self,
                                               std::memory_order order) const noexcept;
   void append(thread_state* self, std::uint64_t value, const vector_clock& released,
@@ -68,7 +68,7 @@ class atomic_core : public object {
   void commit_rmw(std::uint64_t value, std::memory_order order) noexcept;
 
   mutable std::array<stored, history> stores_{};
-  std::uint64_t count_ = 0;               // stores ever made; the newest is count_ - 1
+  std::uint64_t count_ = 0;                  // stores ever made; the newest is count_ - 1
   mutable std::uint64_t seq_cst_floor_ = 0;  // index of the newest store a seq_cst operation met
 };
 
@@ -202,8 +202,7 @@ class atomic {
   }
   template <class Change>
   T fetch(Change change, std::memory_order order) noexcept {
-    return decode(
-        core_.modify([&](std::uint64_t v) { return encode(change(decode(v))); }, order));
+    return decode(core_.modify([&](std::uint64_t v) { return encode(change(decode(v))); }, order));
   }
   bool compare_exchange(T& expected, T desired, std::memory_order success,
                         std::memory_order failure, bool weak) noexcept {

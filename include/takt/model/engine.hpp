@@ -7,8 +7,6 @@
 /// model build.
 #pragma once
 
-#include <takt/base/config.hpp>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -16,6 +14,8 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+
+#include <takt/base/config.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace model {

@@ -2,15 +2,15 @@
 /// Explores the interleavings of a small concurrent program.
 #pragma once
 
-#include <takt/base/config.hpp>
-#include <takt/model/engine.hpp>
-
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <takt/base/config.hpp>
+#include <takt/model/engine.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace model {
@@ -27,15 +27,15 @@ enum class strategy : std::uint8_t {
 
 /// What to explore. All defaults are sensible; tests mostly set `runs`.
 struct options {
-  std::uint64_t runs = 10'000;              ///< at most so many runs
-  strategy how = strategy::rotating;        ///< see strategy
-  std::uint32_t depth = 3;                  ///< for pct: bugs of up to so many ordering constraints
-  std::uint64_t seed = 1;                   ///< the same seed gives the same runs
-  std::uint64_t max_steps = 20'000;         ///< a longer run is reported as a livelock
-  bool weak_memory = true;                  ///< loads may read stale values where C++ allows it
-  bool spurious_wakeups = true;             ///< waits may return without a reason (not exhaustive)
-  bool leaks = true;                        ///< what a run leaves alive is a failure
-  std::string token = {};                   ///< if set: replay this one run instead
+  std::uint64_t runs = 10'000;        ///< at most so many runs
+  strategy how = strategy::rotating;  ///< see strategy
+  std::uint32_t depth = 3;            ///< for pct: bugs of up to so many ordering constraints
+  std::uint64_t seed = 1;             ///< the same seed gives the same runs
+  std::uint64_t max_steps = 20'000;   ///< a longer run is reported as a livelock
+  bool weak_memory = true;            ///< loads may read stale values where C++ allows it
+  bool spurious_wakeups = true;       ///< waits may return without a reason (not exhaustive)
+  bool leaks = true;                  ///< what a run leaves alive is a failure
+  std::string token = {};             ///< if set: replay this one run instead
 };
 
 /// Why a run failed, and how to see it again.

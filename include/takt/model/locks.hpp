@@ -2,14 +2,14 @@
 /// mutex and condition variables whose blocking the checker sees.
 #pragma once
 
-#include <takt/model/engine.hpp>
-#include <takt/model/stop_token.hpp>
-#include <takt/model/thread.hpp>
-
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
+
+#include <takt/model/engine.hpp>
+#include <takt/model/stop_token.hpp>
+#include <takt/model/thread.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace model {
@@ -58,6 +58,7 @@ class condition_variable : public object {
     return wait_until(lock, clock::now() + std::chrono::ceil<time_point::duration>(d),
                       std::move(done));
   }
+
  protected:
   /// With a lock of its own a notification happens before the waits that begin after it.
   explicit condition_variable(bool has_lock) noexcept

@@ -4,14 +4,14 @@
 /// The standard ones compare ids of OS threads, which all fibers share.
 #pragma once
 
-#include <takt/model/atomic.hpp>
-#include <takt/model/engine.hpp>
-#include <takt/model/mutex.hpp>
-
 #include <memory>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
+
+#include <takt/model/atomic.hpp>
+#include <takt/model/engine.hpp>
+#include <takt/model/mutex.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace model {
@@ -56,7 +56,7 @@ class stop_state {
   stop_callback_base* running_ = nullptr;  // guarded by mu_
   std::size_t runner_ = 0;                 // guarded by mu_: who runs callbacks
   atomic<std::uint32_t> finished_{0};      // counts callbacks that have returned
-  std::atomic<int> sources_ = 0;  // no step of its own: nobody synchronises by it
+  std::atomic<int> sources_ = 0;           // no step of its own: nobody synchronises by it
 };
 
 using nostopstate_t = std::nostopstate_t;
@@ -118,8 +118,8 @@ class stop_callback : private stop_callback_base {
  public:
   using callback_type = Callback;
   template <class C>
-  explicit stop_callback(const stop_token& token, C&& callback) noexcept(
-      std::is_nothrow_constructible_v<Callback, C>)
+  explicit stop_callback(const stop_token& token,
+                         C&& callback) noexcept(std::is_nothrow_constructible_v<Callback, C>)
       : stop_callback_base([](stop_callback_base& self) {
           std::forward<Callback>(static_cast<stop_callback&>(self).callback_)();
         }),

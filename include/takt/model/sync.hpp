@@ -2,15 +2,15 @@
 /// The sync shim of the model build: takt::sync made of instrumented names.
 #pragma once
 
+#include <cstdint>
+#include <mutex>
+
 #include <takt/model/atomic.hpp>
 #include <takt/model/locks.hpp>
 #include <takt/model/mutex.hpp>
 #include <takt/model/stop_token.hpp>
 #include <takt/model/thread.hpp>
 #include <takt/model/var.hpp>
-
-#include <cstdint>
-#include <mutex>
 
 namespace takt::inline TAKT_ABI {
 namespace sync {

@@ -2,8 +2,6 @@
 /// Threads of a run, variables per thread, virtual time.
 #pragma once
 
-#include <takt/model/engine.hpp>
-
 #include <chrono>
 #include <compare>
 #include <cstddef>
@@ -13,6 +11,8 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+
+#include <takt/model/engine.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace model {

@@ -2,9 +2,9 @@
 /// Plain shared data whose accesses are checked for races.
 #pragma once
 
-#include <takt/model/engine.hpp>
-
 #include <utility>
+
+#include <takt/model/engine.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace model {
