@@ -35,7 +35,7 @@ std::uint64_t number(const char* name, std::uint64_t otherwise) {
 std::string test_name(int ordinal) {
   const auto* const info = testing::UnitTest::GetInstance()->current_test_info();
   std::string name = std::string(info->test_suite_name()) + "." + info->name();
-  if (ordinal > 1) name += "/" + std::to_string(ordinal);
+  if (ordinal > 1) name += "#" + std::to_string(ordinal);
   return name;
 }
 
