@@ -1,3 +1,5 @@
+#include "harness.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -5,7 +7,6 @@
 #include <random>
 #include <sstream>
 
-#include "harness.hpp"
 #include "statistics.hpp"
 
 namespace bench {

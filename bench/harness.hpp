@@ -21,7 +21,7 @@
 
 namespace bench {
 
-enum class better { lower, higher };
+enum class better : std::uint8_t { lower, higher };
 
 /// What a workload measures, e.g. {"p99", "us"}.
 struct metric {

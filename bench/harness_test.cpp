@@ -1,3 +1,5 @@
+#include "harness.hpp"
+
 #include <array>
 #include <limits>
 #include <optional>
@@ -8,7 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness.hpp"
 #include "options.hpp"
 #include "report.hpp"
 #include "statistics.hpp"
@@ -21,7 +22,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 // Gives the same number in every run, and notes that it ran.
-competitor constant(std::string name, double value, std::string* calls = nullptr) {
+competitor constant(const std::string& name, double value, std::string* calls = nullptr) {
   return {name, [=](const request&) -> numbers {
             if (calls != nullptr) *calls += name[0];
             return {value};
@@ -50,11 +51,8 @@ TEST(statistics, quantiles_interpolate) {
 TEST(statistics, ratio_is_taken_within_each_round) {
   // The machine is ten times slower in the last round, for both.
   const auto ratio = paired_ratio({10, 10, 100}, {20, 20, 200}, better::lower);
-  ASSERT_TRUE(ratio.has_value());
-  EXPECT_DOUBLE_EQ(ratio->low, 2);
-  EXPECT_DOUBLE_EQ(ratio->median, 2);
-  EXPECT_DOUBLE_EQ(ratio->high, 2);
-  EXPECT_DOUBLE_EQ(paired_ratio({10}, {20}, better::higher)->median, 0.5);
+  EXPECT_EQ(ratio, (spread{.low = 2, .median = 2, .high = 2}));
+  EXPECT_EQ(paired_ratio({10}, {20}, better::higher), (spread{0.5, 0.5, 0.5}));
 }
 
 TEST(statistics, no_ratio_without_something_to_divide) {
@@ -117,7 +115,7 @@ TEST(harness, an_unavailable_competitor_is_skipped_with_its_reason) {
 }
 
 TEST(harness, wrong_numbers_are_an_error) {
-  const auto returning = [](numbers value) {
+  const auto returning = [](const numbers& value) {
     return small({{"a", [=](const request&) { return value; }}});
   };
   EXPECT_THROW(run_quietly(returning({})), std::logic_error);

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <exception>
 #include <fstream>
 #include <iomanip>
@@ -11,7 +12,7 @@
 
 namespace {
 
-enum exit_code { success = 0, failure = 1, bad_usage = 2 };
+enum exit_code : std::uint8_t { success = 0, failure = 1, bad_usage = 2 };
 
 std::vector<bench::workload> workloads_matching(const std::string& filter) {
   std::vector<bench::workload> chosen;
@@ -37,7 +38,7 @@ void list(const std::vector<bench::workload>& chosen) {
       std::cout << "  measures " << m.name << " [" << m.unit << "]\n";
     }
     for (const bench::competitor& c : what.competitors) {
-      std::cout << "  " << c.name << (&c == &what.competitors[0] ? " (reference)" : "") << '\n';
+      std::cout << "  " << c.name << (&c == what.competitors.data() ? " (reference)" : "") << '\n';
     }
   }
 }

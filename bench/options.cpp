@@ -1,7 +1,7 @@
+#include "options.hpp"
+
 #include <charconv>
 #include <string_view>
-
-#include "options.hpp"
 
 namespace bench {
 namespace {

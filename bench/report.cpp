@@ -1,9 +1,10 @@
+#include "report.hpp"
+
 #include <iomanip>
 #include <optional>
 #include <ostream>
 #include <string_view>
 
-#include "report.hpp"
 #include "statistics.hpp"
 
 namespace bench {

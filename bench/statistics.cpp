@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "statistics.hpp"
+
+#include <algorithm>
 
 namespace bench {
 

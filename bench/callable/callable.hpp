@@ -20,7 +20,7 @@ numbers callable_takt(const request& asked);
 /// A callable of that size, as a closure over a pointer and some state would be.
 template <std::size_t Bytes>
 struct capture {
-  std::int64_t* sum;
+  std::int64_t* sum = nullptr;
   std::array<std::byte, Bytes - sizeof(std::int64_t*)> state{};
 
   void operator()() const { ++*sum; }

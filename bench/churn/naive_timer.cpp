@@ -1,5 +1,6 @@
-#include "churn.hpp"
 #include "peers/naive_timer.hpp"
+
+#include "churn.hpp"
 
 namespace bench {
 namespace {

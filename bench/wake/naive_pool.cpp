@@ -1,4 +1,5 @@
 #include "peers/naive_pool.hpp"
+
 #include "wake.hpp"
 
 namespace bench {
