@@ -57,21 +57,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 5: {  // before an element that is in the list
         element& added = elements[input.next(elements.size())];
         if (place == model.end() || added.is_linked()) break;
-        const auto at = list.insert(list.iterator_to(e), added);
+        const auto at = list.insert(takt::intrusive_list<element>::iterator_to(e), added);
         EXPECT(&*at == &added);
         model.insert(place, &added);
         break;
       }
       case 6: {
         auto& [other, other_model] = &list == &lists[0].list ? lists[1] : lists[0];
-        const auto position = place == model.end() ? list.end() : list.iterator_to(e);
+        const auto position =
+            place == model.end() ? list.end() : takt::intrusive_list<element>::iterator_to(e);
         list.splice(position, other);
         model.splice(place, other_model);
         break;
       }
       default: {
         takt::intrusive_list<element> moved(std::move(list));
-        EXPECT(list.empty());
+        EXPECT(list.empty());  // NOLINT(bugprone-use-after-move): specified
         list.splice(list.begin(), moved);
         break;
       }
