@@ -17,8 +17,7 @@ namespace takt::inline TAKT_ABI {
 #if defined(NDEBUG) && !defined(TAKT_MODEL)
 #define TAKT_ASSERT(expression) static_cast<void>(0)
 #else
-#define TAKT_ASSERT(expression)      \
-  (static_cast<bool>(expression)     \
-       ? static_cast<void>(0)        \
-       : ::takt::assertion_failed(#expression, __FILE__, __LINE__))
+#define TAKT_ASSERT(expression)                         \
+  (static_cast<bool>(expression) ? static_cast<void>(0) \
+                                 : ::takt::assertion_failed(#expression, __FILE__, __LINE__))
 #endif
