@@ -35,4 +35,29 @@ class condition;
 // takt/base/parker.hpp
 class parker;
 
+// takt/observe/counter.hpp
+class counter;
+
+// takt/observe/histogram.hpp
+class histogram_snapshot;
+class histogram;
+
+// takt/observe/task_observer.hpp
+struct task_event;
+class task_observer;
+
+// takt/observe/task_statistics.hpp
+struct task_totals;
+class task_statistics;
+
+// takt/clock/clock.hpp
+template <class Base>
+class basic_clock;
+class steady_clock;
+class system_clock;
+
+// takt/clock/manual_clock.hpp
+template <class Base>
+class basic_manual_clock;
+
 }  // namespace takt::inline TAKT_ABI

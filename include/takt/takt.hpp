@@ -12,4 +12,11 @@
 #include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/base/thread_annotations.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/clock/manual_clock.hpp>
+#include <takt/clock/time.hpp>
 #include <takt/fwd.hpp>
+#include <takt/observe/counter.hpp>
+#include <takt/observe/histogram.hpp>
+#include <takt/observe/task_observer.hpp>
+#include <takt/observe/task_statistics.hpp>

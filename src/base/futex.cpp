@@ -23,23 +23,38 @@ static_assert(sizeof(atomic<std::uint32_t>) == sizeof(std::uint32_t) &&
 static_assert(sizeof(time_t) == sizeof(long),
               "SYS_futex takes a timespec of two longs here: define TAKT_PORTABLE_PARKING");
 
-bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
-                clock::time_point deadline) noexcept {
-  // Of the WAIT operations only WAIT_BITSET takes an absolute deadline, of CLOCK_MONOTONIC; that
-  // is what steady_clock reads.
+namespace {
+
+// `operation` says whose epoch `deadline` counts from. Of the WAIT operations only WAIT_BITSET
+// takes an absolute deadline.
+bool wait_until(int operation, atomic<std::uint32_t>& word, std::uint32_t expected,
+                std::chrono::nanoseconds deadline) noexcept {
   timespec at{};
-  if (deadline.time_since_epoch().count() > 0) {  // the kernel rejects negative times
-    const auto since_boot = deadline.time_since_epoch();
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_boot);
+  if (deadline.count() > 0) {  // the kernel rejects negative times
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(deadline);
     at.tv_sec = static_cast<time_t>(seconds.count());
-    at.tv_nsec = static_cast<long>(std::chrono::nanoseconds(since_boot - seconds).count());
+    at.tv_nsec = static_cast<long>((deadline - seconds).count());
   }
-  const timespec* const until = deadline == clock::time_point::max() ? nullptr : &at;
-  const long result = ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-                                until, nullptr, FUTEX_BITSET_MATCH_ANY);
+  const timespec* const until = deadline == std::chrono::nanoseconds::max() ? nullptr : &at;
+  const long result = ::syscall(SYS_futex, &word, operation | FUTEX_PRIVATE_FLAG, expected, until,
+                                nullptr, FUTEX_BITSET_MATCH_ANY);
   const int error = result == 0 ? 0 : errno;
   TAKT_ASSERT(error == 0 || error == EAGAIN || error == EINTR || error == ETIMEDOUT);
   return error == ETIMEDOUT;
+}
+
+}  // namespace
+
+bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
+                clock::time_point deadline) noexcept {
+  // CLOCK_MONOTONIC, which steady_clock reads, is the default
+  return wait_until(FUTEX_WAIT_BITSET, word, expected, deadline.time_since_epoch());
+}
+
+bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
+                wall_clock::time_point deadline) noexcept {
+  return wait_until(FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, word, expected,
+                    deadline.time_since_epoch());
 }
 
 void futex_wake_one(const atomic<std::uint32_t>* word) noexcept {

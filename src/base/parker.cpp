@@ -7,8 +7,8 @@
 //   empty  -> token    unpark()
 //   token  -> token    unpark(); still writes, so that its caller's past is released too
 //   parked -> token    unpark(), which then owes a wake
-//   token  -> empty    park() takes the token; on the way in, after a wake, or at the deadline
-//   empty  -> parked   park() on the way in
+//   token  -> empty    park() takes the token
+//   empty  -> parked   park() begins to wait
 //   parked -> empty    park() at the deadline, without a token
 //
 // Invariants
@@ -27,24 +27,39 @@
 #include <takt/base/futex.hpp>
 #else
 #include <mutex>  // std::unique_lock
+#include <utility>
 #endif
 
 namespace takt::inline TAKT_ABI {
 
 void parker::park() noexcept {
-  const bool taken = park_until(sync::clock::time_point::max());
+  await_token();
+  const bool taken = take_token();
   TAKT_ASSERT(taken);
   static_cast<void>(taken);
+}
+
+bool parker::park_until(sync::clock::time_point deadline) noexcept {
+  return await(deadline) && take_token();
+}
+
+bool parker::park_until(sync::wall_clock::time_point deadline) noexcept {
+  return await(deadline) && take_token();
+}
+
+void parker::await_token() noexcept {
+  const bool there = await(sync::clock::time_point::max());
+  TAKT_ASSERT(there);
+  static_cast<void>(there);
 }
 
 #if !defined(TAKT_PORTABLE_PARKING)
 
 namespace {
 
-// park() on the way in is one step down, from either state.
-constexpr std::uint32_t token = 1;
 constexpr std::uint32_t empty = 0;
-constexpr std::uint32_t parked = empty - 1;
+constexpr std::uint32_t token = 1;
+constexpr std::uint32_t parked = 2;
 
 }  // namespace
 
@@ -53,25 +68,33 @@ parker::~parker() {
   TAKT_ASSERT(state_.load(std::memory_order_relaxed) != parked);
 }
 
-bool parker::park_until(sync::clock::time_point deadline) noexcept {
-  // acquire: everything before the unpark() that left the token
-  const std::uint32_t before = state_.fetch_sub(1, std::memory_order_acquire);
-  if (before == token) return true;
-  TAKT_ASSERT(before == empty);  // else two threads park at once
-
+template <class TimePoint>
+bool parker::await(TimePoint deadline) noexcept {
+  std::uint32_t before = empty;
+  // relaxed: nothing is received here, take_token() does that
+  if (!state_.compare_exchange_strong(before, parked, std::memory_order_relaxed)) {
+    TAKT_ASSERT(before == token);  // else two threads park at once
+    return true;
+  }
   for (;;) {
     // A return without a time-out may have any reason or none: the word decides.
     if (sync::futex_wait(state_, parked, deadline)) {
-      // acquire: as above; the token may have come together with the deadline
-      return state_.exchange(empty, std::memory_order_acquire) == token;
+      before = parked;
+      // relaxed: as above; if it fails, the token has come together with the deadline
+      return !state_.compare_exchange_strong(before, empty, std::memory_order_relaxed);
     }
-    std::uint32_t expected = token;
-    // acquire: as above; relaxed on failure: nothing was received
-    if (state_.compare_exchange_strong(expected, empty, std::memory_order_acquire,
-                                       std::memory_order_relaxed)) {
-      return true;
-    }
+    if (has_token()) return true;
   }
+}
+
+bool parker::take_token() noexcept {
+  if (!has_token()) return false;
+  // acquire: everything before each unpark() since the last token was taken. An exchange, because
+  // it reads the latest of them; a store would be overtaken by one that comes in now.
+  const std::uint32_t before = state_.exchange(empty, std::memory_order_acquire);
+  TAKT_ASSERT(before == token);
+  static_cast<void>(before);
+  return true;
 }
 
 void parker::unpark() noexcept {
@@ -81,6 +104,11 @@ void parker::unpark() noexcept {
   if (state_.exchange(token, std::memory_order_release) == parked) sync::futex_wake_one(word);
 }
 
+bool parker::has_token() const noexcept {
+  // relaxed: a look; coherence alone shows the caller its own unpark()
+  return state_.load(std::memory_order_relaxed) == token;
+}
+
 #else
 
 // The same states: token_ is `token`, parked_ without token_ is `parked`. parked_ serves the
@@ -88,22 +116,26 @@ void parker::unpark() noexcept {
 
 parker::~parker() { TAKT_ASSERT(!parked_); }
 
-bool parker::park_until(sync::clock::time_point deadline) noexcept {
+template <class TimePoint>
+bool parker::await(TimePoint deadline) noexcept {
   std::unique_lock<sync::mutex> lock(mu_);
   TAKT_ASSERT(!parked_);  // else two threads park at once
   parked_ = true;
   bool timed_out = false;
   while (!token_ && !timed_out) {
-    if (deadline == sync::clock::time_point::max()) {
+    if (deadline == TimePoint::max()) {
       token_left_.wait(lock);
     } else {
       timed_out = token_left_.wait_until(lock, deadline) == std::cv_status::timeout;
     }
   }
   parked_ = false;
-  const bool taken = token_;
-  token_ = false;
-  return taken;
+  return token_;
+}
+
+bool parker::take_token() noexcept {
+  const std::unique_lock<sync::mutex> lock(mu_);
+  return std::exchange(token_, false);
 }
 
 void parker::unpark() noexcept {
@@ -111,6 +143,11 @@ void parker::unpark() noexcept {
   const std::unique_lock<sync::mutex> lock(mu_);
   token_ = true;
   token_left_.notify_one();
+}
+
+bool parker::has_token() const noexcept {
+  const std::unique_lock<sync::mutex> lock(mu_);
+  return token_;
 }
 
 #endif

@@ -161,7 +161,7 @@ bool futex_wait(atomic_core& word, std::uint64_t expected, time_point deadline) 
   run& r = current_run("futex_wait");
   {
     const step s(op::futex_wait, word, true);
-    if (word.peek() != expected) return false;
+    if (word.newest_for(*s.self()) != expected) return false;
     const engine_scope scope;
     r.futex_waiters.push_back({&word, s.self()});
   }
@@ -259,6 +259,11 @@ namespace sync {
 bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
                 clock::time_point deadline) noexcept {
   return model::futex_wait(word.core(), expected, deadline);
+}
+
+bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
+                wall_clock::time_point deadline) noexcept {
+  return model::futex_wait(word.core(), expected, wall_clock::to_clock(deadline));
 }
 
 void futex_wake_one(const atomic<std::uint32_t>* word) noexcept { model::futex_wake(word, false); }

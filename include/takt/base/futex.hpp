@@ -29,6 +29,9 @@ namespace sync {
 /// the caller always looks at the word again. Orders nothing; the caller's atomics do.
 [[nodiscard]] bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
                               clock::time_point deadline) noexcept;
+/// As above. When the time of day is set, the deadline comes earlier or later accordingly.
+[[nodiscard]] bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
+                              wall_clock::time_point deadline) noexcept;
 
 /// Wakes one thread that is blocked in futex_wait() on `word`, if any.
 ///

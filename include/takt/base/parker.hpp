@@ -65,12 +65,31 @@ class parker {
   /// token wins.
   [[nodiscard]] bool park_until(sync::clock::time_point deadline) noexcept;
 
+  /// As above, until a time of day. If that is set, the deadline comes earlier or later
+  /// accordingly.
+  [[nodiscard]] bool park_until(sync::wall_clock::time_point deadline) noexcept;
+
   /// Leaves a token, unless there already is one, and wakes the parked thread, if any.
   void unpark() noexcept;
 
+  /// The two halves of park(), for a clock that has something to do in between: waits until there
+  /// is a token, and leaves it where it is.
+  void await_token() noexcept;
+
+  /// Takes the token if there is one; does not wait. Belongs to the parking thread, like park().
+  /// \return whether there was one.
+  [[nodiscard]] bool take_token() noexcept;
+
+  /// Whether there is a token that has not been taken. From any thread; by the time the caller
+  /// looks at the answer it may be out of date, but an unpark() of its own is in it.
+  [[nodiscard]] bool has_token() const noexcept;
+
  private:
+  template <class TimePoint>
+  bool await(TimePoint deadline) noexcept;
+
 #if defined(TAKT_PORTABLE_PARKING)
-  sync::mutex mu_;
+  mutable sync::mutex mu_;
   sync::condition_variable token_left_;
   // Guarded by mu_.
   bool token_ = false;

@@ -39,6 +39,9 @@ using std::thread;
 /// Monotonic time. In the model build it is virtual, with the same time_point type.
 using clock = std::chrono::steady_clock;
 
+/// The time of day, which may be set. As above.
+using wall_clock = std::chrono::system_clock;
+
 /// One T per thread, made at the thread's first get(). Tag tells apart variables of one type.
 template <class T, class Tag = T>
 struct tls {

@@ -43,8 +43,10 @@ class atomic_core : public object {
   bool compare_exchange(std::uint64_t& expected, std::uint64_t desired, std::memory_order success,
                         std::memory_order failure, bool weak) noexcept;
 
-  /// The newest value, as the kernel sees it. No step of its own.
-  [[nodiscard]] std::uint64_t peek() const noexcept { return newest().value; }
+  /// The newest value, as the kernel sees it on behalf of `self`. No step of its own.
+  [[nodiscard]] std::uint64_t newest_for(thread_state& self) const noexcept {
+    return read(self, count_ - 1, std::memory_order_relaxed);  // relaxed: orders nothing
+  }
 
  private:
   struct stored {

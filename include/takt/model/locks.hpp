@@ -42,6 +42,10 @@ class condition_variable : public object {
     lock.lock();
     return notified ? std::cv_status::no_timeout : std::cv_status::timeout;
   }
+  template <class Lock>
+  std::cv_status wait_until(Lock& lock, wall_clock::time_point deadline) {
+    return wait_until(lock, wall_clock::to_clock(deadline));
+  }
   template <class Lock, class Predicate>
   bool wait_until(Lock& lock, time_point deadline, Predicate done) {
     while (!done()) {

@@ -27,6 +27,7 @@ using model::this_thread_id;
 using model::thread;
 using model::tls;
 using model::var;
+using model::wall_clock;
 using model::yield;
 using std::nostopstate;
 
@@ -34,6 +35,8 @@ using std::nostopstate;
 /// True if the deadline has come.
 bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
                 clock::time_point deadline) noexcept;
+bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
+                wall_clock::time_point deadline) noexcept;
 /// Wakes one waiter on `word`, if there is one. Only the address is used: the word may be gone.
 void futex_wake_one(const atomic<std::uint32_t>* word) noexcept;
 

@@ -94,6 +94,27 @@ struct clock {
   static time_point now() noexcept;
 };
 
+/// Virtual time of day: it begins at some fixed date and is never set.
+struct wall_clock {
+  using duration = std::chrono::system_clock::duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::system_clock::time_point;
+  static constexpr bool is_steady = false;
+  static time_point now() noexcept { return from(clock::now()); }
+
+  /// The two times run in step.
+  static constexpr duration ahead = std::chrono::hours(24 * 365 * 50);
+  static time_point from(clock::time_point t) noexcept {
+    return time_point(t.time_since_epoch() + ahead);
+  }
+  static clock::time_point to_clock(time_point t) noexcept {
+    if (t == time_point::max()) return clock::time_point::max();
+    if (t.time_since_epoch() < ahead) return clock::time_point::min();
+    return clock::time_point(t.time_since_epoch() - ahead);
+  }
+};
+
 /// The slot of the calling thread for `key`; made by `make` at first use, destroyed by `destroy`
 /// when the thread ends.
 void* thread_slot(const void* key, void* (*make)(), void (*destroy)(void*)) noexcept;

@@ -1,0 +1,74 @@
+/// \file
+/// Durations and deadlines that never overflow.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <ratio>
+#include <stdexcept>
+#include <type_traits>
+
+#include <takt/base/config.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// The delay that never ends. So does every duration too long to count in nanoseconds.
+inline constexpr std::chrono::nanoseconds never = std::chrono::nanoseconds::max();
+
+/// The duration in nanoseconds, rounded up, so that nothing that waits for it is early.
+///
+/// Longer than about 292 years, as `std::chrono::hours::max()` is, gives `never`; shorter than
+/// about -292 years gives nanoseconds::min().
+///
+/// \code
+/// takt::to_nanoseconds(std::chrono::duration<double, std::milli>(1.5));  // 1'500'000
+/// takt::to_nanoseconds(std::chrono::hours::max());                       // takt::never
+/// \endcode
+///
+/// \throws std::invalid_argument if it is not a number (NaN).
+template <class Rep, class Period>
+  requires std::is_arithmetic_v<Rep>
+[[nodiscard]] constexpr std::chrono::nanoseconds to_nanoseconds(
+    std::chrono::duration<Rep, Period> d) {
+  using std::chrono::nanoseconds;
+  using factor = std::ratio_divide<Period, std::nano>;
+  constexpr auto lowest = nanoseconds::min().count();
+  constexpr auto highest = nanoseconds::max().count();
+  if constexpr (std::floating_point<Rep>) {
+    const auto count = static_cast<long double>(d.count());
+    if (count != count) {
+      throw std::invalid_argument("takt: a duration is not a number (NaN)");
+    }
+    const long double exact = count * factor::num / factor::den;
+    if (exact >= static_cast<long double>(highest)) return nanoseconds::max();
+    if (exact <= static_cast<long double>(lowest)) return nanoseconds::min();
+    auto whole = static_cast<std::int64_t>(exact);  // towards zero, which is up if negative
+    if (static_cast<long double>(whole) < exact) ++whole;
+    return nanoseconds(whole);
+  } else {
+    __extension__ using wide = __int128;  // holds any product of two 64-bit numbers
+    const wide scaled = static_cast<wide>(d.count()) * factor::num;
+    const wide whole = scaled / factor::den + (scaled > 0 && scaled % factor::den != 0 ? 1 : 0);
+    if (whole >= highest) return nanoseconds::max();
+    if (whole <= lowest) return nanoseconds::min();
+    return nanoseconds(static_cast<nanoseconds::rep>(whole));
+  }
+}
+
+/// The time `delay` after `now`. `never` gives time_point::max(), and so does whatever would be
+/// beyond it: no sum of a time and a delay wraps around.
+template <class Clock>
+[[nodiscard]] constexpr std::chrono::time_point<Clock, std::chrono::nanoseconds> deadline_after(
+    std::chrono::time_point<Clock, std::chrono::nanoseconds> now,
+    std::chrono::nanoseconds delay) noexcept {
+  using time_point = std::chrono::time_point<Clock, std::chrono::nanoseconds>;
+  if (delay == never) return time_point::max();
+  if (delay.count() >= 0 && now > time_point::max() - delay) return time_point::max();
+  if (delay.count() < 0 && now < time_point::min() - delay) return time_point::min();
+  return now + delay;
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,77 @@
+#include <takt/clock/clock.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <type_traits>
+
+#include <gtest/gtest.h>
+
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+using takt::parker;
+using takt::sync::thread;
+
+// Every clock, real or not, is held to this.
+template <class Clock>
+class any_clock : public testing::Test {
+ protected:
+  Clock time_{};
+};
+using clocks = testing::Types<takt::steady_clock, takt::system_clock, takt::manual_clock,
+                              takt::manual_wall_clock>;
+TYPED_TEST_SUITE(any_clock, clocks);
+
+TYPED_TEST(any_clock, deadline_that_has_come_polls) {
+  parker p;
+  EXPECT_FALSE(this->time_.park_until(p, this->time_.now()));
+  EXPECT_FALSE(this->time_.park_until(p, TypeParam::time_point::min()));
+  p.unpark();
+  EXPECT_TRUE(this->time_.park_until(p, this->time_.now())) << "the token is there";
+  EXPECT_FALSE(this->time_.park_until(p, this->time_.now())) << "and was taken";
+}
+
+TYPED_TEST(any_clock, unpark_ends_the_wait) {
+  parker p;
+  for (const auto deadline : {TypeParam::time_point::max(), this->time_.now() + 1h}) {
+    thread waker([&p] { p.unpark(); });
+    EXPECT_TRUE(this->time_.park_until(p, deadline));
+    waker.join();
+  }
+}
+
+TYPED_TEST(any_clock, now_does_not_go_back_by_itself) {
+  const auto first = this->time_.now();
+  if constexpr (std::derived_from<TypeParam, takt::clock>) {
+    EXPECT_LE(first, this->time_.now());
+  }
+}
+
+template <class Clock>
+void never_early(const Clock& time) {
+  parker p;
+  for (int i = 0; i < 20; ++i) {
+    const auto deadline = time.now() + std::chrono::microseconds(50 * i);
+    while (time.park_until(p, deadline)) ADD_FAILURE() << "nobody has unparked";
+    EXPECT_GE(time.now(), deadline);
+  }
+}
+
+TEST(steady_clock, is_never_early) { never_early(takt::steady); }
+TEST(system_clock, is_never_early) { never_early(takt::wall); }
+
+// A deadline of one kind of time is no deadline of the other.
+template <class Clock, class TimePoint>
+concept parks_until = requires(const Clock& c, parker& p, TimePoint t) { c.park_until(p, t); };
+static_assert(parks_until<takt::clock, takt::clock::time_point>);
+static_assert(parks_until<takt::clock, std::chrono::steady_clock::time_point>);
+static_assert(!parks_until<takt::clock, takt::wall_clock::time_point>);
+static_assert(!parks_until<takt::wall_clock, takt::clock::time_point>);
+static_assert(std::is_empty_v<takt::steady_clock> || sizeof(takt::steady_clock) == sizeof(void*),
+              "no state");
+
+}  // namespace

@@ -1,0 +1,119 @@
+// Invariants
+//   1. now_ never decreases and stays below time_point::max().
+//   2. A thread is in waiters_ from before it parks until after it has woken; its entry is on its
+//      stack, so others touch the entry, and unpark through it, only under mu_.
+//   3. An entry whose deadline has come has been unparked: by the call that moved now_ to or past
+//      it, or because park_until() never listed it.
+//   4. A listed thread takes its token together with leaving the list, under mu_. So one that is
+//      listed and has no token sleeps, or will with its next step; and unpark() takes it out of
+//      the count at once.
+#include <takt/clock/manual_clock.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include <takt/base/assert.hpp>
+#include <takt/clock/time.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+std::string nanoseconds_text(std::chrono::nanoseconds d) {
+  return std::to_string(d.count()) + " ns";
+}
+
+}  // namespace
+
+template <class Base>
+basic_manual_clock<Base>::~basic_manual_clock() {
+  const mutex_lock lock(mu_);
+  TAKT_ASSERT(waiters_.empty());
+}
+
+template <class Base>
+auto basic_manual_clock<Base>::now() const noexcept -> time_point {
+  const mutex_lock lock(mu_);
+  return now_;
+}
+
+template <class Base>
+bool basic_manual_clock<Base>::park_until(parker& p, time_point deadline) const noexcept {
+  waiter self(p, deadline);
+  {
+    const mutex_lock lock(mu_);
+    if (deadline <= now_) {
+      return p.take_token();  // as a real clock does
+    }
+    waiters_.push_back(self);
+    waiter_came_.notify_all();
+  }
+  p.await_token();
+  const mutex_lock lock(mu_);
+  waiters_.erase(self);
+  return p.take_token() && now_ < deadline;
+}
+
+template <class Base>
+void basic_manual_clock<Base>::advance(std::chrono::nanoseconds d) {
+  if (d.count() < 0) {
+    throw std::invalid_argument("takt::manual_clock: time cannot go back by " +
+                                nanoseconds_text(-d));
+  }
+  const mutex_lock lock(mu_);
+  move_to(deadline_after(now_, d));
+}
+
+template <class Base>
+void basic_manual_clock<Base>::advance_to(time_point t) {
+  const mutex_lock lock(mu_);
+  if (t < now_) {
+    throw std::invalid_argument("takt::manual_clock: time cannot go back from " +
+                                nanoseconds_text(now_.time_since_epoch()) + " to " +
+                                nanoseconds_text(t.time_since_epoch()));
+  }
+  move_to(t);
+}
+
+template <class Base>
+bool basic_manual_clock<Base>::advance_to_next() {
+  const mutex_lock lock(mu_);
+  time_point next = time_point::max();
+  for (const waiter& w : waiters_) {
+    if (w.deadline > now_) next = std::min(next, w.deadline);
+  }
+  if (next == time_point::max()) return false;
+  move_to(next);
+  return true;
+}
+
+template <class Base>
+void basic_manual_clock<Base>::wait_for_waiters(std::size_t count) const {
+  mutex_lock lock(mu_);
+  while (count_waiters() < count) waiter_came_.wait(lock);
+}
+
+template <class Base>
+std::size_t basic_manual_clock<Base>::waiters() const {
+  const mutex_lock lock(mu_);
+  return count_waiters();
+}
+
+template <class Base>
+void basic_manual_clock<Base>::move_to(time_point t) {
+  now_ = std::min(t, time_point::max() - std::chrono::nanoseconds(1));
+  for (waiter& w : waiters_) {
+    if (w.deadline <= now_) w.parked.unpark();
+  }
+}
+
+template <class Base>
+std::size_t basic_manual_clock<Base>::count_waiters() const {
+  return static_cast<std::size_t>(std::count_if(
+      waiters_.begin(), waiters_.end(), [](const waiter& w) { return !w.parked.has_token(); }));
+}
+
+template class basic_manual_clock<std::chrono::steady_clock>;
+template class basic_manual_clock<std::chrono::system_clock>;
+
+}  // namespace takt::inline TAKT_ABI

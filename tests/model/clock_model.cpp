@@ -1,0 +1,111 @@
+// The manual clock: advancing against waiting, unparking and counting.
+#include <chrono>
+
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using namespace std::chrono_literals;
+using model::require;
+using time_point = manual_clock::time_point;
+
+void check_both_ways(const std::function<void()>& body) {
+  check({.runs = 10'000}, body);
+  check({.runs = 1'000'000, .how = model::strategy::exhaustive}, body);
+}
+
+TEST(clock_model, advance_is_never_missed) {
+  check_both_ways([] {
+    manual_clock time;
+    parker p;
+    sync::thread waiter([&] {
+      while (time.now() < time_point(1s)) time.park_until(p, time_point(1s));
+    });
+    time.advance(1s);
+    waiter.join();
+    require(time.waiters() == 0, "nobody is listed");
+  });
+}
+
+TEST(clock_model, unpark_and_advance_together) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    parker p;
+    sync::atomic<bool> told{false};
+    sync::thread advancer([&] { time.advance(1s); });
+    sync::thread notifier([&] {
+      told.store(true);
+      p.unpark();
+    });
+    for (;;) {
+      const bool late = time.now() >= time_point(1s);
+      if (late && told.load()) break;
+      const time_point deadline = late ? time_point::max() : time_point(1s);
+      const bool taken = time.park_until(p, deadline);
+      require(taken || time.now() >= deadline, "false means that the deadline has come");
+    }
+    advancer.join();
+    notifier.join();
+  });
+}
+
+TEST(clock_model, waited_for_waiter_has_done_its_work) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    parker p;
+    sync::var<int> rounds{0};  // the count is all the synchronisation that a test needs
+    sync::thread worker([&] {
+      for (int i = 1; i <= 2; ++i) {
+        time.park_until(p, time_point(i * 1s));
+        ++rounds.write();
+      }
+    });
+    time.wait_for_waiters(1);
+    require(rounds.read() == 0, "it waits");
+    p.unpark();
+    time.wait_for_waiters(1);
+    require(rounds.read() == 1, "it has worked and waits again");
+    time.advance(2s);
+    worker.join();
+    require(rounds.read() == 2, "it has ended");
+  });
+}
+
+TEST(clock_model, advance_to_next_from_two_threads) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    parker a;
+    parker b;
+    const auto wait = [&](parker& p, time_point deadline) {
+      while (time.now() < deadline) time.park_until(p, deadline);
+    };
+    sync::thread first([&] { wait(a, time_point(1s)); });
+    sync::thread second([&] { wait(b, time_point(2s)); });
+    while (time.now() < time_point(2s)) {
+      if (!time.advance_to_next()) sync::yield();
+    }
+    first.join();
+    second.join();
+    require(time.now() == time_point(2s), "no further than asked for");
+  });
+}
+
+// The real clocks are virtual here: their deadlines race with tokens like any other.
+TEST(clock_model, real_clocks_lose_no_token) {
+  check({.runs = 10'000}, [] {
+    parker p;
+    sync::thread notifier([&] { p.unpark(); });
+    bool taken = steady.park_until(p, steady.now() + 1s);
+    if (!taken) taken = wall.park_until(p, wall.now() + 1s);
+    if (!taken) p.park();
+    notifier.join();
+    require(!p.has_token(), "taken once");
+  });
+}
+
+}  // namespace
