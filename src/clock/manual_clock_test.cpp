@@ -84,6 +84,26 @@ TEST(manual_clock, wakes_whose_deadline_has_come_and_nobody_else) {
   EXPECT_EQ(awake.load(), 2);
 }
 
+TEST(manual_clock, tells_the_deadline_from_a_token) {
+  manual_clock time;
+  parker p;
+  atomic<int> answers{0};
+  thread waiter([&] {
+    for (int i = 1; i <= 2; ++i) {
+      const bool taken = time.park_until(p, time_point(i * 1s));
+      answers.store(answers.load() * 10 + (taken ? 1 : 2));
+    }
+  });
+  time.wait_for_waiters(1);
+  time.advance(1s);
+  time.wait_for_waiters(1);
+  EXPECT_EQ(answers.load(), 2) << "the deadline";
+  p.unpark();
+  waiter.join();
+  EXPECT_EQ(answers.load(), 21) << "a token";
+  EXPECT_FALSE(p.has_token());
+}
+
 // After unpark() or advance() the count falls at once, and rises when the thread is back.
 TEST(manual_clock, waiters_on_their_way_out_do_not_count) {
   manual_clock time;
