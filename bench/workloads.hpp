@@ -12,5 +12,6 @@ workload churn_workload();
 workload callable_workload();
 workload mpsc_workload();
 workload park_workload();
+workload observe_workload();
 
 }  // namespace bench
