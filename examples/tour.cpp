@@ -1,5 +1,4 @@
 // A tour of what takt has, live. It grows with the library; ./dev run builds and runs it.
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -60,13 +59,13 @@ struct job : takt::mpsc_node {
 
 // Two threads post jobs, a third one runs them: the queue carries, the parker wakes.
 ledger show_queue() {
-  title("mpsc_queue and parker: two threads post for half a second, one runs");
+  title("mpsc_queue, parker, histogram: two threads post for half a second, one runs");
 
   takt::mpsc_queue<job> inbox;
   takt::parker ready;
   ledger book;  // the consumer's, and everybody's when all have been joined
   bool stopped = false;
-  steady::duration slowest{};
+  takt::histogram waits;
 
   auto post = [&](takt::move_only_function<void()&&> work) {
     auto* added = new job;
@@ -79,7 +78,7 @@ ledger show_queue() {
   std::thread consumer([&] {
     while (!stopped) {
       while (std::unique_ptr<job> next{inbox.pop()}) {
-        slowest = std::max(slowest, steady::now() - next->posted);
+        waits.record(steady::now() - next->posted);
         try {
           std::move(next->run)();
           ++book.finished;
@@ -114,8 +113,11 @@ ledger show_queue() {
   book.submitted = by_one + by_two + 1;
 
   std::printf("posted by one %ld, by two %ld; the jobs counted to %ld\n", by_one, by_two, sum);
-  std::printf("the consumer slept %ld times; the slowest job waited %.0f us\n", book.parked,
-              microseconds(slowest));
+  const takt::histogram_snapshot waited = waits.snapshot();
+  std::printf(
+      "the consumer slept %ld times; jobs waited %.0f us (median), %.0f us (99 %%), %.0f us\n",
+      book.parked, microseconds(waited.percentile(50)), microseconds(waited.percentile(99)),
+      microseconds(waited.max()));
   return book;
 }
 

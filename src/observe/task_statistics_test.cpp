@@ -19,6 +19,8 @@ using takt::task_statistics;
 using takt::task_totals;
 using kind = task_event::kind;
 
+static_assert(sizeof(task_statistics) == 30'848, "as documented");
+
 constexpr task_event::time_point zero{};
 
 void tell(task_statistics& to, kind what) { to.on_event({.what = what}); }

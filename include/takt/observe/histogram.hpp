@@ -35,7 +35,7 @@ namespace takt::inline TAKT_ABI {
 /// nothing, and the result is the same as if one histogram had recorded everything.
 ///
 /// **Size**: 15,104 bytes, inside of the object; nothing allocates. Mind small stacks. Each query
-/// walks over the buckets, about a microsecond.
+/// walks over the buckets, which takes a few microseconds.
 ///
 /// **Thread safety**: as for an int. **Destruction**: nothing to it.
 class histogram_snapshot {
@@ -146,7 +146,7 @@ class histogram {
     counts_[histogram_snapshot::bucket_of(positive)].fetch_add(1, std::memory_order_relaxed);
   }
 
-  /// What has been recorded so far. Takes about a microsecond and slows nobody down.
+  /// What has been recorded so far. Takes some microseconds and stops nobody.
   [[nodiscard]] histogram_snapshot snapshot() const noexcept;
 
  private:

@@ -48,7 +48,7 @@ struct task_totals {
 /// It can listen to several emitters at once and then tells their sum.
 ///
 /// **Cost**: per run of a task five atomic additions in shared memory (a one-shot task: submitted,
-/// started, finished, and two durations); 31 KiB. docs/observe.md has measured figures.
+/// started, finished, and two durations); 30,848 bytes. docs/observe.md has measured figures.
 ///
 /// **What totals() tells**: exact when nothing happens. While tasks are under way, the figures are
 /// not of one moment, but each event that it counts has the earlier events of the same task counted
