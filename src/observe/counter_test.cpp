@@ -1,6 +1,7 @@
 #include <takt/observe/counter.hpp>
 
 #include <cstdint>
+#include <latch>
 #include <limits>
 #include <thread>
 #include <type_traits>
@@ -42,14 +43,18 @@ TEST(counter, loses_nothing_between_threads) {
   constexpr int threads = 4;
   constexpr int each = 200'000;
   counter c;
+  std::latch together(threads);
+  std::latch done(threads);
   std::vector<std::jthread> adding;
   for (int t = 0; t < threads; ++t) {
-    adding.emplace_back([&c] {
+    adding.emplace_back([&c, &together, &done] {
+      together.arrive_and_wait();
       for (int i = 0; i < each; ++i) c.add();
+      done.count_down();
     });
   }
   std::uint64_t before = 0;
-  while (before < static_cast<std::uint64_t>(threads) * each) {
+  while (!done.try_wait()) {
     const std::uint64_t now = c.value();
     ASSERT_GE(now, before) << "it only grows";
     before = now;

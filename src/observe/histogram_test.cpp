@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <latch>
 #include <limits>
 #include <memory>
 #include <random>
@@ -119,7 +120,7 @@ TEST(histogram, percentile_does_not_slip_by_rounding) {
     for (int tenths = 1; tenths <= 1000; ++tenths) {
       const int rank = (tenths * size + 999) / 1000;
       histogram h;
-      for (int i = 1; i <= size; ++i) h.record(nanoseconds(i < rank ? 0 : (i == rank ? 1 : 2)));
+      for (int i = 1; i <= size; ++i) h.record(i < rank ? 0ns : 1ns + nanoseconds(i > rank));
       ASSERT_EQ(h.snapshot().percentile(tenths / 10.0), 1ns) << tenths << "/10 of " << size;
     }
   }
@@ -245,17 +246,22 @@ TEST(histogram, never_allocates) {
 
 TEST(histogram, loses_nothing_between_threads) {
   constexpr std::int64_t threads = 4;
-  constexpr std::int64_t each = 100'000;
+  constexpr std::int64_t each =
+      500'000;  // long enough for the threads to overlap on a busy machine
   const auto h = std::make_unique<histogram>();
+  std::latch together(threads);
+  std::latch done(threads);
   std::vector<std::jthread> recording;
   for (std::int64_t t = 0; t < threads; ++t) {
-    recording.emplace_back([&h, t] {
+    recording.emplace_back([&h, &together, &done, t] {
+      together.arrive_and_wait();
       // Half of them where all meet, half of them in a bucket of the thread's own.
       for (std::int64_t i = 0; i < each; ++i) h->record(nanoseconds(i % 2 == 0 ? 1000 : t));
+      done.count_down();
     });
   }
   std::uint64_t before = 0;
-  while (before < threads * each) {
+  while (!done.try_wait()) {
     const histogram_snapshot s = h->snapshot();
     ASSERT_GE(s.count(), before);
     ASSERT_LE(s.count(), threads * each);

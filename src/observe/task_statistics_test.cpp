@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <latch>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -125,9 +126,12 @@ TEST(task_statistics, sums_up_over_threads) {
   constexpr std::uint64_t threads = 4;
   constexpr std::uint64_t each = 50'000;
   const auto figures = std::make_unique<task_statistics>();
+  std::latch together(threads);
+  std::latch done(threads);
   std::vector<std::jthread> workers;
   for (std::uint64_t t = 0; t < threads; ++t) {
-    workers.emplace_back([&figures] {
+    workers.emplace_back([&figures, &together, &done] {
+      together.arrive_and_wait();
       for (std::uint64_t i = 0; i < each; ++i) {
         tell(*figures, kind::submitted);
         if (i % 5 == 0) {
@@ -137,10 +141,11 @@ TEST(task_statistics, sums_up_over_threads) {
         tell(*figures, kind::started);
         figures->on_event({.what = kind::finished, .failed = i % 2 == 0});
       }
+      done.count_down();
     });
   }
   task_totals seen;
-  while (seen.rejected + seen.finished < threads * each) {
+  while (!done.try_wait()) {
     seen = figures->totals();
     // Not of one moment, but a task's later event is never seen without its earlier ones.
     ASSERT_LE(seen.pending(), threads * each);
