@@ -4,6 +4,8 @@
 /// Default template arguments stand in the classes' own headers.
 #pragma once
 
+#include <cstdint>
+
 #include <takt/base/config.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -59,5 +61,59 @@ class system_clock;
 // takt/clock/manual_clock.hpp
 template <class Base>
 class basic_manual_clock;
+
+// takt/task/errors.hpp
+class cancelled;
+class abandoned;
+class wait_stopped;
+enum class cancel_result : std::uint8_t;
+
+// takt/task/unhandled.hpp
+enum class unhandled : std::uint8_t;
+class unhandled_hook;
+class strict_hook;
+class lenient_hook;
+
+// takt/task/future_state.hpp
+struct task_options;
+class continuation;
+class future_core;
+class body_scope;
+template <class State>
+class state_ref;
+template <class T>
+class future_state;
+
+// takt/task/future.hpp
+template <class T>
+class future;
+template <class T>
+class promise;
+template <class T, class F, bool TakesValue>
+struct then_result;
+template <class T, class F>
+class then_state;
+template <class T>
+class future_awaiter;
+
+// takt/task/future_task.hpp
+template <class F, bool WithToken>
+struct task_result;
+template <class T>
+class runnable_state;
+template <class T, class F>
+class task_state;
+template <class T>
+class future_task;
+
+// takt/task/when.hpp
+template <class Futures>
+struct when_any_result;
+template <class Futures, class Result>
+class when_state;
+template <class Futures>
+class when_all_state;
+template <class Futures>
+class when_any_state;
 
 }  // namespace takt::inline TAKT_ABI

@@ -20,3 +20,9 @@
 #include <takt/observe/histogram.hpp>
 #include <takt/observe/task_observer.hpp>
 #include <takt/observe/task_statistics.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/future_state.hpp>
+#include <takt/task/future_task.hpp>
+#include <takt/task/unhandled.hpp>
+#include <takt/task/when.hpp>

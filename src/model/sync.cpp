@@ -163,7 +163,7 @@ bool futex_wait(atomic_core& word, std::uint64_t expected, time_point deadline) 
     const step s(op::futex_wait, word, true);
     if (word.newest_for(*s.self()) != expected) return false;
     const engine_scope scope;
-    r.futex_waiters.push_back({&word, s.self()});
+    r.futex_waiters.emplace_back(&word, s.self());
   }
   const bool notified = wait_for_notification(word, deadline);
   if (notified) return false;

@@ -24,10 +24,21 @@ using namespace std::chrono_literals;
 using model::require;
 using testing::HasSubstr;
 
-std::string message_of(void (*body)(), model::options opts = {.runs = 1000}) {
+std::string message_of(void (*body)(), const model::options& opts = {.runs = 1000}) {
   const auto r = find(opts, body);
   return r.failed ? r.failed->message : "";
 }
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TAKT_TESTS_SANITIZED 1
+#endif
+#endif
+#if defined(TAKT_TESTS_SANITIZED)
+constexpr bool own_heap_is_watched_by_a_sanitizer = true;
+#else
+constexpr bool own_heap_is_watched_by_a_sanitizer = false;
+#endif
 
 // Behind pointers that the compiler cannot see through, or it would refuse the bugs.
 void* (*volatile allocate)(std::size_t) = [](std::size_t n) { return ::operator new(n); };
@@ -64,14 +75,7 @@ TEST(checker, endless_loop_is_a_livelock) {
 }
 
 TEST(checker, leaked_memory_is_reported) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  const bool own_heap = false;
-#elif defined(__has_feature)
-  const bool own_heap = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
-#else
-  const bool own_heap = true;
-#endif
-  if (!own_heap) return;  // the sanitizers watch the heap themselves
+  if (own_heap_is_watched_by_a_sanitizer) return;
   EXPECT_THAT(message_of([] { static_cast<void>(allocate(4)); }),
               HasSubstr("leak: 1 blocks of memory, 4 bytes"));
   EXPECT_THAT(message_of([] {
@@ -143,8 +147,7 @@ TEST(checker, condition_may_be_destroyed_when_all_waiters_are_notified) {
     bool done = false;
     sync::thread waiter([&] {
       std::unique_lock lock(mu);
-      auto& c = *cv;
-      if (!done) c.wait(lock);
+      if (!done) cv->wait(lock);
     });
     {
       const std::scoped_lock lock(mu);

@@ -13,7 +13,6 @@ namespace {
 
 using namespace takt;
 using std::memory_order;
-using std::memory_order_acq_rel;
 using std::memory_order_acquire;
 using std::memory_order_relaxed;
 using std::memory_order_release;

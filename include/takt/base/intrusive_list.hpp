@@ -80,7 +80,7 @@ class intrusive_list {
     basic_iterator() = default;
 
     /// An iterator converts to a const_iterator.
-    operator basic_iterator<const T>() const noexcept
+    operator basic_iterator<const T>() const noexcept  // NOLINT(google-explicit-constructor)
       requires(!std::is_const_v<Value>)
     {
       return basic_iterator<const T>(at_);

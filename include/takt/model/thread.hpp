@@ -17,8 +17,8 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-/// Starts a fiber of the current run that calls `run(closure)` once.
-thread_state* spawn(void (*run)(void*), void* closure) noexcept;
+/// Starts a fiber of the current run that calls `body(closure)` once.
+thread_state* spawn(void (*body)(void*), void* closure) noexcept;
 void join(thread_state& target) noexcept;
 
 /// Drop-in for std::thread. Destroying a joinable one fails the run.

@@ -1,0 +1,353 @@
+/// \file
+/// A result that will be there, and who delivers it.
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <exception>
+#include <functional>
+#include <future>  // std::future_error
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/move_only_function.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/clock/time.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/future_state.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+template <class T, class Call>
+class then_state;
+template <class T>
+class future_awaiter;
+
+/// The result of work that may still be under way: a value, an error, or the fact that it was
+/// cancelled. It always gets one of them: no future hangs because its producer went away.
+///
+/// \code
+/// takt::promise<int> p;
+/// takt::future<int> f = p.get_future();
+/// std::thread t{[p = std::move(p)]() mutable { p.set_value(42); }};
+///
+/// if (f.wait_for(100ms)) use(f.get());           // or block: f.get()
+/// auto g = std::move(f).then([](int n) { return n + 1; });
+/// int n = co_await std::move(g);
+/// f.cancel();                                    // prevented, running or done
+/// \endcode
+///
+/// **Time**: wait_for() and wait_until() use the clock that the promise or task was given. A time
+/// in the past polls; time_point::max() and durations beyond counting wait for ever.
+///
+/// **Errors.** get() throws what the work threw; takt::cancelled if it was cancelled;
+/// takt::abandoned if its promise or task died without a result. An error that nobody has looked
+/// at when the last of future and producer is gone goes to the unhandled_hook (`unobserved`).
+/// Members of an empty future (default-constructed, moved from, after get()) throw
+/// std::future_error (no_state).
+///
+/// **Thread safety**: const members from any thread, also several at once; the others belong to
+/// one thread at a time. **Destruction** neither waits nor cancels.
+template <class T>
+class [[nodiscard]] future {
+ public:
+  /// Empty.
+  future() noexcept = default;
+  /// For those who make futures.
+  explicit future(state_ref<future_state<T>> state) noexcept : state_(std::move(state)) {}
+
+  /// Whether it refers to a result, there or to come.
+  [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(state_); }
+  /// Whether get() would not block.
+  [[nodiscard]] bool is_ready() const { return state().is_ready(); }
+  /// Whether it has ended by cancellation.
+  [[nodiscard]] bool is_cancelled() const { return state().is_cancelled(); }
+
+  /// Blocks until ready.
+  /// \throws std::system_error (resource_deadlock_would_occur) within the body of the very task.
+  void wait() const { state().wait_until(clock::time_point::max(), {}); }
+  /// Blocks until ready or stop is requested. \return whether it is ready.
+  bool wait(const sync::stop_token& stop) const {
+    return state().wait_until(clock::time_point::max(), stop);
+  }
+  /// Blocks until ready, or for that long, or until stop is requested. \return whether it is ready.
+  template <class Rep, class Period>
+  bool wait_for(std::chrono::duration<Rep, Period> timeout,
+                const sync::stop_token& stop = {}) const {
+    return wait_until(deadline_after(state().time().now(), to_nanoseconds(timeout)), stop);
+  }
+  /// Blocks until ready, until that time, or until stop is requested. \return whether it is ready.
+  bool wait_until(clock::time_point deadline, const sync::stop_token& stop = {}) const {
+    return state().wait_until(deadline, stop);
+  }
+
+  /// Blocks until ready and gives the value away, or throws the error. The future is empty
+  /// afterwards.
+  T get() {
+    wait();
+    return std::exchange(state_, {})->take();
+  }
+  /// As above. \throws wait_stopped if stop is requested first; the future stays as it is.
+  T get(const sync::stop_token& stop) {
+    if (!wait(stop)) throw wait_stopped();
+    return get();
+  }
+
+  /// Ends the future by cancellation, unless it is ready, and tells what that did to the work.
+  cancel_result cancel() const { return state().cancel(); }
+
+  /// cancel(), then blocks until the body does not run (any more): only then is it safe to destroy
+  /// what the body refers to.
+  /// \return `prevented` or `done`; `running` if the deadline came or stop was requested first, or
+  /// if called from within that very body.
+  cancel_result cancel_and_join(clock::time_point deadline = clock::time_point::max(),
+                                const sync::stop_token& stop = {}) const {
+    return state().cancel_and_join(deadline, stop);
+  }
+
+  /// Lets `f` be called with the value when it is there; an error or a cancellation passes by `f`
+  /// into the future that is returned. If `f` takes no T but a future<T>, it is called in any
+  /// case, with this future, which is ready then.
+  ///
+  /// It is called by the thread that delivers the result, or by this one if it is there already;
+  /// never within another continuation, so chains may be of any length. Cancelling the returned
+  /// future prevents `f`; it does not cancel what `f` waits for.
+  template <class F>
+  auto then(F&& f) &&;
+
+  /// `co_await std::move(f)` gives what get() gives, in any coroutine. The coroutine is resumed by
+  /// the thread that delivers the result. If its frame is destroyed while it is suspended here,
+  /// nothing is resumed; who destroys it has to know, as with any coroutine, that it is not being
+  /// resumed at that moment.
+  future_awaiter<T> operator co_await() &&;
+
+  /// For those who combine futures.
+  [[nodiscard]] future_state<T>& state() const {
+    if (!state_) throw std::future_error(std::future_errc::no_state);
+    return *state_;
+  }
+
+ private:
+  state_ref<future_state<T>> state_;
+};
+
+/// Delivers the result of a future.
+///
+/// \code
+/// takt::promise<std::string> p{{.time = &clock}};
+/// auto f = p.get_future();
+/// fetch(url, [p = std::move(p)](auto reply) mutable { p.set_value(reply.body()); });
+/// \endcode
+///
+/// If the future is cancelled first, what is set later is dropped, without an error; a producer
+/// that cares asks is_cancelled().
+///
+/// **Thread safety**: one thread at a time; independent of its future. **Destruction** without a
+/// result ends the future with takt::abandoned.
+template <class T>
+class promise {
+ public:
+  explicit promise(const task_options& options = {}) : state_(new future_state<T>(options)) {}
+  promise(promise&&) noexcept = default;
+  promise& operator=(promise&& other) noexcept {
+    promise(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~promise() {
+    if (state_) state_->abandon();
+  }
+  void swap(promise& other) noexcept {
+    state_.swap(other.state_);
+    std::swap(retrieved_, other.retrieved_);
+    std::swap(set_, other.set_);
+  }
+
+  /// The future; there is one. \throws std::future_error (future_already_retrieved, no_state).
+  [[nodiscard]] future<T> get_future() {
+    require_state();
+    if (std::exchange(retrieved_, true)) {
+      throw std::future_error(std::future_errc::future_already_retrieved);
+    }
+    return future<T>(state_.share());
+  }
+
+  /// Makes the future ready with a value made of the arguments (none for void, one for others).
+  /// \throws std::future_error (promise_already_satisfied, no_state). If making the value throws,
+  /// that becomes the result.
+  template <class... Args>
+    requires(std::is_void_v<T>
+                 ? sizeof...(Args) == 0
+                 : sizeof...(Args) == 1 &&
+                       (std::is_reference_v<T> ? (std::is_convertible_v<Args &&, T> && ...)
+                                               : std::is_constructible_v<T, Args && ...>))
+  void set_value(Args&&... args) {
+    if (!claim()) return;
+    try {
+      state_->store(std::forward<Args>(args)...);
+    } catch (...) {
+      state_->publish_error(std::current_exception());
+      return;
+    }
+    state_->publish_value();
+  }
+
+  /// Makes the future ready with an error. \throws as above; std::invalid_argument if it is null.
+  void set_exception(std::exception_ptr error) {
+    if (error == nullptr) {
+      throw std::invalid_argument("takt::promise: the exception_ptr is null");
+    }
+    if (claim()) state_->publish_error(std::move(error));
+  }
+
+  /// Whether the future was cancelled, so that a result is of no use.
+  [[nodiscard]] bool is_cancelled() const {
+    require_state();
+    return state_->is_cancelled();
+  }
+
+ private:
+  void require_state() const {
+    if (!state_) throw std::future_error(std::future_errc::no_state);
+  }
+  // False if the future was cancelled.
+  bool claim() {
+    require_state();
+    if (std::exchange(set_, true)) {
+      throw std::future_error(std::future_errc::promise_already_satisfied);
+    }
+    return state_->claim();
+  }
+
+  state_ref<future_state<T>> state_;
+  bool retrieved_ = false;
+  bool set_ = false;
+};
+
+/// A future that is ready.
+template <class T>
+[[nodiscard]] future<std::decay_t<T>> make_ready_future(T&& value) {
+  promise<std::decay_t<T>> p;
+  p.set_value(std::forward<T>(value));
+  return p.get_future();
+}
+[[nodiscard]] inline future<void> make_ready_future() {
+  promise<void> p;
+  p.set_value();
+  return p.get_future();
+}
+
+/// Whether F takes the value of a future<T>; otherwise it takes the future.
+template <class T, class F>
+inline constexpr bool takes_value = std::is_invocable_v<F, T>;
+template <class F>
+inline constexpr bool takes_value<void, F> = std::is_invocable_v<F>;
+
+/// What F gives when it continues a future<T>.
+template <class T, class F, bool TakesValue = takes_value<T, F>>
+struct then_result : std::invoke_result<F, future<T>> {};
+template <class T, class F>
+struct then_result<T, F, true> : std::invoke_result<F, T> {};
+template <class F>
+struct then_result<void, F, true> : std::invoke_result<F> {};
+
+/// The continuation that then() makes, together with the future that it fills: one allocation.
+/// Owns the future it waits for, which in turn keeps a reference to it until it is called.
+template <class T, class F>
+class then_state final : public future_state<typename then_result<T, F&&>::type>,
+                         public continuation {
+  using result = typename then_result<T, F&&>::type;
+
+ public:
+  template <class G>
+  then_state(const task_options& options, G&& f, future<T>&& source)
+      : future_state<result>(options),
+        source_(std::move(source)),
+        call_(std::in_place, std::forward<G>(f)) {}
+
+  void start() noexcept {
+    this->retain();  // for the continuation
+    source_.state().set_continuation(*this);
+  }
+
+ private:
+  void on_ready() noexcept override {
+    const state_ref<future_core> mine(this);
+    future<T> source = std::move(source_);
+    if (!this->begin()) return;  // cancelled
+    if constexpr (!takes_value<T, F&&>) {
+      this->run_body([&]() -> result { return std::invoke(std::move(*call_), std::move(source)); });
+    } else if (source.state().has_value()) {
+      this->run_body([&]() -> result {
+        if constexpr (std::is_void_v<T>) {
+          return std::invoke(std::move(*call_));
+        } else {
+          return std::invoke(std::move(*call_), source.get());
+        }
+      });
+    } else {  // passes by
+      drop_closure();
+      std::exception_ptr error = source.state().take_error();
+      if (error == nullptr) {
+        this->finish_cancelled();
+      } else {
+        this->finish_error(std::move(error));
+      }
+    }
+  }
+  void drop_closure() noexcept override { call_.reset(); }
+
+  future<T> source_;
+  std::optional<F> call_;
+};
+
+template <class T>
+template <class F>
+auto future<T>::then(F&& f) && {
+  using call = std::decay_t<F>;
+  using state_type = then_state<T, call>;
+  if constexpr (can_be_null<call>) {
+    if (f == nullptr) throw std::invalid_argument("takt::future::then: the callable is empty");
+  }
+  const task_options options = state().options();
+  state_ref<state_type> made(new state_type(options, std::forward<F>(f), std::move(*this)));
+  made->start();
+  using result = typename then_result<T, call&&>::type;
+  made->retain();
+  return future<result>(state_ref<future_state<result>>(made.get()));
+}
+
+/// What co_await on a future waits with.
+template <class T>
+class [[nodiscard]] future_awaiter final : private continuation {
+ public:
+  explicit future_awaiter(future<T>&& source) : source_(std::move(source)) {
+    static_cast<void>(source_.state());  // not empty
+  }
+  future_awaiter(const future_awaiter&) = delete;
+  future_awaiter& operator=(const future_awaiter&) = delete;
+  ~future_awaiter() {
+    if (source_.valid()) source_.state().remove_continuation(*this);
+  }
+
+  [[nodiscard]] bool await_ready() const { return source_.is_ready(); }
+  bool await_suspend(std::coroutine_handle<> waiting) noexcept {
+    resumes = waiting;
+    return source_.state().try_set_continuation(*this);  // true: *this may be gone already
+  }
+  T await_resume() { return source_.get(); }
+
+ private:
+  future<T> source_;
+};
+
+template <class T>
+future_awaiter<T> future<T>::operator co_await() && {
+  return future_awaiter<T>(std::move(*this));
+}
+
+}  // namespace takt::inline TAKT_ABI

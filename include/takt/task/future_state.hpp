@@ -1,0 +1,248 @@
+/// \file
+/// What a future and its promise or task share. For the task room; others use takt::future.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/intrusive_list.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/unhandled.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// Which clock a future waits with, and who hears of an error that nobody has seen. Both have to
+/// outlive the future.
+struct task_options {
+  const clock* time = &steady;                ///< for wait_for() and wait_until()
+  const unhandled_hook* unhandled = &strict;  ///< see unhandled_hook
+};
+
+/// What happens, once, when a future is ready, on the thread that made it so: a coroutine goes on,
+/// or on_ready() is called. A future has at most one.
+class continuation {
+ public:
+  virtual void on_ready() noexcept {}
+  /// If set, this is resumed instead. Read while the continuation cannot be taken back, so that
+  /// one that lives in the coroutine's frame is not touched after that.
+  std::coroutine_handle<> resumes{};
+
+ protected:
+  continuation() = default;
+  continuation(const continuation&) = default;
+  continuation& operator=(const continuation&) = default;
+  ~continuation() = default;
+};
+
+/// The part of the shared state that does not depend on the type: the life of a result, from
+/// pending to ready. The states and invariants are in future_state.cpp. Counts its references.
+class future_core : public list_node<> {
+ public:
+  future_core(const future_core&) = delete;
+  future_core& operator=(const future_core&) = delete;
+
+  void retain() noexcept;
+  void release() noexcept;
+
+  [[nodiscard]] bool is_ready() const noexcept;
+  [[nodiscard]] bool has_value() const noexcept;
+  [[nodiscard]] bool is_cancelled() const noexcept;
+  [[nodiscard]] const clock& time() const noexcept { return *options_.time; }
+  [[nodiscard]] const task_options& options() const noexcept { return options_; }
+
+  /// Blocks until ready, the deadline or the stop request; true if ready.
+  /// \throws std::system_error (resource_deadlock_would_occur) within the future's own body.
+  bool wait_until(clock::time_point deadline, const sync::stop_token& stop);
+
+  cancel_result cancel() noexcept;
+  cancel_result cancel_and_join(clock::time_point deadline, const sync::stop_token& stop);
+
+  /// Registers `c`, or, if the future is ready, calls it as soon as no other continuation is
+  /// running on this thread.
+  void set_continuation(continuation& c) noexcept;
+  /// Registers `c` and returns true, unless the future is ready.
+  bool try_set_continuation(continuation& c) noexcept;
+  /// True if `c` was registered and will not be called.
+  bool remove_continuation(continuation& c) noexcept;
+
+  /// From pending to being completed: true for exactly one caller, who then stores the result and
+  /// publishes it. Not for bodies: these begin and finish.
+  bool claim() noexcept;
+  void publish_value() noexcept;
+  void publish_error(std::exception_ptr error) noexcept;
+  void publish_cancelled() noexcept;
+  /// claim() and publish_error(), if still pending.
+  void abandon() noexcept;
+
+  /// A body begins: false if it must not (cancelled, or has run).
+  bool begin() noexcept;
+  /// It has ended, and what it called is destroyed. If the result came too late, because of
+  /// cancel(), finish_value() is false and the value is to be destroyed.
+  bool finish_value() noexcept;
+  void finish_error(std::exception_ptr error) noexcept;
+  void finish_cancelled() noexcept;
+  /// Instead of finishing: it will begin again. False if it was cancelled, and has to finish.
+  bool reset() noexcept;
+
+  /// The error, now seen; null if it was cancelled. The future is ready and has no value.
+  [[nodiscard]] std::exception_ptr take_error() noexcept;
+  [[noreturn]] void throw_error();
+
+ protected:
+  explicit future_core(const task_options& options) noexcept : options_(options) {}
+  virtual ~future_core();
+
+  /// Destroys what would have been called; by the canceller, before the future is cancelled.
+  virtual void drop_closure() noexcept {}
+  virtual void request_stop() noexcept {}
+
+ private:
+  friend class body_scope;
+  struct waiter;
+
+  bool runs_on_this_thread() const noexcept;
+  bool finish(std::uint32_t result) noexcept;
+  void publish(std::uint32_t from, std::uint32_t to) noexcept;
+  void wake_waiters() noexcept TAKT_REQUIRES(mu_);
+  bool wait_while(bool (*condition)(std::uint32_t word), clock::time_point deadline,
+                  const sync::stop_token& stop);
+  bool owes_a_call() noexcept TAKT_REQUIRES(mu_);
+  void call_continuation() noexcept;
+
+  // Constant after construction.
+  const task_options options_;
+
+  // Atomic. Written by who completes, cancels or runs; a change that makes the future ready, or
+  // ends its body, is made under mu_ and releases the result to those who acquire it.
+  sync::atomic<std::uint32_t> word_{0};
+  sync::atomic<std::uint32_t> references_{1};
+
+  mutable mutex mu_;
+  intrusive_list<waiter> waiters_ TAKT_GUARDED_BY(mu_);
+  continuation* continuation_ TAKT_GUARDED_BY(mu_) = nullptr;
+  bool queued_ TAKT_GUARDED_BY(mu_) = false;  // some thread will call the continuation
+
+  // Written before the future becomes ready, then by its only owner.
+  std::exception_ptr error_;
+  bool observed_ = false;
+};
+
+/// While it exists the calling thread is within the body of `core`.
+class body_scope {
+ public:
+  explicit body_scope(const future_core& core) noexcept;
+  ~body_scope();
+  body_scope(const body_scope&) = delete;
+  body_scope& operator=(const body_scope&) = delete;
+
+ private:
+  friend class future_core;
+  const future_core& core_;
+  const body_scope* const outer_;
+};
+
+/// A counted reference to a state.
+template <class State>
+class state_ref {
+ public:
+  state_ref() = default;
+  /// Takes over a reference.
+  explicit state_ref(State* adopted) noexcept : state_(adopted) {}
+  state_ref(state_ref&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  state_ref& operator=(state_ref&& other) noexcept {
+    state_ref(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~state_ref() {
+    if (state_ != nullptr) state_->release();
+  }
+  void swap(state_ref& other) noexcept { std::swap(state_, other.state_); }
+  /// Another reference to the same state.
+  [[nodiscard]] state_ref share() const noexcept {
+    state_->retain();
+    return state_ref(state_);
+  }
+  [[nodiscard]] State* get() const noexcept { return state_; }
+  State* operator->() const noexcept { return state_; }
+  State& operator*() const noexcept { return *state_; }
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+
+ private:
+  State* state_ = nullptr;
+};
+
+/// A result of type T on its way from who computes it to who asked for it.
+template <class T>
+class future_state : public future_core {
+  struct nothing {};
+  using stored = std::conditional_t<
+      std::is_void_v<T>, nothing,
+      std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
+
+ public:
+  explicit future_state(const task_options& options) noexcept : future_core(options) {}
+
+  /// Stores the value; the caller has claimed, or runs the body. Publishes nothing.
+  template <class... Args>
+  void store(Args&&... args) {
+    if constexpr (std::is_reference_v<T>) {
+      result_.emplace(std::addressof(args)...);
+    } else {
+      result_.emplace(std::forward<Args>(args)...);
+    }
+  }
+
+  /// Calls `body` as the body of this future: what it returns or throws becomes the result. The
+  /// caller had true from begin().
+  template <class Body>
+  void run_body(Body&& body) noexcept {
+    std::exception_ptr error;
+    bool was_cancelled = false;
+    try {
+      const body_scope here(*this);
+      if constexpr (std::is_void_v<T>) {
+        std::forward<Body>(body)();
+        store();
+      } else {
+        store(std::forward<Body>(body)());
+      }
+    } catch (const cancelled&) {
+      was_cancelled = true;
+    } catch (...) {
+      error = std::current_exception();
+    }
+    drop_closure();
+    if (was_cancelled) {
+      finish_cancelled();
+    } else if (error != nullptr) {
+      finish_error(std::move(error));
+    } else if (!finish_value()) {
+      result_.reset();
+    }
+  }
+
+  /// The value, moved out, or the error thrown. The future is ready.
+  T take() {
+    if (!has_value()) throw_error();
+    if constexpr (std::is_reference_v<T>) {
+      return static_cast<T>(**result_);
+    } else if constexpr (!std::is_void_v<T>) {
+      return std::move(*result_);
+    }
+  }
+
+ private:
+  std::optional<stored> result_;
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,202 @@
+/// \file
+/// A callable that fills a future when it is run.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <future>  // std::future_error
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/move_only_function.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/future_state.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// Whether a callable takes a stop_token. If it can be called with and without, it gets one.
+template <class F>
+inline constexpr bool takes_stop_token = std::is_invocable_v<F, sync::stop_token>;
+
+/// What a task with the callable F gives.
+template <class F, bool WithToken = takes_stop_token<F>>
+struct task_result : std::invoke_result<F, sync::stop_token> {};
+template <class F>
+struct task_result<F, false> : std::invoke_result<F> {};
+
+/// A state that can be run.
+template <class T>
+class runnable_state : public future_state<T> {
+ public:
+  using future_state<T>::future_state;
+  virtual void run() noexcept = 0;
+  virtual bool run_and_reset() = 0;
+};
+
+/// The state of a task together with its closure: one allocation.
+template <class T, class F>
+class task_state final : public runnable_state<T> {
+ public:
+  template <class G>
+  task_state(const task_options& options, G&& f)
+      : runnable_state<T>(options), call_(std::in_place, std::forward<G>(f)) {}
+
+  void run() noexcept override {
+    if (!this->begin()) return;
+    this->run_body([this]() -> T {
+      if constexpr (takes_stop_token<F&&>) {
+        return std::invoke(std::move(*call_), stop_.get_token());
+      } else {
+        return std::invoke(std::move(*call_));
+      }
+    });
+  }
+
+  bool run_and_reset() override {
+    if constexpr (takes_stop_token<F&> || std::is_invocable_v<F&>) {
+      if (!this->begin()) return false;
+      std::exception_ptr error;
+      bool ended = false;
+      try {
+        const body_scope here(*this);
+        if constexpr (takes_stop_token<F&>) {
+          static_cast<void>(std::invoke(*call_, stop_.get_token()));
+        } else {
+          static_cast<void>(std::invoke(*call_));
+        }
+      } catch (const cancelled&) {
+        ended = true;
+      } catch (...) {
+        error = std::current_exception();
+      }
+      if (error == nullptr && !ended && this->reset()) return true;
+      drop_closure();
+      if (error != nullptr) {
+        this->finish_error(std::move(error));
+      } else {
+        this->finish_cancelled();
+      }
+      return false;
+    } else {
+      throw std::logic_error("takt::future_task: the callable can be called only once");
+    }
+  }
+
+ private:
+  struct no_source {};
+
+  void drop_closure() noexcept override { call_.reset(); }
+  void request_stop() noexcept override {
+    if constexpr (takes_stop_token<F>) stop_.request_stop();
+  }
+
+  std::optional<F> call_;
+  // Only for callables that take a token.
+  [[no_unique_address]] std::conditional_t<takes_stop_token<F>, sync::stop_source, no_source> stop_;
+};
+
+/// Work to be done once, or again and again, whose outcome goes to a future. It is what executors
+/// queue and run; java.util.concurrent calls it FutureTask.
+///
+/// \code
+/// takt::future_task<int> task{[](std::stop_token stop) { return search(stop); }};
+/// takt::future<int> found = task.get_future();
+/// std::thread t{std::move(task)};          // calls task()
+/// ...
+/// found.cancel_and_join();                 // the search has ended, or never begins
+/// \endcode
+///
+/// The callable takes a `std::stop_token` or nothing; stop is requested by cancel() and by nothing
+/// else. run() calls it as an rvalue, run_and_reset() as an lvalue. It is destroyed before the
+/// future becomes ready; when it is cancelled before it has begun, by the thread that cancels. If
+/// it throws takt::cancelled, the future is cancelled.
+///
+/// **Thread safety**: cancel(), is_ready() and is_cancelled() from any thread, at any
+/// time while the task is not being moved or destroyed; run() and run_and_reset() too, of which
+/// only one takes effect at a time; the rest belongs to one thread.
+///
+/// **Destruction**: a task that has not begun ends its future with takt::abandoned. A moved-from
+/// task is empty: its members throw std::future_error (no_state).
+template <class T>
+class future_task {
+ public:
+  /// \throws std::invalid_argument if `f` is a null pointer or an empty function.
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, future_task> &&
+             (takes_stop_token<std::decay_t<F> &&> || std::is_invocable_v<std::decay_t<F> &&>))
+  explicit future_task(F&& f, const task_options& options = {}) {
+    if constexpr (can_be_null<std::decay_t<F>>) {
+      if (f == nullptr) throw std::invalid_argument("takt::future_task: the callable is empty");
+    }
+    state_ = state_ref<runnable_state<T>>(
+        new task_state<T, std::decay_t<F>>(options, std::forward<F>(f)));
+  }
+  future_task(future_task&&) noexcept = default;
+  future_task& operator=(future_task&& other) noexcept {
+    future_task(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~future_task() {
+    if (state_) state_->abandon();
+  }
+  void swap(future_task& other) noexcept {
+    state_.swap(other.state_);
+    std::swap(retrieved_, other.retrieved_);
+  }
+
+  /// The future; there is one. \throws std::future_error (future_already_retrieved, no_state).
+  [[nodiscard]] future<T> get_future() {
+    static_cast<void>(state());  // not empty
+    if (std::exchange(retrieved_, true)) {
+      throw std::future_error(std::future_errc::future_already_retrieved);
+    }
+    state_->retain();
+    return future<T>(state_ref<future_state<T>>(state_.get()));
+  }
+
+  /// Does the work and makes the future ready. Nothing happens if it was cancelled, is running, or
+  /// has run.
+  void run() { state().run(); }
+  void operator()() { run(); }
+
+  /// Does the work without ending the task, so that it can be run again: for periodic work. What
+  /// it returns is dropped.
+  /// \return whether it may be run again. Not if it threw, which ends the future with that error;
+  /// nor if it was cancelled, is running, or has run.
+  /// \throws std::logic_error if the callable can be called only as an rvalue.
+  [[nodiscard]] bool run_and_reset() { return state().run_and_reset(); }
+
+  /// As future::cancel(), without the future.
+  cancel_result cancel() const { return state().cancel(); }
+  /// As future::cancel_and_join(), without the future.
+  cancel_result cancel_and_join(clock::time_point deadline = clock::time_point::max(),
+                                const sync::stop_token& stop = {}) const {
+    return state().cancel_and_join(deadline, stop);
+  }
+  /// Whether it has ended: by a value, an error or a cancellation.
+  [[nodiscard]] bool is_ready() const { return state().is_ready(); }
+  /// Whether it has ended by cancellation.
+  [[nodiscard]] bool is_cancelled() const { return state().is_cancelled(); }
+
+ private:
+  [[nodiscard]] runnable_state<T>& state() const {
+    if (!state_) throw std::future_error(std::future_errc::no_state);
+    return *state_;
+  }
+
+  state_ref<runnable_state<T>> state_;
+  bool retrieved_ = false;
+};
+
+template <class F>
+future_task(F) -> future_task<typename task_result<std::decay_t<F>&&>::type>;
+template <class F>
+future_task(F, task_options) -> future_task<typename task_result<std::decay_t<F>&&>::type>;
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,61 @@
+/// \file
+/// Where errors go that nobody has seen.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+
+#include <takt/base/config.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// Why an error reached the hook.
+enum class unhandled : std::uint8_t {
+  /// There is no future that it could go to.
+  uncaught,
+  /// Its future was destroyed without anybody looking.
+  unobserved,
+};
+
+/// Is told of each exception that left a task and that nobody has seen. Whoever runs tasks can be
+/// given one; it has to outlive their futures.
+///
+/// \code
+/// class to_my_log final : public takt::unhandled_hook {
+///   void on_unhandled(takt::unhandled kind, const std::exception_ptr& error) const noexcept
+///   override;
+/// };
+/// \endcode
+///
+/// **Thread safety**: called on the thread where the error became unhandled, by several at once.
+/// A hook that throws ends the program.
+class unhandled_hook {
+ public:
+  virtual void on_unhandled(unhandled kind, const std::exception_ptr& error) const noexcept = 0;
+
+ protected:
+  unhandled_hook() = default;
+  unhandled_hook(const unhandled_hook&) = default;
+  unhandled_hook& operator=(const unhandled_hook&) = default;
+  ~unhandled_hook() = default;
+};
+
+/// The default: uncaught ends the program, as for a std::thread; unobserved goes to stderr.
+class strict_hook final : public unhandled_hook {
+ public:
+  void on_unhandled(unhandled kind, const std::exception_ptr& error) const noexcept override;
+};
+
+/// Both kinds go to stderr, and the program goes on.
+class lenient_hook final : public unhandled_hook {
+ public:
+  void on_unhandled(unhandled kind, const std::exception_ptr& error) const noexcept override;
+};
+
+/// What options default to.
+inline constexpr strict_hook strict{};
+
+/// To log and go on.
+inline constexpr lenient_hook lenient{};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,131 @@
+// Futures inside coroutines of anybody's.
+#include <coroutine>
+
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <takt/base/sync.hpp>
+#include <takt/task/future.hpp>
+
+namespace {
+
+using takt::future;
+using takt::promise;
+
+// A coroutine type as a user would write it: owns its frame.
+class owned {
+ public:
+  struct promise_type {
+    owned get_return_object() {
+      return owned(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { error = std::current_exception(); }
+    std::exception_ptr error;
+  };
+  explicit owned(std::coroutine_handle<promise_type> frame) : frame_(frame) {}
+  owned(owned&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  owned& operator=(owned&&) = delete;
+  ~owned() {
+    if (frame_) frame_.destroy();
+  }
+  [[nodiscard]] bool done() const { return frame_.done(); }
+  [[nodiscard]] std::exception_ptr error() const { return frame_.promise().error; }
+
+ private:
+  std::coroutine_handle<promise_type> frame_;
+};
+
+owned store(future<int> f, int& out) { out = co_await std::move(f); }
+
+TEST(co_await_future, resumes_with_the_value) {
+  promise<int> p;
+  int out = 0;
+  const owned c = store(p.get_future(), out);
+  EXPECT_FALSE(c.done());
+  p.set_value(7);
+  EXPECT_TRUE(c.done());
+  EXPECT_EQ(out, 7);
+}
+
+TEST(co_await_future, does_not_suspend_if_ready) {
+  int out = 0;
+  const owned c = store(takt::make_ready_future(8), out);
+  EXPECT_TRUE(c.done());
+  EXPECT_EQ(out, 8);
+}
+
+TEST(co_await_future, throws_the_error_and_cancelled_and_abandoned) {
+  int out = 0;
+  promise<int> p;
+  const owned failed = store(p.get_future(), out);
+  p.set_exception(std::make_exception_ptr(std::runtime_error("no")));
+  EXPECT_THROW(std::rethrow_exception(failed.error()), std::runtime_error);
+
+  std::optional<promise<int>> q(std::in_place);
+  const owned dropped = store(q->get_future(), out);
+  q.reset();
+  EXPECT_THROW(std::rethrow_exception(dropped.error()), takt::abandoned);
+
+  promise<int> r;
+  auto f = r.get_future();
+  f.cancel();
+  const owned stopped = store(std::move(f), out);
+  EXPECT_THROW(std::rethrow_exception(stopped.error()), takt::cancelled);
+}
+
+TEST(co_await_future, destroyed_frame_is_not_resumed) {
+  promise<int> p;
+  int out = 0;
+  {
+    const owned c = store(p.get_future(), out);
+  }
+  p.set_value(1);
+  EXPECT_EQ(out, 0);
+}
+
+TEST(co_await_future, resumes_on_the_thread_that_delivers) {
+  promise<int> p;
+  takt::sync::thread::id resumed_on;
+  const owned c = [](future<int> f, takt::sync::thread::id& id) -> owned {
+    co_await std::move(f);
+    id = takt::sync::this_thread_id();
+  }(p.get_future(), resumed_on);
+  takt::sync::thread deliverer([&] { p.set_value(1); });
+  const auto id = deliverer.get_id();
+  deliverer.join();
+  EXPECT_EQ(resumed_on, id);
+}
+
+// Each coroutine, when resumed, resumes the next.
+TEST(co_await_future, long_chain_needs_no_stack) {
+  constexpr int count = 100'000;
+  promise<int> first;
+  future<int> last = first.get_future();
+  struct detached {
+    struct promise_type {
+      detached get_return_object() { return {}; }
+      std::suspend_never initial_suspend() noexcept { return {}; }
+      std::suspend_never final_suspend() noexcept { return {}; }
+      void return_void() {}
+      void unhandled_exception() { std::terminate(); }
+    };
+  };
+  for (int i = 0; i < count; ++i) {
+    promise<int> next;
+    auto f = next.get_future();
+    [](future<int> in, promise<int> out) -> detached { out.set_value(co_await std::move(in) + 1); }(
+                                             std::move(last), std::move(next));
+    last = std::move(f);
+  }
+  first.set_value(0);
+  EXPECT_EQ(last.get(), count);
+}
+
+}  // namespace

@@ -1,0 +1,339 @@
+// The life of a result. word_ is a state and, above it, whether the body is running:
+//
+//   pending      nobody has begun to store a result
+//   completing   somebody stores it, or destroys the closure of what was cancelled
+//   value, error, cancelled   ready, for good
+//
+//   pending           -> completing          claim(), and cancel() of what has not begun
+//   completing        -> value               publish_value()
+//   completing        -> error               publish_error()
+//   completing        -> cancelled           publish_cancelled()
+//   pending           -> pending, running    begin()
+//   pending, running  -> value | error       finish_value(), finish_error()
+//   pending, running  -> cancelled           finish_cancelled()
+//   pending, running  -> pending             reset()
+//   pending, running  -> cancelled, running  cancel(); the body goes on
+//   cancelled, running-> cancelled           any finish: the result comes too late
+//
+// Invariants
+//   1. Each transition is made by one thread; the closure is called or destroyed only by the
+//      thread that made the transition which allows it, before the future is ready.
+//   2. A change to a ready state, and one that ends the body, is made under mu_, and wakes all
+//      waiters under it; a waiter adds itself under mu_ after looking. So none is missed, and a
+//      waiter that has left the list is not touched any more.
+//   3. The continuation is called by the thread that takes it out, under mu_, of a ready future.
+//      One that resumes a coroutine is not touched after that: its frame may be on its way out.
+//   4. On one thread no continuation is called within another: a future that becomes ready within
+//      one queues up (its state, not the continuation, which may be taken back). So chains of any
+//      length need no stack.
+//   5. Whoever changes the state holds a reference to it.
+#include <takt/task/future_state.hpp>
+
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <takt/base/assert.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+constexpr std::uint32_t pending = 0;
+constexpr std::uint32_t completing = 1;
+constexpr std::uint32_t with_value = 2;
+constexpr std::uint32_t with_error = 3;
+constexpr std::uint32_t with_cancel = 4;
+constexpr std::uint32_t running = 8;
+
+constexpr std::uint32_t state_of(std::uint32_t word) { return word & ~running; }
+constexpr bool not_ready(std::uint32_t word) { return state_of(word) <= completing; }
+constexpr bool body_runs(std::uint32_t word) { return (word & running) != 0; }
+
+// The bodies that the thread is within, innermost first.
+struct innermost_body {
+  const body_scope* scope = nullptr;
+};
+
+// Futures of this thread that are ready and whose continuations are to be called.
+struct ready_queue {
+  intrusive_list<future_core> waiting;
+  bool busy = false;
+};
+
+}  // namespace
+
+// On the stack of a thread that waits.
+struct future_core::waiter : list_node<> {
+  parker wake_up;
+};
+
+body_scope::body_scope(const future_core& core) noexcept
+    : core_(core), outer_(std::exchange(sync::tls<innermost_body>::get().scope, this)) {}
+
+body_scope::~body_scope() { sync::tls<innermost_body>::get().scope = outer_; }
+
+bool future_core::runs_on_this_thread() const noexcept {
+  for (const body_scope* s = sync::tls<innermost_body>::get().scope; s != nullptr; s = s->outer_) {
+    if (&s->core_ == this) return true;
+  }
+  return false;
+}
+
+future_core::~future_core() {
+  if (error_ != nullptr && !observed_) {
+    options_.unhandled->on_unhandled(unhandled::unobserved, error_);
+  }
+}
+
+void future_core::retain() noexcept {
+  // relaxed: who copies a reference has one already
+  references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void future_core::release() noexcept {
+  // acq_rel: all uses by others happen before the destruction by the last
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+bool future_core::is_ready() const noexcept {
+  return !not_ready(word_.load(std::memory_order_acquire));  // acquire: the result
+}
+
+bool future_core::has_value() const noexcept {
+  return state_of(word_.load(std::memory_order_acquire)) == with_value;  // acquire: the result
+}
+
+bool future_core::is_cancelled() const noexcept {
+  // acquire: what the canceller did before
+  return state_of(word_.load(std::memory_order_acquire)) == with_cancel;
+}
+
+bool future_core::wait_until(clock::time_point deadline, const sync::stop_token& stop) {
+  if (is_ready()) return true;
+  if (runs_on_this_thread()) {
+    throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                            "takt: a task waits for its own future");
+  }
+  return wait_while(&not_ready, deadline, stop);
+}
+
+// Waits until `condition` no longer holds; it holds no more once it does not.
+bool future_core::wait_while(bool (*condition)(std::uint32_t), clock::time_point deadline,
+                             const sync::stop_token& stop) {
+  waiter self;
+  {
+    const mutex_lock lock(mu_);
+    // acquire: the result, if it is there
+    if (!condition(word_.load(std::memory_order_acquire))) return true;
+    waiters_.push_back(self);
+  }
+  bool holds = true;
+  {
+    const auto wake = [&self] { self.wake_up.unpark(); };
+    std::optional<sync::stop_callback<decltype(wake)>> on_stop;
+    if (stop.stop_possible()) on_stop.emplace(stop, wake);
+    const auto still = [&] {
+      return holds = condition(word_.load(std::memory_order_acquire));  // acquire: the result
+    };
+    while (still() && !stop.stop_requested() &&
+           (deadline == clock::time_point::max() || time().now() < deadline)) {
+      time().park_until(self.wake_up, deadline);
+    }
+  }
+  const mutex_lock lock(mu_);
+  if (self.is_linked()) waiters_.erase(self);
+  return !holds;
+}
+
+void future_core::wake_waiters() noexcept {
+  while (!waiters_.empty()) waiters_.pop_front()->wake_up.unpark();
+}
+
+cancel_result future_core::cancel() noexcept {
+  std::uint32_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+  for (;;) {
+    if (word == pending) {
+      // acquire: the closure, made by another thread, is about to be destroyed by this one
+      if (!word_.compare_exchange_weak(word, completing, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+        continue;
+      }
+      drop_closure();
+      publish(completing, with_cancel);
+      return cancel_result::prevented;
+    }
+    if (word != (pending | running)) return cancel_result::done;
+    bool call = false;
+    {
+      const mutex_lock lock(mu_);
+      // release: what happened before the cancellation, to those who see it
+      if (!word_.compare_exchange_strong(word, with_cancel | running, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+        continue;
+      }
+      wake_waiters();
+      call = owes_a_call();
+    }
+    request_stop();
+    if (call) call_continuation();
+    return cancel_result::running;
+  }
+}
+
+cancel_result future_core::cancel_and_join(clock::time_point deadline,
+                                           const sync::stop_token& stop) {
+  const cancel_result result = cancel();
+  if (result == cancel_result::prevented) return result;
+  if (runs_on_this_thread()) return cancel_result::running;
+  return wait_while(&body_runs, deadline, stop) ? cancel_result::done : cancel_result::running;
+}
+
+bool future_core::claim() noexcept {
+  std::uint32_t expected = pending;
+  // acquire: as in cancel(); relaxed on failure: nothing is looked at
+  return word_.compare_exchange_strong(expected, completing, std::memory_order_acquire,
+                                       std::memory_order_relaxed);
+}
+
+void future_core::publish(std::uint32_t from, std::uint32_t to) noexcept {
+  bool call = false;
+  {
+    const mutex_lock lock(mu_);
+    TAKT_ASSERT(word_.load() == from);
+    static_cast<void>(from);
+    word_.store(to, std::memory_order_release);  // release: the result
+    wake_waiters();
+    call = owes_a_call();
+  }
+  if (call) call_continuation();
+}
+
+void future_core::publish_value() noexcept { publish(completing, with_value); }
+
+void future_core::publish_error(std::exception_ptr error) noexcept {
+  error_ = std::move(error);
+  publish(completing, with_error);
+}
+
+void future_core::publish_cancelled() noexcept { publish(completing, with_cancel); }
+
+void future_core::abandon() noexcept {
+  if (!claim()) return;
+  drop_closure();
+  observed_ = true;  // nobody did anything wrong
+  publish_error(std::make_exception_ptr(abandoned()));
+}
+
+bool future_core::begin() noexcept {
+  std::uint32_t expected = pending;
+  // acquire: the closure; relaxed on failure: nothing is looked at
+  return word_.compare_exchange_strong(expected, pending | running, std::memory_order_acquire,
+                                       std::memory_order_relaxed);
+}
+
+// Ends the body with `result`, unless it was cancelled meanwhile: false.
+bool future_core::finish(std::uint32_t result) noexcept {
+  bool in_time = true;
+  bool call = false;
+  {
+    const mutex_lock lock(mu_);
+    std::uint32_t word = pending | running;
+    // release: the result; relaxed on failure: nothing is looked at
+    in_time = word_.compare_exchange_strong(word, result, std::memory_order_release,
+                                            std::memory_order_relaxed);
+    // release: all that the body did, to who joins it
+    if (!in_time) word_.store(with_cancel, std::memory_order_release);
+    wake_waiters();
+    if (in_time) call = owes_a_call();
+  }
+  if (call) call_continuation();
+  return in_time;
+}
+
+bool future_core::finish_value() noexcept { return finish(with_value); }
+
+void future_core::finish_error(std::exception_ptr error) noexcept {
+  error_ = std::move(error);
+  if (!finish(with_error)) error_ = nullptr;  // it was cancelled: nobody waits for its error
+}
+
+void future_core::finish_cancelled() noexcept { finish(with_cancel); }
+
+bool future_core::reset() noexcept {
+  std::uint32_t expected = pending | running;
+  // release: this run happens before the next; relaxed on failure: nothing is looked at
+  return word_.compare_exchange_strong(expected, pending, std::memory_order_release,
+                                       std::memory_order_relaxed);
+}
+
+std::exception_ptr future_core::take_error() noexcept {
+  observed_ = true;
+  return is_cancelled() ? nullptr : error_;
+}
+
+void future_core::throw_error() {
+  const std::exception_ptr error = take_error();
+  if (error == nullptr) throw cancelled();
+  std::rethrow_exception(error);
+}
+
+void future_core::set_continuation(continuation& c) noexcept {
+  bool call = false;
+  {
+    const mutex_lock lock(mu_);
+    TAKT_ASSERT(continuation_ == nullptr);
+    continuation_ = &c;
+    // acquire: the result, if it is there
+    if (!not_ready(word_.load(std::memory_order_acquire))) call = owes_a_call();
+  }
+  if (call) call_continuation();
+}
+
+bool future_core::try_set_continuation(continuation& c) noexcept {
+  const mutex_lock lock(mu_);
+  TAKT_ASSERT(continuation_ == nullptr);
+  // acquire: the result, if it is there
+  if (!not_ready(word_.load(std::memory_order_acquire))) return false;
+  continuation_ = &c;
+  return true;
+}
+
+bool future_core::remove_continuation(continuation& c) noexcept {
+  const mutex_lock lock(mu_);
+  if (continuation_ != &c) return false;
+  continuation_ = nullptr;
+  return true;
+}
+
+// Of a ready future: must the caller call the continuation? Else there is none, or another thread
+// has the future in its queue and will call whatever continuation there is by then.
+bool future_core::owes_a_call() noexcept {
+  return continuation_ != nullptr && !std::exchange(queued_, true);
+}
+
+void future_core::call_continuation() noexcept {
+  ready_queue& queue = sync::tls<ready_queue>::get();
+  retain();
+  queue.waiting.push_back(*this);
+  if (queue.busy) return;
+  queue.busy = true;
+  while (!queue.waiting.empty()) {
+    const state_ref<future_core> next(queue.waiting.pop_front());
+    continuation* called = nullptr;
+    std::coroutine_handle<> resumed;
+    {
+      const mutex_lock lock(next->mu_);
+      next->queued_ = false;
+      called = std::exchange(next->continuation_, nullptr);
+      if (called != nullptr) resumed = called->resumes;
+    }
+    if (resumed) {
+      resumed.resume();
+    } else if (called != nullptr) {
+      called->on_ready();
+    }
+  }
+  queue.busy = false;
+}
+
+}  // namespace takt::inline TAKT_ABI

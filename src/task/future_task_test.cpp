@@ -1,0 +1,227 @@
+#include <takt/task/future_task.hpp>
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+
+#include "../base/counting_new.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using takt::cancel_result;
+using takt::future;
+using takt::future_task;
+using takt::parker;
+using takt::sync::stop_token;
+using takt::sync::thread;
+
+TEST(future_task, runs_once) {
+  int calls = 0;
+  future_task task([&] { return ++calls; });
+  auto f = task.get_future();
+  EXPECT_FALSE(task.is_ready());
+  task.run();
+  task.run();
+  EXPECT_TRUE(task.is_ready());
+  EXPECT_EQ(f.get(), 1);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(future_task, gets_a_token_only_if_it_takes_one) {
+  future_task plain([] { return 1; });
+  future_task with_token([](stop_token stop) { return stop.stop_possible() ? 2 : 0; });
+  auto a = plain.get_future();
+  auto b = with_token.get_future();
+  plain();
+  with_token();
+  EXPECT_EQ(a.get() + b.get(), 3);
+}
+
+TEST(future_task, one_shot_is_called_as_an_rvalue_and_periodic_work_as_an_lvalue) {
+  struct both {
+    int operator()() & { return 1; }
+    int operator()() && { return 2; }
+  };
+  future_task task{both{}};
+  auto f = task.get_future();
+  EXPECT_TRUE(task.run_and_reset());
+  task.run();
+  EXPECT_EQ(f.get(), 2);
+  struct once {
+    void operator()() && {}
+  };
+  future_task single{once{}};
+  EXPECT_THROW(static_cast<void>(single.run_and_reset()), std::logic_error);
+}
+
+TEST(future_task, closure_is_gone_before_the_future_is_ready) {
+  auto captured = std::make_shared<int>(0);
+  future_task task([captured] { return 1; });
+  long uses_at_ready = 0;
+  auto f = task.get_future().then(
+      [&captured, &uses_at_ready](int) { uses_at_ready = captured.use_count(); });
+  task.run();
+  f.get();
+  EXPECT_EQ(uses_at_ready, 1);
+}
+
+TEST(future_task, cancelled_closure_dies_with_the_canceller) {
+  auto captured = std::make_shared<int>(0);
+  future_task task([captured] { return 1; });
+  EXPECT_EQ(task.cancel(), cancel_result::prevented);
+  EXPECT_EQ(captured.use_count(), 1);
+  task.run();
+  EXPECT_TRUE(task.is_cancelled());
+}
+
+TEST(future_task, that_is_dropped_ends_its_future) {
+  future<int> f;
+  {
+    future_task task([] { return 1; });
+    f = task.get_future();
+  }
+  EXPECT_THROW(f.get(), takt::abandoned);
+}
+
+TEST(future_task, empty_callables_and_empty_tasks_are_errors) {
+  EXPECT_THROW(future_task<void>(std::function<void()>()), std::invalid_argument);
+  EXPECT_THROW(future_task<void>(static_cast<void (*)()>(nullptr)), std::invalid_argument);
+  EXPECT_THROW(future_task<void>(takt::move_only_function<void()>()), std::invalid_argument);
+  future_task task([] {});
+  const future_task moved = std::move(task);
+  EXPECT_THROW(task.run(), std::future_error);
+  EXPECT_THROW(static_cast<void>(task.get_future()), std::future_error);
+  EXPECT_THROW(task.cancel(), std::future_error);
+}
+
+TEST(future_task, cancel_while_running_tells_so_and_requests_stop) {
+  parker begun;
+  parker go_on;
+  takt::sync::atomic<bool> stop_seen{false};
+  future_task task([&](const stop_token& stop) {
+    begun.unpark();
+    go_on.park();
+    stop_seen.store(stop.stop_requested());
+    return 1;
+  });
+  auto f = task.get_future();
+  thread runner([&] { task.run(); });
+  begun.park();
+  EXPECT_EQ(f.cancel(), cancel_result::running);
+  EXPECT_TRUE(f.is_cancelled()) << "at once, though the body goes on";
+  EXPECT_FALSE(stop_seen.load());
+  EXPECT_EQ(f.cancel(), cancel_result::done);
+  EXPECT_EQ(f.cancel_and_join(takt::clock::time_point::min()), cancel_result::running);
+  go_on.unpark();
+  EXPECT_EQ(f.cancel_and_join(), cancel_result::done);
+  EXPECT_TRUE(stop_seen.load());
+  runner.join();
+  EXPECT_THROW(f.get(), takt::cancelled) << "the value came too late";
+}
+
+TEST(future_task, cancel_and_join_waits_on_the_clock_and_heeds_a_stop_request) {
+  takt::manual_clock time;
+  parker begun;
+  parker go_on;
+  future_task task(
+      [&] {
+        begun.unpark();
+        go_on.park();
+      },
+      {.time = &time});
+  const auto f = task.get_future();
+  thread runner([&] { task.run(); });
+  begun.park();
+  takt::sync::stop_source stop;
+  thread joiner([&] {
+    EXPECT_EQ(f.cancel_and_join(time.now() + 1s), cancel_result::running);
+    EXPECT_EQ(f.cancel_and_join(takt::clock::time_point::max(), stop.get_token()),
+              cancel_result::running);
+  });
+  time.wait_for_waiters(1);
+  time.advance(1s);
+  time.wait_for_waiters(1);
+  stop.request_stop();
+  joiner.join();
+  go_on.unpark();
+  runner.join();
+}
+
+TEST(future_task, knows_itself) {
+  future<void>* self = nullptr;
+  cancel_result joined = cancel_result::done;
+  std::error_code waited;
+  future_task task([&] {
+    try {
+      self->wait();
+    } catch (const std::system_error& e) {
+      waited = e.code();
+    }
+    future_task inner([&] { joined = self->cancel_and_join(); });
+    inner.run();
+  });
+  auto f = task.get_future();
+  self = &f;
+  task.run();
+  EXPECT_EQ(waited, std::errc::resource_deadlock_would_occur);
+  EXPECT_EQ(joined, cancel_result::running) << "also from a task within the task";
+  EXPECT_TRUE(f.is_cancelled());
+}
+
+TEST(future_task, periodic_work_runs_until_it_throws_or_is_cancelled) {
+  int calls = 0;
+  future_task task([&] {
+    if (++calls == 3) throw std::runtime_error("third");
+  });
+  auto f = task.get_future();
+  EXPECT_TRUE(task.run_and_reset());
+  EXPECT_TRUE(task.run_and_reset());
+  EXPECT_FALSE(f.is_ready());
+  EXPECT_FALSE(task.run_and_reset());
+  EXPECT_FALSE(task.run_and_reset());
+  EXPECT_THROW(f.get(), std::runtime_error);
+  EXPECT_EQ(calls, 3);
+
+  auto captured = std::make_shared<int>(0);
+  future_task other([captured] { ++*captured; });
+  EXPECT_TRUE(other.run_and_reset());
+  EXPECT_EQ(other.cancel(), cancel_result::prevented);
+  EXPECT_FALSE(other.run_and_reset());
+  EXPECT_EQ(*captured, 1);
+  EXPECT_EQ(captured.use_count(), 1);
+
+  future_task<void>* self = nullptr;
+  future_task ends_itself([&] { self->cancel(); });
+  self = &ends_itself;
+  EXPECT_FALSE(ends_itself.run_and_reset());
+  EXPECT_TRUE(ends_itself.is_cancelled());
+
+  future_task gives_up([] { throw takt::cancelled(); });
+  EXPECT_FALSE(gives_up.run_and_reset());
+  EXPECT_TRUE(gives_up.is_cancelled());
+}
+
+TEST(future_task, allocates_once) {
+  if constexpr (!takt::allocations_are_counted) return;
+  const std::size_t before = takt::allocations();
+  future_task task([n = 1] { return n; });
+  auto f = task.get_future();
+  task.run();
+  EXPECT_EQ(f.get(), 1);
+  EXPECT_EQ(takt::allocations() - before, 1U);
+  future_task other([] {});
+  other.cancel();
+  EXPECT_EQ(takt::allocations() - before, 2U) << "cancelling allocates nothing";
+}
+
+}  // namespace

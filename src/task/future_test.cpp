@@ -1,0 +1,414 @@
+#include <takt/task/future.hpp>
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+#include <takt/task/unhandled.hpp>
+
+#include "../base/counting_new.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using takt::future;
+using takt::promise;
+using takt::sync::stop_source;
+using takt::sync::thread;
+
+template <class F>
+std::error_code future_error_of(F&& f) {
+  try {
+    f();
+  } catch (const std::future_error& e) {
+    return e.code();
+  }
+  return {};
+}
+std::error_code code(std::future_errc e) { return std::make_error_code(e); }
+
+TEST(future, gives_the_value) {
+  promise<std::string> p;
+  future<std::string> f = p.get_future();
+  EXPECT_TRUE(f.valid());
+  EXPECT_FALSE(f.is_ready());
+  p.set_value("takt");
+  EXPECT_TRUE(f.is_ready());
+  EXPECT_EQ(f.get(), "takt");
+  EXPECT_FALSE(f.valid()) << "given away";
+}
+
+TEST(future, of_void_of_references_and_of_move_only_types) {
+  promise<void> nothing;
+  auto done = nothing.get_future();
+  nothing.set_value();
+  done.get();
+
+  int n = 1;
+  promise<int&> by_reference;
+  auto ref = by_reference.get_future();
+  by_reference.set_value(n);
+  ref.get() = 2;
+  EXPECT_EQ(n, 2);
+
+  promise<std::unique_ptr<int>> move_only;
+  auto owner = move_only.get_future();
+  move_only.set_value(std::make_unique<int>(3));
+  EXPECT_EQ(*owner.get(), 3);
+  static_assert(std::is_same_v<decltype(std::declval<future<int&>>().get()), int&>);
+}
+
+TEST(future, gives_the_error) {
+  promise<int> p;
+  auto f = p.get_future();
+  p.set_exception(std::make_exception_ptr(std::runtime_error("no")));
+  EXPECT_TRUE(f.is_ready());
+  EXPECT_THROW(f.get(), std::runtime_error);
+}
+
+TEST(future, value_whose_construction_throws_is_an_error) {
+  struct picky {
+    explicit picky(int) { throw std::domain_error("picky"); }
+  };
+  promise<picky> p;
+  auto f = p.get_future();
+  p.set_value(1);
+  EXPECT_THROW(f.get(), std::domain_error);
+}
+
+TEST(future, blocks_until_the_result_is_there) {
+  for (int i = 0; i < 200; ++i) {
+    promise<int> p;
+    auto f = p.get_future();
+    thread t([p = std::move(p), i]() mutable { p.set_value(i); });
+    EXPECT_EQ(f.get(), i);
+    t.join();
+  }
+}
+
+TEST(future, empty_ones_say_so) {
+  future<int> f;
+  EXPECT_FALSE(f.valid());
+  const auto none = code(std::future_errc::no_state);
+  EXPECT_EQ(future_error_of([&] { f.get(); }), none);
+  EXPECT_EQ(future_error_of([&] { f.wait(); }), none);
+  EXPECT_EQ(future_error_of([&] { f.wait_for(1s); }), none);
+  EXPECT_EQ(future_error_of([&] { f.cancel(); }), none);
+  EXPECT_EQ(future_error_of([&] { f.cancel_and_join(); }), none);
+  EXPECT_EQ(future_error_of([&] { static_cast<void>(f.is_ready()); }), none);
+  EXPECT_EQ(future_error_of([&] { static_cast<void>(std::move(f).then([](int) {})); }), none);
+  promise<int> moved_from;
+  const promise<int> other = std::move(moved_from);
+  EXPECT_EQ(future_error_of([&] { moved_from.set_value(1); }), none);
+  EXPECT_EQ(future_error_of([&] { static_cast<void>(moved_from.get_future()); }), none);
+}
+
+TEST(promise, second_result_and_second_future_are_errors) {
+  promise<int> p;
+  auto f = p.get_future();
+  EXPECT_EQ(future_error_of([&] { static_cast<void>(p.get_future()); }),
+            code(std::future_errc::future_already_retrieved));
+  p.set_value(1);
+  EXPECT_EQ(future_error_of([&] { p.set_value(2); }),
+            code(std::future_errc::promise_already_satisfied));
+  EXPECT_EQ(future_error_of([&] { p.set_exception(std::make_exception_ptr(1)); }),
+            code(std::future_errc::promise_already_satisfied));
+  EXPECT_EQ(f.get(), 1);
+  EXPECT_THROW(promise<int>().set_exception(nullptr), std::invalid_argument);
+}
+
+TEST(promise, that_dies_ends_its_future) {
+  future<int> f;
+  {
+    promise<int> p;
+    f = p.get_future();
+  }
+  EXPECT_TRUE(f.is_ready());
+  EXPECT_THROW(f.get(), takt::abandoned);
+
+  promise<int> p;
+  f = p.get_future();
+  p = promise<int>();
+  EXPECT_THROW(f.get(), takt::abandoned) << "assignment drops it too";
+}
+
+TEST(future, waits_on_the_clock_it_was_given) {
+  takt::manual_clock time;
+  promise<int> p({.time = &time});
+  const auto f = p.get_future();
+  takt::sync::atomic<int> answers{0};
+  thread waiter([&] {
+    answers.fetch_add(f.wait_for(10ms) ? 100 : 1);
+    answers.fetch_add(f.wait_until(time.now() + 10ms) ? 100 : 1);
+    answers.fetch_add(f.wait_for(std::chrono::hours::max()) ? 100 : 1);
+  });
+  time.wait_for_waiters(1);
+  time.advance(9ms);
+  EXPECT_EQ(answers.load(), 0);
+  time.advance(1ms);
+  time.wait_for_waiters(1);
+  EXPECT_EQ(answers.load(), 1);
+  time.advance(10ms);
+  time.wait_for_waiters(1);
+  EXPECT_EQ(answers.load(), 2);
+  p.set_value(1);
+  waiter.join();
+  EXPECT_EQ(answers.load(), 102);
+  EXPECT_TRUE(f.wait_for(0s));
+  EXPECT_TRUE(f.wait_for(-1h));
+}
+
+TEST(future, negative_and_zero_timeouts_poll) {
+  promise<int> p;
+  auto f = p.get_future();
+  EXPECT_FALSE(f.wait_for(0s));
+  EXPECT_FALSE(f.wait_for(-1h));
+  EXPECT_FALSE(f.wait_for(std::chrono::hours::min()));
+  EXPECT_FALSE(f.wait_until(takt::clock::time_point::min()));
+  EXPECT_THROW(f.wait_for(std::chrono::duration<double>(std::nan(""))), std::invalid_argument);
+}
+
+TEST(future, wait_ends_by_a_stop_request) {
+  takt::manual_clock time;
+  promise<int> p({.time = &time});
+  auto f = p.get_future();
+  stop_source stop;
+  thread waiter([&] {
+    EXPECT_FALSE(f.wait(stop.get_token()));
+    EXPECT_FALSE(f.wait_for(1h, stop.get_token()));
+    EXPECT_THROW(f.get(stop.get_token()), takt::wait_stopped);
+  });
+  time.wait_for_waiters(1);
+  stop.request_stop();
+  waiter.join();
+  EXPECT_TRUE(f.valid()) << "still to be had";
+  p.set_value(3);
+  EXPECT_EQ(f.get(stop.get_token()), 3) << "ready wins";
+}
+
+TEST(future, many_threads_may_wait) {
+  promise<int> p;
+  const auto f = p.get_future();
+  std::vector<thread> threads;
+  takt::sync::atomic<int> ready{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      f.wait();
+      ready.fetch_add(1);
+    });
+  }
+  p.set_value(1);
+  for (thread& t : threads) t.join();
+  EXPECT_EQ(ready.load(), 4);
+}
+
+TEST(future, cancel_of_a_promise) {
+  promise<int> p;
+  auto f = p.get_future();
+  EXPECT_FALSE(p.is_cancelled());
+  EXPECT_EQ(f.cancel(), takt::cancel_result::prevented);
+  EXPECT_EQ(f.cancel(), takt::cancel_result::done);
+  EXPECT_TRUE(f.is_cancelled());
+  EXPECT_TRUE(f.is_ready());
+  EXPECT_TRUE(p.is_cancelled());
+  p.set_value(1);  // too late, and no error
+  EXPECT_THROW(f.get(), takt::cancelled);
+
+  promise<int> q;
+  auto g = q.get_future();
+  q.set_value(1);
+  EXPECT_EQ(g.cancel(), takt::cancel_result::done);
+  EXPECT_EQ(g.cancel_and_join(), takt::cancel_result::done);
+  EXPECT_FALSE(g.is_cancelled());
+  EXPECT_EQ(g.get(), 1);
+}
+
+TEST(then, continues_with_the_value) {
+  promise<int> p;
+  auto f = p.get_future().then([](int n) { return std::to_string(n); }).then([](auto text) {
+    return text + "!";
+  });
+  EXPECT_FALSE(f.is_ready());
+  p.set_value(4);
+  EXPECT_EQ(f.get(), "4!");
+  EXPECT_EQ(takt::make_ready_future(2).then([](int n) { return 2 * n; }).get(), 4);
+  int calls = 0;
+  takt::make_ready_future().then([&] { ++calls; }).get();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(then, errors_and_cancellation_pass_by) {
+  int calls = 0;
+  promise<int> p;
+  auto f = p.get_future().then([&](int) { ++calls; });
+  p.set_exception(std::make_exception_ptr(std::runtime_error("no")));
+  EXPECT_THROW(f.get(), std::runtime_error);
+
+  promise<int> q;
+  auto source = q.get_future();
+  auto g = std::move(source).then([&](int) { ++calls; });
+  q = promise<int>();
+  EXPECT_THROW(g.get(), takt::abandoned);
+
+  promise<int> r;
+  auto h =
+      r.get_future().then([](int) -> int { throw takt::cancelled(); }).then([&](int) { ++calls; });
+  r.set_value(1);
+  EXPECT_TRUE(h.is_cancelled());
+  EXPECT_THROW(h.get(), takt::cancelled);
+  EXPECT_EQ(calls, 0);
+}
+
+TEST(then, may_take_the_future_itself) {
+  promise<int> p;
+  auto f = p.get_future().then([](future<int> ready) {
+    try {
+      return ready.get();
+    } catch (const std::runtime_error&) {
+      return -1;
+    }
+  });
+  p.set_exception(std::make_exception_ptr(std::runtime_error("no")));
+  EXPECT_EQ(f.get(), -1);
+}
+
+TEST(then, cancelling_prevents_the_continuation_and_nothing_else) {
+  promise<int> p;
+  auto captured = std::make_shared<int>(0);
+  auto f = p.get_future().then([captured](int n) { *captured = n; });
+  EXPECT_EQ(captured.use_count(), 2);
+  EXPECT_EQ(f.cancel(), takt::cancel_result::prevented);
+  EXPECT_EQ(captured.use_count(), 1) << "the closure is gone at once";
+  EXPECT_FALSE(p.is_cancelled());
+  p.set_value(1);
+  EXPECT_EQ(*captured, 0);
+}
+
+TEST(then, empty_callable_is_an_error) {
+  promise<int> p;
+  auto f = p.get_future();
+  EXPECT_THROW(static_cast<void>(std::move(f).then(std::function<void(int)>())),
+               std::invalid_argument);
+  EXPECT_TRUE(f.valid()) << "nothing has happened";
+}
+
+TEST(then, chain_of_a_million_needs_no_stack) {
+  promise<int> p;
+  auto f = p.get_future();
+  for (int i = 0; i < 1'000'000; ++i) f = std::move(f).then([](int n) { return n + 1; });
+  p.set_value(0);
+  EXPECT_EQ(f.get(), 1'000'000);
+
+  promise<int> q;
+  f = q.get_future();
+  for (int i = 0; i < 1'000'000; ++i) f = std::move(f).then([](int n) { return n + 1; });
+  q = promise<int>();
+  EXPECT_THROW(f.get(), takt::abandoned);
+}
+
+// Each continuation makes a ready future and continues it.
+TEST(then, nested_chain_needs_no_stack) {
+  struct stepper {
+    int left;
+    promise<void> done;
+    static void step(std::shared_ptr<stepper> s) {
+      if (s->left-- == 0) {
+        s->done.set_value();
+        return;
+      }
+      auto next = takt::make_ready_future().then([s] { step(s); });
+      static_cast<void>(next);
+    }
+  };
+  auto s = std::make_shared<stepper>(stepper{1'000'000, promise<void>()});
+  auto done = s->done.get_future();
+  stepper::step(s);
+  done.get();
+}
+
+TEST(future, error_that_nobody_saw_goes_to_the_hook) {
+  class counting final : public takt::unhandled_hook {
+   public:
+    void on_unhandled(takt::unhandled kind, const std::exception_ptr&) const noexcept override {
+      ++(kind == takt::unhandled::unobserved ? unobserved : uncaught);
+    }
+    mutable int unobserved = 0;
+    mutable int uncaught = 0;
+  } hook;
+  const takt::task_options options{.unhandled = &hook};
+  const auto error = std::make_exception_ptr(std::runtime_error("no"));
+  {
+    promise<int> p(options);
+    auto f = p.get_future();
+    p.set_exception(error);
+  }
+  EXPECT_EQ(hook.unobserved, 1);
+  {
+    promise<int> p(options);
+    static_cast<void>(p.get_future());
+    p.set_exception(error);
+  }
+  EXPECT_EQ(hook.unobserved, 2) << "the future was gone before the error came";
+  {
+    promise<int> p(options);
+    auto f = p.get_future();
+    p.set_exception(error);
+    EXPECT_THROW(f.get(), std::runtime_error);
+  }
+  {
+    promise<int> p(options);
+    auto f = p.get_future();
+    f.cancel();
+    p.set_exception(error);
+  }
+  {
+    const promise<int> abandoned(options);
+  }
+  EXPECT_EQ(hook.unobserved, 2) << "seen, cancelled, or nobody's fault";
+  {
+    promise<int> p(options);
+    auto f = p.get_future().then([](int n) { return n; });
+    p.set_exception(error);
+  }
+  EXPECT_EQ(hook.unobserved, 3) << "passed on, and seen by nobody there; once";
+  EXPECT_EQ(hook.uncaught, 0);
+}
+
+TEST(unhandled_hook, strict_ends_the_program_and_lenient_goes_on) {
+  const auto error = std::make_exception_ptr(std::runtime_error("lost"));
+  EXPECT_DEATH(takt::strict.on_unhandled(takt::unhandled::uncaught, error), "lost");
+  testing::internal::CaptureStderr();
+  takt::strict.on_unhandled(takt::unhandled::unobserved, error);
+  takt::lenient.on_unhandled(takt::unhandled::uncaught, error);
+  takt::lenient.on_unhandled(takt::unhandled::unobserved, std::make_exception_ptr(1));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "takt: unobserved exception: lost\ntakt: uncaught exception: lost\n"
+            "takt: unobserved exception\n");
+}
+
+TEST(future, allocates_once_per_promise_and_per_then) {
+  if constexpr (!takt::allocations_are_counted) return;
+  const std::size_t before = takt::allocations();
+  promise<int> p;
+  auto f = p.get_future();
+  EXPECT_EQ(takt::allocations() - before, 1U);
+  auto g = std::move(f).then([](int n) { return n; });
+  EXPECT_EQ(takt::allocations() - before, 2U);
+  p.set_value(1);
+  EXPECT_EQ(g.get(), 1);
+  EXPECT_EQ(takt::allocations() - before, 2U);
+}
+
+}  // namespace
