@@ -80,7 +80,7 @@ bool basic_manual_clock<Base>::advance_to_next() {
   const mutex_lock lock(mu_);
   time_point next = time_point::max();
   for (const waiter& w : waiters_) {
-    if (w.deadline > now_) next = std::min(next, w.deadline);
+    if (!w.parked.has_token()) next = std::min(next, w.deadline);
   }
   if (next == time_point::max()) return false;
   move_to(next);

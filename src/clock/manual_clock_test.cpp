@@ -43,6 +43,23 @@ TEST(manual_clock, going_back_is_an_error_that_names_the_times) {
   EXPECT_EQ(time.now(), time_point(5s)) << "nothing has changed";
 }
 
+TEST(manual_clock, waiters_on_their_way_out_are_not_advanced_to) {
+  for (int i = 0; i < 100; ++i) {
+    manual_clock time;
+    parker told;
+    parker late;
+    thread first([&] { time.park_until(told, time_point(1s)); });
+    thread second([&] { time.park_until(late, time_point(2s)); });
+    time.wait_for_waiters(2);
+    told.unpark();
+    ASSERT_TRUE(time.advance_to_next());
+    EXPECT_EQ(time.now(), time_point(2s)) << "nobody sleeps until the first second any more";
+    time.advance_to(time_point(2s));  // so that a failure does not hang
+    first.join();
+    second.join();
+  }
+}
+
 TEST(manual_clock, never_is_never_reached) {
   manual_clock time;
   parker p;

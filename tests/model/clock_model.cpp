@@ -95,6 +95,19 @@ TEST(clock_model, advance_to_next_from_two_threads) {
   });
 }
 
+TEST(clock_model, advance_to_next_leaves_out_who_is_on_its_way_out) {
+  check_both_ways([] {
+    manual_clock time;
+    parker p;
+    sync::thread waiter([&] { time.park_until(p, time_point(1s)); });
+    time.wait_for_waiters(1);
+    p.unpark();
+    require(!time.advance_to_next(), "nobody sleeps");
+    require(time.now() == time_point{}, "so time stands still");
+    waiter.join();
+  });
+}
+
 // The real clocks are virtual here: their deadlines race with tokens like any other.
 TEST(clock_model, real_clocks_lose_no_token) {
   check({.runs = 10'000}, [] {

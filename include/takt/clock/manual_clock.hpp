@@ -56,7 +56,8 @@ class basic_manual_clock final : public basic_clock<Base> {
   /// \throws std::invalid_argument if that is before now().
   void advance_to(time_point t);
 
-  /// Lets time pass until the earliest deadline that a parked thread waits for.
+  /// Lets time pass until the earliest deadline that a parked thread waits for. The deadline of one
+  /// that has been unparked, and is on its way out, does not count.
   /// \return false if there is none; time stands still then.
   bool advance_to_next();
 
