@@ -14,7 +14,6 @@
 #include <string>
 
 #include <takt/base/assert.hpp>
-#include <takt/clock/time.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace {
@@ -55,7 +54,7 @@ bool basic_manual_clock<Base>::park_until(parker& p, time_point deadline) const 
 }
 
 template <class Base>
-void basic_manual_clock<Base>::advance(std::chrono::nanoseconds d) {
+void basic_manual_clock<Base>::advance_by(std::chrono::nanoseconds d) {
   if (d.count() < 0) {
     throw std::invalid_argument("takt::manual_clock: time cannot go back by " +
                                 nanoseconds_text(-d));

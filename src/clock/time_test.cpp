@@ -65,11 +65,22 @@ TEST(to_nanoseconds, not_a_number_is_an_error) {
 TEST(deadline_after, adds) {
   EXPECT_EQ(deadline_after(time_point(5ns), 7ns), time_point(12ns));
   EXPECT_EQ(deadline_after(time_point(5ns), -7ns), time_point(-2ns));
+  EXPECT_EQ(deadline_after(time_point(5ns), 1s), time_point(1'000'000'005ns));
+  EXPECT_EQ(deadline_after(time_point(5ns), duration<double, std::nano>(0.25)), time_point(6ns));
+  static_assert(deadline_after(time_point(5ns), 7ns) == time_point(12ns));
+}
+
+TEST(deadline_after, not_a_number_is_an_error) {
+  const duration<double> nan(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THROW(static_cast<void>(deadline_after(time_point(5ns), nan)), std::invalid_argument);
 }
 
 TEST(deadline_after, never_wraps_around) {
   EXPECT_EQ(deadline_after(time_point(-5ns), never), time_point::max());
   EXPECT_EQ(deadline_after(time_point(5ns), never), time_point::max());
+  EXPECT_EQ(deadline_after(time_point(5ns), std::chrono::hours::max()), time_point::max());
+  EXPECT_EQ(deadline_after(time_point(5ns), std::chrono::hours::min()), time_point::min() + 5ns);
+  EXPECT_EQ(deadline_after(time_point(5ns), duration<double>(1e300)), time_point::max());
   EXPECT_EQ(deadline_after(time_point::max() - 3ns, 4ns), time_point::max());
   EXPECT_EQ(deadline_after(time_point::max() - 3ns, 2ns), time_point::max() - 1ns);
   EXPECT_EQ(deadline_after(time_point::max(), 0ns), time_point::max());

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <type_traits>
 
 #include <takt/base/config.hpp>
 #include <takt/base/intrusive_list.hpp>
@@ -11,6 +12,7 @@
 #include <takt/base/parker.hpp>
 #include <takt/base/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>
+#include <takt/clock/time.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -48,9 +50,14 @@ class basic_manual_clock final : public basic_clock<Base> {
   [[nodiscard]] time_point now() const noexcept override;
   bool park_until(parker& p, time_point deadline) const noexcept override;
 
-  /// Lets `d` pass, and wakes all whose deadline has come by then. It does not wait for them.
-  /// \throws std::invalid_argument if `d` is negative.
-  void advance(std::chrono::nanoseconds d);
+  /// Lets `d`, any arithmetic duration, rounded up, pass; and wakes all whose deadline has come by
+  /// then. It does not wait for them.
+  /// \throws std::invalid_argument if `d` is negative or not a number.
+  template <class Rep, class Period>
+    requires std::is_arithmetic_v<Rep>
+  void advance(std::chrono::duration<Rep, Period> d) {
+    advance_by(to_nanoseconds(d));
+  }
 
   /// Lets time pass until `t`, as above.
   /// \throws std::invalid_argument if that is before now().
@@ -77,6 +84,7 @@ class basic_manual_clock final : public basic_clock<Base> {
     time_point deadline;
   };
 
+  void advance_by(std::chrono::nanoseconds d);
   void move_to(time_point t) TAKT_REQUIRES(mu_);
   std::size_t count_waiters() const TAKT_REQUIRES(mu_);
 

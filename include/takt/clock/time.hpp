@@ -32,7 +32,7 @@ inline constexpr std::chrono::nanoseconds never = std::chrono::nanoseconds::max(
 template <class Rep, class Period>
   requires std::is_arithmetic_v<Rep>
 [[nodiscard]] constexpr std::chrono::nanoseconds to_nanoseconds(
-    std::chrono::duration<Rep, Period> d) {
+    std::chrono::duration<Rep, Period> d) noexcept(std::integral<Rep>) {
   using std::chrono::nanoseconds;
   using factor = std::ratio_divide<Period, std::nano>;
   constexpr auto lowest = nanoseconds::min().count();
@@ -58,17 +58,27 @@ template <class Rep, class Period>
   }
 }
 
-/// The time `delay` after `now`. `never` gives time_point::max(), and so does whatever would be
-/// beyond it: no sum of a time and a delay wraps around.
-template <class Clock>
+/// The time `delay` after `now`, rounded up. `never` gives time_point::max(), and so does whatever
+/// would be beyond it: no sum of a time and a delay wraps around.
+///
+/// \code
+/// takt::deadline_after(takt::steady.now(), 30s);
+/// takt::deadline_after(takt::steady.now(), std::chrono::hours::max());  // time_point::max():
+/// never
+/// \endcode
+///
+/// \throws std::invalid_argument if the delay is not a number (NaN).
+template <class Clock, class Rep, class Period>
+  requires std::is_arithmetic_v<Rep>
 [[nodiscard]] constexpr std::chrono::time_point<Clock, std::chrono::nanoseconds> deadline_after(
     std::chrono::time_point<Clock, std::chrono::nanoseconds> now,
-    std::chrono::nanoseconds delay) noexcept {
+    std::chrono::duration<Rep, Period> delay) noexcept(std::integral<Rep>) {
   using time_point = std::chrono::time_point<Clock, std::chrono::nanoseconds>;
-  if (delay == never) return time_point::max();
-  if (delay.count() >= 0 && now > time_point::max() - delay) return time_point::max();
-  if (delay.count() < 0 && now < time_point::min() - delay) return time_point::min();
-  return now + delay;
+  const std::chrono::nanoseconds d = to_nanoseconds(delay);
+  if (d == never) return time_point::max();
+  if (d.count() >= 0 && now > time_point::max() - d) return time_point::max();
+  if (d.count() < 0 && now < time_point::min() - d) return time_point::min();
+  return now + d;
 }
 
 }  // namespace takt::inline TAKT_ABI
