@@ -18,11 +18,15 @@
 namespace takt::inline TAKT_ABI {
 namespace {
 
-std::string nanoseconds_text(std::chrono::nanoseconds d) {
-  return std::to_string(d.count()) + " ns";
-}
+// The latest time that a clock can show.
+template <class TimePoint>
+constexpr TimePoint last = TimePoint::max() - std::chrono::nanoseconds(1);
 
 }  // namespace
+
+template <class Base>
+basic_manual_clock<Base>::basic_manual_clock(time_point start) noexcept
+    : now_(std::min(start, last<time_point>)) {}
 
 template <class Base>
 basic_manual_clock<Base>::~basic_manual_clock() {
@@ -55,22 +59,16 @@ bool basic_manual_clock<Base>::park_until(parker& p, time_point deadline) const 
 
 template <class Base>
 void basic_manual_clock<Base>::advance_by(std::chrono::nanoseconds d) {
-  if (d.count() < 0) {
-    throw std::invalid_argument("takt::manual_clock: time cannot go back by " +
-                                nanoseconds_text(-d));
-  }
   const mutex_lock lock(mu_);
-  move_to(deadline_after(now_, d));
+  const time_point t = deadline_after(now_, d);
+  if (d.count() < 0) refuse_to_go_back(now_, t);
+  move_to(t);
 }
 
 template <class Base>
 void basic_manual_clock<Base>::advance_to(time_point t) {
   const mutex_lock lock(mu_);
-  if (t < now_) {
-    throw std::invalid_argument("takt::manual_clock: time cannot go back from " +
-                                nanoseconds_text(now_.time_since_epoch()) + " to " +
-                                nanoseconds_text(t.time_since_epoch()));
-  }
+  if (t < now_) refuse_to_go_back(now_, t);
   move_to(t);
 }
 
@@ -99,8 +97,15 @@ std::size_t basic_manual_clock<Base>::waiters() const {
 }
 
 template <class Base>
+void basic_manual_clock<Base>::refuse_to_go_back(time_point now, time_point to) {
+  const auto text = [](time_point t) { return std::to_string(t.time_since_epoch().count()); };
+  throw std::invalid_argument("takt: a manual clock cannot go back from " + text(now) + " ns to " +
+                              text(to) + " ns");
+}
+
+template <class Base>
 void basic_manual_clock<Base>::move_to(time_point t) {
-  now_ = std::min(t, time_point::max() - std::chrono::nanoseconds(1));
+  now_ = std::min(t, last<time_point>);
   for (waiter& w : waiters_) {
     if (w.deadline <= now_) w.parked.unpark();
   }

@@ -38,10 +38,14 @@ TEST(manual_clock, stands_still_until_told) {
 
 TEST(manual_clock, going_back_is_an_error_that_names_the_times) {
   manual_clock time(time_point(5s));
-  EXPECT_THAT([&] { time.advance(-1ns); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("back by 1 ns")));
+  EXPECT_THAT([&] { time.advance(-1s); },
+              ThrowsMessage<std::invalid_argument>(
+                  HasSubstr("manual clock cannot go back from 5000000000 ns to 4000000000 ns")));
   EXPECT_THAT([&] { time.advance_to(time_point(4s)); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("from 5000000000 ns to 4000000000")));
+              ThrowsMessage<std::invalid_argument>(
+                  HasSubstr("manual clock cannot go back from 5000000000 ns to 4000000000 ns")));
+  EXPECT_THAT([&] { time.advance(std::chrono::nanoseconds::min()); },
+              ThrowsMessage<std::invalid_argument>(HasSubstr("to -9223372031854775808 ns")));
   EXPECT_EQ(time.now(), time_point(5s)) << "nothing has changed";
 }
 
@@ -60,6 +64,14 @@ TEST(manual_clock, waiters_on_their_way_out_are_not_advanced_to) {
     first.join();
     second.join();
   }
+}
+
+TEST(manual_clock, at_the_ends_of_time) {
+  const manual_clock late(time_point::max());
+  EXPECT_EQ(late.now(), time_point::max() - 1ns) << "never has not come";
+  manual_clock early(time_point::min());
+  EXPECT_EQ(early.now(), time_point::min());
+  EXPECT_THROW(early.advance(-1ns), std::invalid_argument);
 }
 
 TEST(manual_clock, never_is_never_reached) {

@@ -41,8 +41,8 @@ class basic_manual_clock final : public basic_clock<Base> {
  public:
   using typename basic_clock<Base>::time_point;
 
-  /// Shows `start` until told otherwise.
-  explicit basic_manual_clock(time_point start = time_point{}) noexcept : now_(start) {}
+  /// Shows `start` until told otherwise; if that is time_point::max(), the time just before it.
+  explicit basic_manual_clock(time_point start = time_point{}) noexcept;
   ~basic_manual_clock();
   basic_manual_clock(const basic_manual_clock&) = delete;
   basic_manual_clock& operator=(const basic_manual_clock&) = delete;
@@ -84,6 +84,7 @@ class basic_manual_clock final : public basic_clock<Base> {
     time_point deadline;
   };
 
+  [[noreturn]] static void refuse_to_go_back(time_point now, time_point to);
   void advance_by(std::chrono::nanoseconds d);
   void move_to(time_point t) TAKT_REQUIRES(mu_);
   std::size_t count_waiters() const TAKT_REQUIRES(mu_);
