@@ -11,7 +11,6 @@ namespace {
 using takt::condition;
 using takt::mutex;
 using takt::mutex_lock;
-using takt::sync::clock;
 using takt::sync::thread;
 
 class mailbox {
@@ -30,15 +29,6 @@ class mailbox {
     empty_it();
     changed_.notify_all();
     return value_;
-  }
-
-  // True if something came before the deadline.
-  bool wait_full(clock::time_point deadline) TAKT_EXCLUDES(mu_) {
-    mutex_lock lock(mu_);
-    while (!full_) {
-      if (!changed_.wait_until(lock, deadline)) return full_;
-    }
-    return true;
   }
 
  private:
@@ -100,17 +90,6 @@ TEST(condition, hands_over_one_by_one) {
     for (int i = 0; i < rounds; ++i) box.put(i);
   });
   for (int i = 0; i < rounds; ++i) ASSERT_EQ(box.take(), i);
-  producer.join();
-}
-
-TEST(condition, wait_until_tells_whether_the_deadline_has_passed) {
-  mailbox box;
-  EXPECT_FALSE(box.wait_full(clock::time_point{}));
-  box.put(1);
-  EXPECT_TRUE(box.wait_full(clock::time_point{}));
-  EXPECT_EQ(box.take(), 1);
-  thread producer([&box] { box.put(2); });
-  EXPECT_TRUE(box.wait_full(clock::time_point::max()));
   producer.join();
 }
 

@@ -71,7 +71,8 @@ class TAKT_SCOPED_CAPABILITY mutex_lock {
 
 /// A condition variable. Waiting has no form that takes a predicate: the analysis does not look
 /// into lambdas, so that a predicate over guarded fields would go unchecked, or be rejected. Write
-/// the loop: `while (!ready) changed.wait(lock);`.
+/// the loop: `while (!ready) changed.wait(lock);`. Nor is there a wait with a deadline: whoever
+/// needs one has a parker and a clock (takt/clock/clock.hpp).
 ///
 /// Thread safety: all members, from any thread; all that wait at one time hold the same mutex.
 /// Destruction: every waiter has been notified; they may still be on their way out of wait().
@@ -84,16 +85,6 @@ class condition {
   /// Unlocks, waits to be notified, locks again. May return for no reason. `lock` is locked before
   /// and after; in between, other threads may have changed what the mutex guards.
   void wait(mutex_lock& lock) { native_.wait(lock.native_); }
-
-  /// As wait(), but returns false once `deadline` has passed; time_point::max() means never.
-  /// A deadline in the past returns at once, after giving the lock to others for a moment.
-  [[nodiscard]] bool wait_until(mutex_lock& lock, sync::clock::time_point deadline) {
-    if (deadline == sync::clock::time_point::max()) {
-      wait(lock);
-      return true;
-    }
-    return native_.wait_until(lock.native_, deadline) == std::cv_status::no_timeout;
-  }
 
   /// Wakes one that waits, if any.
   void notify_one() noexcept { native_.notify_one(); }

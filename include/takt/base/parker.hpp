@@ -58,7 +58,8 @@ class parker {
   /// Takes the token; if there is none, blocks until there is.
   void park() noexcept;
 
-  /// Takes the token; if there is none, blocks until there is or `deadline` has passed.
+  /// Takes the token; if there is none, blocks until there is or `deadline` has passed, in real
+  /// time; code that is given a clock uses clock.park_until(p, deadline).
   /// A deadline in the past polls; time_point::max() means never.
   ///
   /// \return true if the token was taken, false if the deadline came first. If both are there, the
