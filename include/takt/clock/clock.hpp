@@ -49,11 +49,11 @@ class basic_clock {
   [[nodiscard]] virtual time_point now() const noexcept = 0;
 
   /// Parks the calling thread, which is the one that parks on `p`, until somebody unparks it or
-  /// `deadline` has come.
+  /// `deadline` has come, and takes the token if there is one. A deadline in the past polls.
   ///
-  /// \return true if a token was taken. False if the deadline has come; a manual clock may have
-  /// taken a token even then. So look at what you wait for in either case, as in the example.
-  virtual bool park_until(parker& p, time_point deadline) const noexcept = 0;
+  /// It does not say which of the two it was, since both may have come by the time the caller
+  /// looks: every caller loops over what it waits for and now(), as in the example.
+  virtual void park_until(parker& p, time_point deadline) const noexcept = 0;
 
  protected:
   basic_clock() = default;
@@ -72,7 +72,7 @@ using wall_clock = basic_clock<std::chrono::system_clock>;
 class steady_clock final : public clock {
  public:
   [[nodiscard]] time_point now() const noexcept override;
-  bool park_until(parker& p, time_point deadline) const noexcept override;
+  void park_until(parker& p, time_point deadline) const noexcept override;
 };
 
 /// The real time of day. Has no state: all objects are the same; takt::wall is one.
@@ -80,7 +80,7 @@ class steady_clock final : public clock {
 class system_clock final : public wall_clock {
  public:
   [[nodiscard]] time_point now() const noexcept override;
-  bool park_until(parker& p, time_point deadline) const noexcept override;
+  void park_until(parker& p, time_point deadline) const noexcept override;
 };
 
 /// What time options default to.

@@ -48,7 +48,7 @@ class basic_manual_clock final : public basic_clock<Base> {
   basic_manual_clock& operator=(const basic_manual_clock&) = delete;
 
   [[nodiscard]] time_point now() const noexcept override;
-  bool park_until(parker& p, time_point deadline) const noexcept override;
+  void park_until(parker& p, time_point deadline) const noexcept override;
 
   /// Lets `d`, any arithmetic duration, rounded up, pass; and wakes all whose deadline has come by
   /// then. It does not wait for them.
