@@ -73,19 +73,23 @@ class parker {
   /// Leaves a token, unless there already is one, and wakes the parked thread, if any.
   void unpark() noexcept;
 
-  /// The two halves of park(), for a clock that has something to do in between: waits until there
-  /// is a token, and leaves it where it is.
+ private:
+  // A manual clock has something to do between the two halves of park(), which are await_token()
+  // and take_token(), and does not count who has a token among those that wait.
+  template <class Base>
+  friend class basic_manual_clock;
+
+  // Waits until there is a token, and leaves it where it is.
   void await_token() noexcept;
 
-  /// Takes the token if there is one; does not wait. Belongs to the parking thread, like park().
-  /// \return whether there was one.
+  // Takes the token if there is one, and says whether there was. Does not wait. Belongs to the
+  // parking thread, like park().
   [[nodiscard]] bool take_token() noexcept;
 
-  /// Whether there is a token that has not been taken. From any thread; by the time the caller
-  /// looks at the answer it may be out of date, but an unpark() of its own is in it.
+  // Whether there is a token that has not been taken. From any thread; by the time the caller looks
+  // at the answer it may be out of date, but an unpark() of its own is in it.
   [[nodiscard]] bool has_token() const noexcept;
 
- private:
   template <class TimePoint>
   bool await(TimePoint deadline) noexcept;
 
