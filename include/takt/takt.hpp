@@ -4,7 +4,6 @@
 
 #include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
-#include <takt/base/futex.hpp>
 #include <takt/base/intrusive_list.hpp>
 #include <takt/base/move_only_function.hpp>
 #include <takt/base/mpsc_queue.hpp>

@@ -1,5 +1,5 @@
-// The Linux side of takt/base/futex.hpp: all of base's system calls are here.
-#include <takt/base/futex.hpp>
+// The Linux side of futex.hpp: all of base's system calls are here.
+#include "futex.hpp"
 
 #if !defined(TAKT_MODEL) && !defined(TAKT_PORTABLE_PARKING)
 

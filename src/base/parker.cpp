@@ -24,7 +24,7 @@
 #include <takt/base/assert.hpp>
 
 #if !defined(TAKT_PORTABLE_PARKING)
-#include <takt/base/futex.hpp>
+#include "futex.hpp"
 #else
 #include <mutex>  // std::unique_lock
 #include <utility>

@@ -7,8 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/futex.hpp>
 #include <takt/base/sync.hpp>
+
+#include "futex.hpp"
 
 namespace {
 

@@ -39,8 +39,8 @@ namespace takt::inline TAKT_ABI {
 /// park() or park_until() that takes the token.
 ///
 /// **Thread safety**: unpark() from any thread, and from many at once. park() and park_until()
-/// from one thread at a time; usually one thread, the owner, all along. unpark() does not block,
-/// allocate or throw. It is not for signal handlers.
+/// from one thread at a time; usually one thread, the owner, all along. unpark() does not wait
+/// for the parked thread, allocate or throw. It is not for signal handlers.
 ///
 /// **Destruction**: no thread is parked. The parker may be destroyed as soon as the park() that
 /// took the token of the last unpark() has returned, even if that unpark() has not: after it has

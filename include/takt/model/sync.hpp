@@ -33,10 +33,10 @@ using std::nostopstate;
 
 /// Blocks while `word` holds `expected`, until a wake, the deadline or, rarely, nothing at all.
 /// True if the deadline has come.
-bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
-                clock::time_point deadline) noexcept;
-bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
-                wall_clock::time_point deadline) noexcept;
+[[nodiscard]] bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
+                              clock::time_point deadline) noexcept;
+[[nodiscard]] bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
+                              wall_clock::time_point deadline) noexcept;
 /// Wakes one waiter on `word`, if there is one. Only the address is used: the word may be gone.
 void futex_wake_one(const atomic<std::uint32_t>* word) noexcept;
 
