@@ -1,4 +1,5 @@
 // A tour of what takt has, live. It grows with the library; ./dev run builds and runs it.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -11,7 +12,7 @@
 #include <takt/takt.hpp>
 
 using namespace std::chrono_literals;
-using steady = std::chrono::steady_clock;
+using real_time = std::chrono::steady_clock;
 
 namespace {
 
@@ -25,7 +26,7 @@ struct ledger {
   [[nodiscard]] bool balanced() const { return submitted == finished + failed; }
 };
 
-double microseconds(steady::duration d) {
+double microseconds(real_time::duration d) {
   return std::chrono::duration<double, std::micro>(d).count();
 }
 
@@ -54,7 +55,7 @@ void show_functions() {
 
 struct job : takt::mpsc_node {
   takt::move_only_function<void() &&> run;
-  steady::time_point posted;
+  real_time::time_point posted;
 };
 
 // Two threads post jobs, a third one runs them: the queue carries, the parker wakes.
@@ -70,7 +71,7 @@ ledger show_queue() {
   auto post = [&](takt::move_only_function<void()&&> work) {
     auto* added = new job;
     added->run = std::move(work);
-    added->posted = steady::now();
+    added->posted = real_time::now();
     inbox.push(*added);
     ready.unpark();
   };
@@ -78,7 +79,7 @@ ledger show_queue() {
   std::thread consumer([&] {
     while (!stopped) {
       while (std::unique_ptr<job> next{inbox.pop()}) {
-        waits.record(steady::now() - next->posted);
+        waits.record(real_time::now() - next->posted);
         try {
           std::move(next->run)();
           ++book.finished;
@@ -95,7 +96,7 @@ ledger show_queue() {
 
   long sum = 0;  // the consumer's: only jobs touch it, and no lock is needed
   auto produce = [&](long& posted) {
-    for (const auto end = steady::now() + 500ms; steady::now() < end;) {
+    for (const auto end = real_time::now() + 500ms; real_time::now() < end;) {
       for (int i = 0; i < 100; ++i) post([&sum] { ++sum; });
       post([] { throw std::runtime_error("a job that fails"); });
       posted += 101;
@@ -121,6 +122,40 @@ ledger show_queue() {
   return book;
 }
 
+// Beats so many times; returns how late the latest of them was.
+std::chrono::nanoseconds beat(const takt::clock& time, std::chrono::nanoseconds period, int count) {
+  takt::parker wake;
+  std::chrono::nanoseconds late{0};
+  auto next = takt::deadline_after(time.now(), period);
+  for (int i = 0; i < count; ++i, next += period) {
+    while (time.now() < next) time.park_until(wake, next);
+    late = std::max(late, time.now() - next);
+  }
+  return late;
+}
+
+// Code that is given its clock runs in real time, or in the time of a test.
+void show_clock() {
+  title("clock: the same code in real time, and in a time that is moved by hand");
+
+  const auto begin = real_time::now();
+  const auto late = beat(takt::steady, 20ms, 10);
+  std::printf("10 beats, 20 ms apart, on steady:         %.1f ms, at most %.0f us late\n",
+              microseconds(real_time::now() - begin) / 1000, microseconds(late));
+
+  const auto begin_by_hand = real_time::now();
+  takt::manual_clock by_hand;
+  std::thread day([&] { beat(by_hand, 1h, 24); });
+  for (int hour = 0; hour < 24; ++hour) {
+    by_hand.wait_for_waiters(1);
+    by_hand.advance_to_next();
+  }
+  day.join();
+  std::printf("24 beats, an hour apart, on manual_clock: %.1f ms, for %d hours of its time\n",
+              microseconds(real_time::now() - begin_by_hand) / 1000,
+              static_cast<int>(by_hand.now().time_since_epoch() / 1h));
+}
+
 // Two threads wake each other in turn.
 void show_parker() {
   title("parker: two threads hand one ball to and fro");
@@ -128,7 +163,7 @@ void show_parker() {
   constexpr int rounds = 20000;
   takt::parker left;
   takt::parker right;
-  const auto begin = steady::now();
+  const auto begin = real_time::now();
   std::thread other([&] {
     for (int i = 0; i < rounds; ++i) {
       right.park();
@@ -141,12 +176,12 @@ void show_parker() {
   }
   other.join();
   std::printf("%d rounds, %.1f us for one there and back\n", rounds,
-              microseconds(steady::now() - begin) / rounds);
+              microseconds(real_time::now() - begin) / rounds);
 
-  const auto asleep = steady::now();
+  const auto asleep = real_time::now();
   const bool woken = left.park_until(asleep + 50ms);
   std::printf("nobody wakes: park_until of 50 ms says %s after %.1f ms\n",
-              woken ? "woken" : "too late", microseconds(steady::now() - asleep) / 1000);
+              woken ? "woken" : "too late", microseconds(real_time::now() - asleep) / 1000);
 }
 
 }  // namespace
@@ -157,6 +192,7 @@ int main() {
   show_functions();
   const ledger book = show_queue();
   show_parker();
+  show_clock();
 
   title("ledger");
   std::printf("submitted %ld = finished %ld + failed %ld: %s\n", book.submitted, book.finished,

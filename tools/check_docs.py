@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Checks the Markdown files: links to files and headings lead somewhere, and a program that is
-announced by <!-- path --> is that file. Usage: check_docs.py [--root DIR] | --self-test"""
+"""Checks the Markdown files: links to files and headings lead somewhere, a program that is announced
+by <!-- path --> is that file, and one announced by <!-- from path --> is a part of it. Usage: check_docs.py [--root DIR] | --self-test"""
 import argparse
 import pathlib
 import re
 import sys
 import tempfile
 
-PROGRAM = re.compile(r"^<!-- (\S+) -->\n```\w*\n(.*?)^```$", re.M | re.S)
+PROGRAM = re.compile(r"^<!-- (from )?(\S+) -->\n```\w*\n(.*?)^```$", re.M | re.S)
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -24,9 +24,9 @@ def check(root):
     root = pathlib.Path(root)
     for file in sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")]):
         name, text = file.relative_to(root).as_posix(), file.read_text()
-        for path, program in PROGRAM.findall(text):
-            source = root / path
-            if not source.is_file() or source.read_text() != program:
+        for part, path, program in PROGRAM.findall(text):
+            source = (root / path).read_text() if (root / path).is_file() else ""
+            if program not in source if part else program != source:
                 found.append(f"{name}: the program is not that of {path}")
         for link in LINK.findall(FENCED.sub("", text)):
             if re.match(r"\w+:", link):
@@ -43,7 +43,9 @@ def check(root):
 def self_test():
     good = {"README.md": "# A\n[b](docs/b.md#the-c) [web](https://x.y)\n<!-- e.cpp -->\n```cpp\nint x;\n```\n",
             "docs/b.md": "# B\n## The `C`\n[up](../README.md)\n```\n# No heading [x](nowhere)\n```\n", "e.cpp": "int x;\n"}
-    cases = [({}, None), ({"e.cpp": "int y;\n"}, "is not that of e.cpp"), ({"docs/b.md": "# B\n"}, "no heading"),
+    part = "# A\n<!-- from e.cpp -->\n```cpp\nint x;\n```\n"
+    cases = [({}, None), ({"e.cpp": "int y;\n"}, "is not that of e.cpp"), ({"README.md": part, "e.cpp": "//\nint x;\n"}, None),
+             ({"README.md": part, "e.cpp": "int y;\n"}, "is not that of e.cpp"), ({"docs/b.md": "# B\n"}, "no heading"),
              ({"docs/b.md": "## The C\n[x](none.md)\n"}, "there is no none.md")]
     for changes, expected in cases:
         with tempfile.TemporaryDirectory() as root:

@@ -20,16 +20,28 @@ namespace takt::inline TAKT_ABI {
 ///  public:
 ///   explicit heartbeat(const takt::clock& time = takt::steady) : time_(time) {}
 ///
+///   // Beats at once and then every second, until stop().
 ///   void run() {
-///     for (auto next = time_.now(); !stopped_.load(); next += 1s) {
-///       while (!stopped_.load() && time_.now() < next) time_.park_until(wake_, next);
-///       beat();
+///     for (auto next = time_.now();; next += 1s) {
+///       while (!stopped_ && time_.now() < next) time_.park_until(wake_, next);
+///       if (stopped_) return;
+///       ++beats_;
 ///     }
 ///   }
-///   void stop() { stopped_.store(true); wake_.unpark(); }
+///
+///   void stop() {
+///     stopped_ = true;
+///     wake_.unpark();
+///   }
 ///   ...
+///  private:
+///   const takt::clock& time_;
+///   takt::parker wake_;
+///   std::atomic<bool> stopped_ = false;
+///   std::atomic<int> beats_ = 0;
 /// };
 /// \endcode
+/// All of it is in examples/heartbeat.cpp.
 ///
 /// There are two kinds of time, and their deadlines do not mix: a deadline of the other kind does
 /// not compile. `takt::clock` counts steadily: it is what schedulers run on. `takt::wall_clock`

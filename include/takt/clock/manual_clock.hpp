@@ -22,14 +22,18 @@ namespace takt::inline TAKT_ABI {
 /// \code
 /// takt::manual_clock time;
 /// heartbeat pulse{time};
-/// std::thread t{[&] { pulse.run(); }};
+/// std::thread runner{[&] { pulse.run(); }};
 ///
-/// time.wait_for_waiters(1);       // it has beaten once and waits for its next second
+/// time.wait_for_waiters(1);  // it has beaten once, and waits for its next second
 /// EXPECT_EQ(pulse.beats(), 1);
 /// time.advance(1s);
-/// time.wait_for_waiters(1);       // exact: no sleep, no luck
+/// time.wait_for_waiters(1);  // it has beaten again, and is back
 /// EXPECT_EQ(pulse.beats(), 2);
+///
+/// pulse.stop();
+/// runner.join();
 /// \endcode
+/// The heartbeat is that of takt/clock/clock.hpp.
 ///
 /// Time never goes back, and never reaches time_point::max(): what waits until then waits for
 /// ever.
