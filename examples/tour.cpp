@@ -53,8 +53,10 @@ void show_functions() {
   }
 }
 
+using closure = takt::move_only_function<void() &&>;
+
 struct job : takt::mpsc_node {
-  takt::move_only_function<void() &&> run;
+  closure run;
   real_time::time_point posted;
 };
 
@@ -68,7 +70,7 @@ ledger show_queue() {
   bool stopped = false;
   takt::histogram waits;
 
-  auto post = [&](takt::move_only_function<void()&&> work) {
+  auto post = [&](closure work) {
     auto* added = new job;
     added->run = std::move(work);
     added->posted = real_time::now();

@@ -160,12 +160,16 @@ class alignas(std::max_align_t) move_only_function<Signature, call_parts<AsRvalu
   }
 
   /// Calls the target as an rvalue. \throws std::bad_function_call if empty.
-  R operator()(Args... args) && requires(AsRvalue) { return call(std::forward<Args>(args)...); }
-
-      /// Whether there is a target.
-      explicit operator bool() const noexcept {
-    return table_ != nullptr;
+  // clang-format off: it takes the && for an operator
+  R operator()(Args... args) &&
+    requires(AsRvalue)
+  {
+    return call(std::forward<Args>(args)...);
   }
+  // clang-format on
+
+  /// Whether there is a target.
+  explicit operator bool() const noexcept { return table_ != nullptr; }
   friend bool operator==(const move_only_function& f, std::nullptr_t) noexcept { return !f; }
 
   /// The target, if it is of exactly this type; else nullptr. Works without run-time type
@@ -238,7 +242,7 @@ class alignas(std::max_align_t) move_only_function<Signature, call_parts<AsRvalu
   static constexpr table table_of{
       &invoke<F>,
       is_bytes<F> ? nullptr : &relocate<F>,
-      held_inside<F>&& std::is_trivially_destructible_v<F> ? nullptr : &destroy<F>,
+      !held_inside<F> || !std::is_trivially_destructible_v<F> ? &destroy<F> : nullptr,
   };
 
   template <class F, class... CtorArgs>

@@ -47,8 +47,7 @@ struct task_event {
   using time_point = std::chrono::steady_clock::time_point;
 
   kind what = kind::submitted;
-  bool failed =
-      false;  ///< ran, finished: the body threw. For who gets the exception see its future.
+  bool failed = false;  ///< ran, finished: the body threw. The exception is its future's.
 
   std::uint64_t id = 0;        ///< Unique among the tasks of one emitter.
   std::string_view name = {};  ///< Empty if the task has none.
