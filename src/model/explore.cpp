@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <ostream>
+#include <stdexcept>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -83,20 +84,26 @@ void explain(failure& f, const options& opts, scheduler& again, const std::funct
   }
 }
 
-result search_all(const options& opts, const std::function<void()>& body) {
+result search_all(const options& given, const std::function<void()>& body) {
+  options opts = given;
+  opts.unfair_yields = 0;  // otherwise a spin loop has no end
   result r;
-  exhaustive_search search;
+  exhaustive_search search(opts.reduced);
   const bool replaying = !opts.token.empty();
   if (replaying) search.replay(opts.token);
   under_way.search = replaying ? nullptr : &search;
   under_way.token = opts.token;
   while (r.runs < opts.runs) {
     outcome o = run_once(opts, search, false, body);
+    if (!search.fits()) {
+      throw std::invalid_argument("takt::model: replay token '" + opts.token +
+                                  "': it is not of this body");
+    }
     ++r.runs;
     r.steps += o.steps;
     if (!o.failure.empty()) {
       r.failed = failure{std::move(o.failure), replaying ? opts.token : search.token(), {}, r.runs};
-      exhaustive_search again;
+      exhaustive_search again(opts.reduced);
       again.replay(r.failed->token);
       explain(*r.failed, opts, again, body);
       return r;

@@ -67,7 +67,7 @@ step::step(op kind, const object& target, bool writes) noexcept : self_(current_
   sanitizer::tsan_ignore_begin();
   tracked_before_ = track_allocations(false);
   target.check_use(*self_, false);
-  active_run()->reach({kind, writes, target.id_}, &target);
+  active_run()->reach({kind, writes, target.id_, target.kind_}, &target);
   target.check_use(*self_, kind == op::destroy);
 }
 
@@ -85,7 +85,7 @@ bool wait_for_notification(const object& target, time_point deadline) noexcept {
   const engine_scope scope;
   self->deadline = deadline;
   self->spurious = r.opts.spurious_wakeups && r.who.chance(16);
-  r.reach({op::wake, true, target.id()}, &target);
+  r.reach({op::wake, true, target.id(), target.kind()}, &target);
   r.leave();
   self->deadline = time_point::max();
   self->spurious = false;

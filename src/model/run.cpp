@@ -44,7 +44,10 @@ const char* name(op kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-bool concerns_futexes(op kind) noexcept { return kind == op::futex_wait || kind == op::futex_wake; }
+// A wake of a futex has only an address, so it may concern every wait, and who is leaving one.
+bool concerns_futexes(op kind) noexcept {
+  return kind == op::futex_wait || kind == op::futex_wake || kind == op::wake;
+}
 
 bool concerns_everybody(op kind) noexcept { return kind == op::tick || kind == op::yield; }
 
@@ -158,14 +161,21 @@ thread_state& run::pick_next() {
   for (;;) {
     std::array<candidate, max_threads> list;
     std::size_t count = 0;
-    const auto collect = [&](bool yielding) {
-      if (next_deadline() != time_point::max()) list[count++] = {0, {op::tick, true, 0}};
+    const auto collect = [&](auto&& eligible) {
       for (const auto& t : threads_) {
-        if (t->yielded == yielding && enabled(*t)) list[count++] = {t->number, t->next};
+        if (eligible(*t) && enabled(*t)) list[count++] = {t->number, t->next};
       }
     };
-    collect(false);
-    if (count == 0) collect(true);
+    const bool can_tick = next_deadline() != time_point::max();
+    if (can_tick) list[count++] = {0, {op::tick, true, 0}};
+    const std::size_t ticks = count;
+    collect([](const thread_state& t) { return !t.yielded; });
+    // One that yields is behind the threads, not behind the clock; but it does not yield for ever.
+    if (count == ticks) {
+      collect([&](const thread_state& t) {
+        return t.yielded && (!can_tick || t.yields <= opts.unfair_yields + 2);
+      });
+    }
     if (count == 0) fail("deadlock: " + who_waits_for_what());
     if (++steps > opts.max_steps) {
       fail("livelock: no end after " + std::to_string(opts.max_steps) + " steps");
@@ -174,9 +184,11 @@ thread_state& run::pick_next() {
     thread_state* const t = picked == 0 ? nullptr : threads_[picked - 1].get();
     const operation done = t == nullptr ? operation{op::tick, true, 0} : t->next;
     who.executed(picked, done);
-    if (tracing) trace_step(picked, done, t == nullptr ? nullptr : t->about);
+    if (tracing) trace_step(picked, done);
     for (const auto& other : threads_) {
-      if (other->number != picked) other->yielded = false;
+      if (other->number == picked) continue;
+      other->yielded = false;
+      other->yields = 0;
     }
     if (t != nullptr) return *t;
     now = next_deadline();
@@ -232,14 +244,13 @@ const thread_state* run::about_to_use(const object& o) const {
   return at == threads_.end() ? nullptr : at->get();
 }
 
-void run::trace_step(std::size_t thread, const operation& done, const object* about) {
+void run::trace_step(std::size_t thread, const operation& done) {
   trace += "\n  " + std::to_string(steps) + ": ";
   trace += thread == 0 ? std::string("clock") : "thread " + std::to_string(thread);
   trace += std::string(" ") + name(done.kind);
-  if (about != nullptr) {
-    trace += " " + about->describe();
-  } else if (done.object != 0) {
-    trace += " #" + std::to_string(done.object);
+  if (done.object != 0) {
+    trace += std::string(" ") + done.object_kind + (*done.object_kind == 0 ? "#" : " #") +
+             std::to_string(done.object);
   }
 }
 

@@ -38,11 +38,13 @@ class thread_state {
   bool notified = false;          // for op::wake, like the next two
   bool spurious = false;
   time_point deadline = time_point::max();
-  bool yielded = false;  // and nobody has taken a step since
+  std::uint32_t yields = 0;  // in a row, without a step of anybody else
+  bool yielded = false;      // and is behind the others until one of them has taken a step
   bool finished = false;
 
-  vector_clock seen;        // what happens before its next step; seen[number] is its own count
-  std::uint64_t fresh = 0;  // it reads no store older than the newest one up to this sequence
+  vector_clock seen;             // what happens before its next step; seen[number] is its own count
+  std::uint64_t fresh = 0;       // it reads no store older than the newest one up to this sequence
+  std::uint64_t next_fresh = 0;  // what `fresh` will be after its next yield
 
   struct slot {
     const void* key;
@@ -94,7 +96,7 @@ class run {
   [[nodiscard]] bool enabled(const thread_state& t) const;
   [[nodiscard]] time_point next_deadline() const;
   [[nodiscard]] std::string who_waits_for_what() const;
-  void trace_step(std::size_t thread, const operation& done, const object* about);
+  void trace_step(std::size_t thread, const operation& done);
 
   std::vector<std::unique_ptr<thread_state>> threads_;  // [i] has number i + 1
   fiber host_;

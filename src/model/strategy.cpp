@@ -201,12 +201,16 @@ struct exhaustive_search::path {
   std::size_t at = 0;
   std::uint32_t asleep = 0;
   bool redundant = false;
+  bool reduced = true;
+  bool fits = true;
   std::vector<std::uint32_t> given;  // decisions to repeat, from a token
   bool from_token = false;
   std::array<operation, max_threads> pending{};
 };
 
-exhaustive_search::exhaustive_search() : path_(std::make_unique<path>()) {}
+exhaustive_search::exhaustive_search(bool reduced) : path_(std::make_unique<path>()) {
+  path_->reduced = reduced;
+}
 exhaustive_search::~exhaustive_search() = default;
 
 namespace {
@@ -220,6 +224,7 @@ std::size_t exhaustive_search::pick(std::span<const candidate> enabled, std::siz
     if (p.at >= p.given.size()) return enabled.front().thread;  // it was redundant from here on
     const std::size_t wanted = p.given[p.at++];
     const bool possible = std::ranges::find(enabled, wanted, &candidate::thread) != enabled.end();
+    if (!possible) p.fits = false;
     return possible ? wanted : enabled.front().thread;
   }
   if (p.redundant) return enabled.front().thread;
@@ -237,9 +242,15 @@ std::size_t exhaustive_search::pick(std::span<const candidate> enabled, std::siz
     p.nodes.push_back(std::move(n));
   }
   const node& n = p.nodes[p.at++];
-  p.asleep = n.asleep | n.explored;
+  p.asleep = p.reduced ? n.asleep | n.explored : 0;
   return n.taken;
 }
+
+// A yield looks at who has taken a step since: the order of the last step before it and of any
+// other step matters, so nobody may be skipped.
+void exhaustive_search::yielded(std::size_t) { path_->asleep = 0; }
+
+bool exhaustive_search::fits() const { return path_->fits; }
 
 void exhaustive_search::executed(std::size_t thread, const operation& done) {
   path& p = *path_;

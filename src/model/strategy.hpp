@@ -62,20 +62,23 @@ std::string to_token(const sample& s);
 sample sample_from_token(std::string_view token);  // throws std::invalid_argument
 
 // Depth-first search with sleep sets: one run after the other, until next_run() says no.
+// `reduced` is off for its own tests only: then nothing is taken for equivalent.
 class exhaustive_search : public scheduler {
  public:
-  exhaustive_search();
+  explicit exhaustive_search(bool reduced);
   ~exhaustive_search() override;
   exhaustive_search(const exhaustive_search&) = delete;
   exhaustive_search& operator=(const exhaustive_search&) = delete;
 
   std::size_t pick(std::span<const candidate> enabled, std::size_t current) override;
   void executed(std::size_t thread, const operation& done) override;
+  void yielded(std::size_t thread) override;
   std::uint32_t choose(std::uint32_t n) override;
   bool chance(std::uint32_t) override { return false; }
 
   bool next_run();                          // false when everything has been seen
   [[nodiscard]] std::string token() const;  // the decisions of the current run
+  [[nodiscard]] bool fits() const;          // the token's decisions were all possible
   void replay(std::string_view token);      // throws std::invalid_argument
 
  private:

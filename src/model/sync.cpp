@@ -47,11 +47,13 @@ void yield() noexcept {
   run* const r = active_run();
   if (r == nullptr) return;
   const engine_scope scope;
-  r->self->yielded = true;
-  r->who.yielded(r->self->number);
+  if (++r->self->yields > r->opts.unfair_yields) {
+    r->self->yielded = true;
+    r->who.yielded(r->self->number);
+  }
   r->reach({op::yield, true, 0}, nullptr);
   r->self->yielded = false;
-  r->self->fresh = r->stores;
+  r->self->fresh = std::exchange(r->self->next_fresh, r->stores);  // the yield before this one
   r->leave();
 }
 
@@ -99,6 +101,7 @@ void mutex::lock() noexcept {
 bool mutex::try_lock() noexcept {
   const step s(op::try_lock, *this, true);
   if (s.self() == nullptr) return true;
+  if (owner_ == s.self()->number) fail(describe() + " is locked again by the thread that holds it");
   if (owner_ != 0) return false;
   owner_ = s.self()->number;
   s.self()->seen.join(released_);
@@ -125,7 +128,6 @@ void condition_variable::enlist() noexcept {
   const step s(op::wait, *this, true);
   if (s.self() == nullptr) fail("a wait outside of a run never ends");
   waiters_.add(*s.self());
-  if (has_lock_) s.self()->seen.join(released_);
 }
 
 void condition_variable::delist() noexcept {
@@ -144,13 +146,11 @@ bool condition_variable::sleep(time_point deadline) noexcept {
 
 void condition_variable::notify_one() noexcept {
   const step s(op::notify, *this, true);
-  if (has_lock_ && s.self() != nullptr) released_.join(s.self()->seen);
   waiters_.notify_any();
 }
 
 void condition_variable::notify_all() noexcept {
   const step s(op::notify, *this, true);
-  if (has_lock_ && s.self() != nullptr) released_.join(s.self()->seen);
   while (waiters_.notify_any()) {
   }
 }
@@ -243,6 +243,21 @@ void stop_state::remove(stop_callback_base& callback) noexcept {
     }
   }
   mu_.unlock();
+}
+
+void stop_state::release() noexcept {
+  thread_state* const self = current_thread();
+  if (self != nullptr) {
+    let_go_.join(self->seen);
+    ++self->seen[self->number];
+    sanitizer::tsan_release(this);
+  }
+  if (--references_ > 0) return;
+  if (self != nullptr) {
+    self->seen.join(let_go_);
+    sanitizer::tsan_acquire(this);
+  }
+  delete this;
 }
 
 void stop_state::unlink(stop_callback_base& callback) noexcept {

@@ -32,7 +32,8 @@ void eventcount_lost_wake_up() {
       const std::uint32_t early = epoch.load();
       if (flag.load()) return;
       const std::uint32_t late = epoch.load();
-      sync::futex_wait(epoch, V == variant::bug ? late : early, sync::clock::time_point::max());
+      static_cast<void>(sync::futex_wait(epoch, V == variant::bug ? late : early,
+                                         sync::clock::time_point::max()));
     }
   });
   flag.store(true);
@@ -50,7 +51,9 @@ void eventcount_without_its_ordering() {
   sync::atomic<bool> flag{false};
   sync::thread waiter([&] {
     asleep.store(1, store);
-    while (!flag.load(load)) sync::futex_wait(asleep, 1, sync::clock::time_point::max());
+    while (!flag.load(load)) {
+      static_cast<void>(sync::futex_wait(asleep, 1, sync::clock::time_point::max()));
+    }
   });
   flag.store(true, store);
   if (asleep.load(load) == 1) {

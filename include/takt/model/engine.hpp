@@ -68,6 +68,7 @@ struct operation {
   op kind = op::begin;
   bool writes = true;
   std::uint32_t object = 0;
+  const char* object_kind = "";
 };
 
 /// Can the order of two steps be told apart?
@@ -92,6 +93,8 @@ class object {
 
   /// Number within the run; 0 for an object made outside of any run.
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+  /// What it is, for reports.
+  [[nodiscard]] const char* kind() const noexcept { return kind_; }
   /// "mutex #3"
   [[nodiscard]] std::string describe() const;
 

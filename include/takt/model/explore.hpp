@@ -33,8 +33,11 @@ struct options {
   std::uint64_t seed = 1;             ///< the same seed gives the same runs
   std::uint64_t max_steps = 20'000;   ///< a longer run is reported as a livelock
   bool weak_memory = true;            ///< loads may read stale values where C++ allows it
+  std::uint32_t unfair_yields = 16;   ///< so many in a row may return before anybody else's step
+                                      ///< (not exhaustive: there each lets others go first)
   bool spurious_wakeups = true;       ///< waits may return without a reason (not exhaustive)
   bool leaks = true;                  ///< what a run leaves alive is a failure
+  bool reduced = true;                ///< exhaustive: one of many runs that cannot be told apart
   std::string token = {};             ///< if set: replay this one run instead
 };
 

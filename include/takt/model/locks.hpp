@@ -2,6 +2,7 @@
 /// mutex and condition variables whose blocking the checker sees.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -20,7 +21,7 @@ namespace model {
 /// A notification orders nothing by itself: only the mutex does.
 class condition_variable : public object {
  public:
-  condition_variable() noexcept : condition_variable(false) {}
+  condition_variable() noexcept : object("condition variable") {}
   ~condition_variable();
 
   void notify_one() noexcept;
@@ -55,32 +56,33 @@ class condition_variable : public object {
   }
   template <class Lock, class Rep, class Period>
   std::cv_status wait_for(Lock& lock, std::chrono::duration<Rep, Period> d) {
-    return wait_until(lock, clock::now() + std::chrono::ceil<time_point::duration>(d));
+    return wait_until(lock, after(d));
   }
   template <class Lock, class Rep, class Period, class Predicate>
   bool wait_for(Lock& lock, std::chrono::duration<Rep, Period> d, Predicate done) {
-    return wait_until(lock, clock::now() + std::chrono::ceil<time_point::duration>(d),
-                      std::move(done));
+    return wait_until(lock, after(d), std::move(done));
   }
 
  protected:
-  /// With a lock of its own a notification happens before the waits that begin after it.
-  explicit condition_variable(bool has_lock) noexcept
-      : object("condition variable"), has_lock_(has_lock) {}
+  /// From now on; a duration too long to add is never.
+  template <class Rep, class Period>
+  static time_point after(std::chrono::duration<Rep, Period> d) {
+    const time_point now = clock::now();
+    using seconds = std::chrono::duration<double>;
+    if (seconds(d) >= seconds(time_point::max() - now)) return time_point::max();
+    return now + std::chrono::ceil<time_point::duration>(d);
+  }
   void enlist() noexcept;
   void delist() noexcept;
   bool sleep(time_point deadline) noexcept;
 
  private:
-  const bool has_lock_;
-  vector_clock released_{};
   waiter_list waiters_;
 };
 
-/// Drop-in for std::condition_variable_any, which has a lock inside.
+/// Drop-in for std::condition_variable_any.
 class condition_variable_any : public condition_variable {
  public:
-  condition_variable_any() noexcept : condition_variable(true) {}
   using condition_variable::wait;
   using condition_variable::wait_until;
 
@@ -90,11 +92,16 @@ class condition_variable_any : public condition_variable {
   }
   template <class Lock, class Predicate>
   bool wait_until(Lock& lock, stop_token stop, time_point deadline, Predicate done) {
-    if (stop.stop_requested()) return done();
-    stop_callback wake_up(stop, [this] { notify_all(); });
+    // As if under a lock inside: the request is seen by who looks after it. A plain load of the
+    // token might be stale, and an edge from every notification would be too much.
+    std::atomic<bool> stopped = stop.stop_requested();
+    stop_callback wake_up(stop, [&] {
+      stopped = true;
+      notify_all();
+    });
     while (!done()) {
-      enlist();  // before looking at the token: a stop after the look finds the waiter listed
-      if (stop.stop_requested()) {
+      enlist();  // before looking: a request after the look finds the waiter listed
+      if (stopped) {
         delist();
         return done();
       }

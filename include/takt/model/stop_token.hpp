@@ -4,7 +4,7 @@
 /// The standard ones compare ids of OS threads, which all fibers share.
 #pragma once
 
-#include <memory>
+#include <cstddef>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
@@ -42,6 +42,12 @@ class stop_state {
   /// Waits for the callback to return if it is running on another thread.
   void remove(stop_callback_base& callback) noexcept;
 
+  /// References are counted here, without a step of their own, and as counts should be: what each
+  /// owner did happens before the destruction. (With a std::shared_ptr the checker would not see
+  /// that.)
+  void retain() noexcept { ++references_; }
+  void release() noexcept;
+
   void add_source() noexcept { ++sources_; }
   void drop_source() noexcept { --sources_; }
   [[nodiscard]] bool stop_possible() const noexcept { return sources_ > 0 || stop_requested(); }
@@ -56,7 +62,36 @@ class stop_state {
   stop_callback_base* running_ = nullptr;  // guarded by mu_
   std::size_t runner_ = 0;                 // guarded by mu_: who runs callbacks
   atomic<std::uint32_t> finished_{0};      // counts callbacks that have returned
-  std::atomic<int> sources_ = 0;           // no step of its own: nobody synchronises by it
+  std::atomic<int> references_ = 0;
+  vector_clock let_go_{};         // what those who have let go had seen
+  std::atomic<int> sources_ = 0;  // no step of its own: nobody synchronises by it
+};
+
+/// A counted reference to a stop_state.
+class stop_state_ref {
+ public:
+  stop_state_ref() noexcept = default;
+  explicit stop_state_ref(stop_state* state) noexcept : state_(state) {
+    if (state_ != nullptr) state_->retain();
+  }
+  stop_state_ref(const stop_state_ref& other) noexcept : stop_state_ref(other.state_) {}
+  stop_state_ref(stop_state_ref&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  stop_state_ref& operator=(stop_state_ref other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~stop_state_ref() {
+    if (state_ != nullptr) state_->release();
+  }
+  void swap(stop_state_ref& other) noexcept { std::swap(state_, other.state_); }
+  stop_state* operator->() const noexcept { return state_; }
+  friend bool operator==(const stop_state_ref&, const stop_state_ref&) noexcept = default;
+  friend bool operator==(const stop_state_ref& r, std::nullptr_t) noexcept {
+    return r.state_ == nullptr;
+  }
+
+ private:
+  stop_state* state_ = nullptr;
 };
 
 using nostopstate_t = std::nostopstate_t;
@@ -66,7 +101,7 @@ using std::nostopstate;
 class stop_token {
  public:
   stop_token() noexcept = default;
-  explicit stop_token(std::shared_ptr<stop_state> state) noexcept : state_(std::move(state)) {}
+  explicit stop_token(stop_state_ref state) noexcept : state_(std::move(state)) {}
   [[nodiscard]] bool stop_requested() const noexcept {
     return state_ != nullptr && state_->stop_requested();
   }
@@ -79,13 +114,13 @@ class stop_token {
  private:
   template <class Callback>
   friend class stop_callback;
-  std::shared_ptr<stop_state> state_;
+  stop_state_ref state_;
 };
 
 /// Drop-in for std::stop_source.
 class stop_source {
  public:
-  stop_source() : stop_source(std::make_shared<stop_state>()) {}
+  stop_source() : stop_source(stop_state_ref(new stop_state)) {}
   explicit stop_source(nostopstate_t) noexcept {}
   stop_source(const stop_source& other) noexcept : stop_source(other.state_) {}
   stop_source(stop_source&& other) noexcept : state_(std::move(other.state_)) {}
@@ -106,10 +141,10 @@ class stop_source {
   friend bool operator==(const stop_source&, const stop_source&) noexcept = default;
 
  private:
-  explicit stop_source(std::shared_ptr<stop_state> state) noexcept : state_(std::move(state)) {
+  explicit stop_source(stop_state_ref state) noexcept : state_(std::move(state)) {
     if (state_ != nullptr) state_->add_source();
   }
-  std::shared_ptr<stop_state> state_;
+  stop_state_ref state_;
 };
 
 /// Drop-in for std::stop_callback.
@@ -139,7 +174,7 @@ class stop_callback : private stop_callback_base {
 
  private:
   Callback callback_;
-  std::shared_ptr<stop_state> state_;
+  stop_state_ref state_;
 };
 template <class Callback>
 stop_callback(stop_token, Callback) -> stop_callback<Callback>;
