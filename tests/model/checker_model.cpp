@@ -202,6 +202,18 @@ TEST(checker, races_on_plain_data_are_found) {
                 other.join();
               }),
               HasSubstr("race: variable"));
+  EXPECT_THAT(message_of([] {
+                sync::var<int> n{0};
+                sync::atomic<bool> read{false};
+                sync::thread other([&] {
+                  static_cast<void>(n.read());
+                  read.store(true, std::memory_order_relaxed);
+                });
+                while (!read.load(std::memory_order_relaxed)) sync::yield();
+                n.write() = 2;
+                other.join();
+              }),
+              HasSubstr("is written by thread 1 without happening after the read by thread 2"));
   check({.runs = 1000}, [] {
     sync::var<int> n{0};
     sync::mutex mu;
@@ -213,6 +225,96 @@ TEST(checker, races_on_plain_data_are_found) {
     add();
     other.join();
     require(n.read() == 2, "both additions count");
+  });
+}
+
+TEST(checker, use_after_destruction_is_reported) {
+  alignas(sync::atomic<int>) static std::array<std::byte, sizeof(sync::atomic<int>)> place;
+  EXPECT_THAT(message_of([] {
+                auto* const dead = new (place.data()) sync::atomic<int>(0);
+                dead->~atomic();
+                dead->store(1);
+              }),
+              HasSubstr("is used after its destruction"));
+}
+
+// How many of two waiters go on after a notification.
+template <class Notify>
+std::string two_waiters(Notify notify) {
+  const auto r = find({.runs = 200, .spurious_wakeups = false}, [notify] {
+    sync::mutex mu;
+    sync::condition_variable cv;
+    int waiting = 0;
+    const auto wait = [&] {
+      std::unique_lock lock(mu);
+      ++waiting;
+      cv.wait(lock);
+    };
+    sync::thread a(wait);
+    sync::thread b(wait);
+    for (bool both = false; !both;) {
+      sync::yield();
+      const std::scoped_lock lock(mu);
+      both = waiting == 2;
+    }
+    notify(cv);
+    a.join();
+    b.join();
+  });
+  return r.clean() ? "all go on" : r.failed->message;
+}
+
+TEST(checker, notify_all_wakes_all_and_notify_one_wakes_one) {
+  EXPECT_EQ(two_waiters([](auto& cv) { cv.notify_all(); }), "all go on");
+  EXPECT_EQ(two_waiters([](auto& cv) {
+              cv.notify_one();
+              cv.notify_one();
+            }),
+            "all go on");
+  const std::string one = two_waiters([](auto& cv) { cv.notify_one(); });
+  EXPECT_THAT(one, HasSubstr("deadlock"));
+  EXPECT_THAT(one, testing::AnyOf(HasSubstr("thread 2 waits for a"), HasSubstr("thread 3 waits")));
+}
+
+TEST(checker, any_waiter_may_be_the_one_that_is_woken) {
+  std::set<std::string> left;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto r = find({.runs = 50, .seed = seed, .spurious_wakeups = false}, [] {
+      sync::atomic<std::uint32_t> word{0};
+      sync::atomic<int> waiting{0};
+      const auto wait = [&] {
+        waiting.fetch_add(1);
+        static_cast<void>(sync::futex_wait(word, 0, sync::clock::time_point::max()));
+      };
+      sync::thread a(wait);
+      sync::thread b(wait);
+      while (waiting.load() < 2) sync::yield();
+      sync::futex_wake_one(&word);
+      a.join();
+      b.join();
+    });
+    ASSERT_FALSE(r.clean()) << "one wake, two waiters";
+    left.insert(r.failed->message.substr(r.failed->message.rfind("thread ")));
+  }
+  EXPECT_EQ(left.size(), 2U) << "sometimes the one is left, sometimes the other";
+}
+
+TEST(checker, try_lock_excludes_and_acquires) {
+  check({.runs = 2000}, [] {
+    sync::mutex mu;
+    sync::var<int> n{0};
+    sync::atomic<int> added{0};
+    const auto add = [&] {
+      if (!mu.try_lock()) return;
+      ++n.write();
+      mu.unlock();
+      added.fetch_add(1);
+    };
+    sync::thread a(add);
+    sync::thread b(add);
+    a.join();
+    b.join();
+    require(added.load() >= 1 && n.read() == added.load(), "counted under the lock");
   });
 }
 

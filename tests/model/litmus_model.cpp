@@ -150,6 +150,47 @@ TEST(litmus, weak_compare_exchange_may_fail_without_a_reason) {
   EXPECT_EQ(seen_by(model::strategy::rotating, program), outcomes(0b11));
 }
 
+// Two readers of two relaxed stores agree on their order if their loads are seq_cst.
+TEST(litmus, seq_cst_loads_agree) {
+  expect_outcomes({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15}, [] {  // not 10
+    sync::atomic<int> x{0};
+    sync::atomic<int> y{0};
+    int first = 0;
+    sync::thread write_x([&] { x.store(1, memory_order_relaxed); });
+    sync::thread write_y([&] { y.store(1, memory_order_relaxed); });
+    sync::thread reader([&] {
+      first = 2 * x.load();
+      first += y.load();
+    });
+    int second = 2 * y.load();
+    second += x.load();
+    write_x.join();
+    write_y.join();
+    reader.join();
+    return 4 * first + second;
+  });
+}
+
+// A compare_exchange that fails is a load of its failure order.
+TEST(litmus, failed_compare_exchange_orders_as_asked) {
+  const auto program = [](memory_order failure) {
+    sync::atomic<int> data{0};
+    sync::atomic<int> ready{0};
+    int seen = 0;
+    sync::thread other([&] {
+      int expected = 7;
+      ready.compare_exchange_strong(expected, 8, memory_order_seq_cst, failure);
+      seen = 2 * expected + data.load(memory_order_relaxed);
+    });
+    data.store(1, memory_order_relaxed);
+    ready.store(1, memory_order_release);
+    other.join();
+    return seen;
+  };
+  expect_outcomes({0, 1, 3}, [&] { return program(memory_order_acquire); });
+  expect_outcomes({0, 1, 2, 3}, [&] { return program(memory_order_relaxed); });
+}
+
 TEST(litmus, sequential_consistency_without_weak_memory) {
   outcomes seen;
   const auto r = find({.runs = 5'000, .weak_memory = false}, [&] {

@@ -109,6 +109,21 @@ const std::vector<program>& programs() {
          t.join();
          return as_int(late) + 2 * static_cast<int>(seen);
        }},
+      {"late_wake_against_futex_time_out",
+       [] {
+         sync::atomic<std::uint32_t> word{0};
+         const auto deadline = sync::clock::now() + 1ms;
+         sync::thread t([&] {
+           sync::atomic<std::uint32_t> other{0};
+           static_cast<void>(sync::futex_wait(other, 0, deadline));
+           word.store(1, memory_order_relaxed);
+           sync::futex_wake_one(&word);
+         });
+         const bool late = sync::futex_wait(word, 0, deadline);
+         const std::uint32_t seen = word.load(memory_order_relaxed);
+         t.join();
+         return as_int(late) + 2 * static_cast<int>(seen);
+       }},
       {"condition_time_out_against_notify",
        [] {
          sync::mutex mu;

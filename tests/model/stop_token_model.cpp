@@ -1,4 +1,5 @@
 // The shim's stop tokens behave as the standard's do.
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -72,6 +73,43 @@ TEST(stop_token_model, wait_ends_by_a_stop_request) {
       require(!cv.wait(lock, source.get_token(), [] { return false; }), "ended by the request");
     }
     other.join();
+  });
+}
+
+TEST(stop_token_model, request_publishes_what_precedes_it) {
+  check({.runs = 2'000}, [] {
+    sync::stop_source source;
+    sync::var<int> data{0};
+    sync::thread other([&] {
+      data.write() = 1;
+      source.request_stop();
+    });
+    if (source.get_token().stop_requested()) require(data.read() == 1, "seen with the request");
+    other.join();
+  });
+}
+
+TEST(stop_token_model, state_lives_as_long_as_anybody_needs_it) {
+  check({.runs = 2'000}, [] {
+    auto source = std::make_unique<sync::stop_source>();
+    sync::thread other(
+        [token = source->get_token()] { static_cast<void>(token.stop_requested()); });
+    static_cast<void>(source->stop_requested());
+    source.reset();
+    other.join();
+  });
+}
+
+TEST(stop_token_model, wait_ends_by_its_deadline_with_the_condition) {
+  check({.runs = 2'000}, [] {
+    sync::stop_source source;
+    sync::mutex mu;
+    sync::condition_variable_any cv;
+    std::unique_lock lock(mu);
+    const auto deadline = sync::clock::now() + std::chrono::seconds(1);
+    const bool done = cv.wait_until(lock, source.get_token(), deadline,
+                                    [&] { return sync::clock::now() >= deadline; });
+    require(done, "what the condition says in the end");
   });
 }
 
