@@ -160,13 +160,11 @@ class alignas(std::max_align_t) move_only_function<Signature, call_parts<AsRvalu
   }
 
   /// Calls the target as an rvalue. \throws std::bad_function_call if empty.
-  // clang-format off: it takes the && for an operator
-  R operator()(Args... args) &&
+  auto operator()(Args... args) && -> R
     requires(AsRvalue)
   {
     return call(std::forward<Args>(args)...);
   }
-  // clang-format on
 
   /// Whether there is a target.
   explicit operator bool() const noexcept { return table_ != nullptr; }
