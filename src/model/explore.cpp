@@ -102,10 +102,11 @@ result search_all(const options& given, const std::function<void()>& body) {
     ++r.runs;
     r.steps += o.steps;
     if (!o.failure.empty()) {
-      r.failed = failure{std::move(o.failure), replaying ? opts.token : search.token(), {}, r.runs};
+      r.failure =
+          failure{std::move(o.failure), replaying ? opts.token : search.token(), {}, r.runs};
       exhaustive_search again(opts.reduced);
-      again.replay(r.failed->token);
-      explain(*r.failed, opts, again, body);
+      again.replay(r.failure->token);
+      explain(*r.failure, opts, again, body);
       return r;
     }
     if (!search.next_run()) {
@@ -144,8 +145,8 @@ result sample_many(const options& opts, const std::function<void()>& body) {
     r.steps += o.steps;
     length = std::max(length, o.steps);
     if (!o.failure.empty()) {
-      r.failed = failure{std::move(o.failure), to_token(s), {}, r.runs};
-      explain(*r.failed, opts, *make_scheduler(s), body);
+      r.failure = failure{std::move(o.failure), to_token(s), {}, r.runs};
+      explain(*r.failure, opts, *make_scheduler(s), body);
       return r;
     }
   }
@@ -164,9 +165,9 @@ result explore(const options& opts, const std::function<void()>& body) {
 
 std::ostream& operator<<(std::ostream& out, const result& r) {
   out << r.runs << " runs, " << r.steps << " steps" << (r.complete ? ", complete" : "");
-  if (r.failed) {
-    out << "\nfailed in run " << r.failed->run << ": " << r.failed->message
-        << "\ntoken: " << r.failed->token << "\ntrace:" << r.failed->trace << "\n";
+  if (r.failure) {
+    out << "\nfailed in run " << r.failure->run << ": " << r.failure->message
+        << "\ntoken: " << r.failure->token << "\ntrace:" << r.failure->trace << "\n";
   }
   return out;
 }

@@ -98,7 +98,7 @@ void run::execute(const std::function<void()>& body) {
   std::set_terminate(old_handler);
   const allocations left = end_of_allocations();
   active = nullptr;
-  if (!failure.empty() || !opts.leaks) return;
+  if (!failure.empty() || !opts.check_leaks) return;
   if (live_objects > 0) {
     failure = "leak: " + std::to_string(live_objects) + " sync objects are alive after the run";
   } else if (left.blocks > 0) {

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 std::string message_of(void (*body)(), const model::options& opts = {.runs = 1000}) {
   const auto r = find(opts, body);
-  return r.failed ? r.failed->message : "";
+  return r.failure ? r.failure->message : "";
 }
 
 #if defined(__has_feature)
@@ -96,7 +96,7 @@ TEST(checker, object_of_another_run_is_refused) {
   sync::atomic<int> outside{0};
   const auto r = find({.runs = 1}, [&] { outside.store(1); });
   ASSERT_FALSE(r.clean());
-  EXPECT_THAT(r.failed->message, HasSubstr("was not made in this run"));
+  EXPECT_THAT(r.failure->message, HasSubstr("was not made in this run"));
 }
 
 TEST(checker, misused_mutex_is_reported) {
@@ -424,7 +424,7 @@ TEST(checker, time_may_run_out_although_others_could_run) {
     other.join();
   });
   ASSERT_FALSE(r.clean());
-  EXPECT_THAT(r.failed->message, HasSubstr("late"));
+  EXPECT_THAT(r.failure->message, HasSubstr("late"));
 }
 
 TEST(checker, yield_makes_stores_visible) {
@@ -451,8 +451,8 @@ TEST(checker, same_seed_gives_the_same_runs) {
   const auto first = find({.runs = 1000, .seed = 9}, body);
   const auto second = find({.runs = 1000, .seed = 9}, body);
   ASSERT_FALSE(first.clean());
-  EXPECT_EQ(first.failed->token, second.failed->token);
-  EXPECT_EQ(first.failed->trace, second.failed->trace);
+  EXPECT_EQ(first.failure->token, second.failure->token);
+  EXPECT_EQ(first.failure->trace, second.failure->trace);
 }
 
 TEST(checker, malformed_token_is_an_error_that_names_it) {

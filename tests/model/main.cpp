@@ -60,8 +60,8 @@ takt::model::result check(takt::model::options opts, const std::function<void()>
     opts.token = token.substr(at + 1);
   }
   takt::model::result r = takt::model::explore(opts, body);
-  if (r.failed) {
-    r.failed->token = name + "@" + r.failed->token;
+  if (r.failure) {
+    r.failure->token = name + "@" + r.failure->token;
     ADD_FAILURE() << r;
   } else if (opts.how == takt::model::strategy::exhaustive && !r.complete && !curtailed &&
              token.empty()) {

@@ -11,10 +11,10 @@ TEST_P(planted, bug_is_found_within_the_limit) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const auto r = find({.runs = GetParam().limit, .seed = seed}, GetParam().bug);
     ASSERT_FALSE(r.clean()) << "seed " << seed << ": " << r;
-    const auto again = find({.token = r.failed->token}, GetParam().bug);
+    const auto again = find({.token = r.failure->token}, GetParam().bug);
     ASSERT_FALSE(again.clean()) << "the token does not replay: " << r;
-    EXPECT_EQ(again.failed->message, r.failed->message);
-    EXPECT_EQ(again.failed->trace, r.failed->trace);
+    EXPECT_EQ(again.failure->message, r.failure->message);
+    EXPECT_EQ(again.failure->trace, r.failure->trace);
   }
 }
 
@@ -23,9 +23,9 @@ TEST_P(planted, twin_is_clean) { check({.runs = 10'000}, GetParam().twin); }
 TEST_P(planted, bug_is_found_and_twin_is_clean_by_exhaustive_search) {
   const auto r = find({.runs = 100'000, .how = takt::model::strategy::exhaustive}, GetParam().bug);
   ASSERT_FALSE(r.clean());
-  const auto again = find({.token = r.failed->token}, GetParam().bug);
+  const auto again = find({.token = r.failure->token}, GetParam().bug);
   ASSERT_FALSE(again.clean());
-  EXPECT_EQ(again.failed->trace, r.failed->trace);
+  EXPECT_EQ(again.failure->trace, r.failure->trace);
   check({.runs = 100'000, .how = takt::model::strategy::exhaustive}, GetParam().twin);
 }
 

@@ -32,8 +32,8 @@ int main() {
       std::uint64_t sum = 0;
       std::uint64_t missed = 0;
       for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-        const auto r =
-            takt::model::explore({.runs = 5000, .how = how, .seed = seed, .leaks = false}, p.bug);
+        const auto r = takt::model::explore(
+            {.runs = 5000, .how = how, .seed = seed, .check_leaks = false}, p.bug);
         if (r.clean()) {
           ++missed;
           continue;

@@ -36,7 +36,7 @@ struct options {
   std::uint32_t unfair_yields = 16;   ///< so many in a row may return before anybody else's step
                                       ///< (not exhaustive: there each lets others go first)
   bool spurious_wakeups = true;       ///< waits may return without a reason (not exhaustive)
-  bool leaks = true;                  ///< what a run leaves alive is a failure
+  bool check_leaks = true;            ///< sync objects and memory that a run leaves are a failure
   bool reduced = true;                ///< exhaustive: one of many runs that cannot be told apart
   std::string token = {};             ///< if set: replay this one run instead
 };
@@ -51,13 +51,13 @@ struct failure {
 
 /// What explore() found.
 struct result {
-  std::uint64_t runs = 0;                ///< runs that were made
-  std::uint64_t steps = 0;               ///< steps in all of them
-  bool complete = false;                 ///< exhaustive search has seen everything
-  std::optional<model::failure> failed;  ///< the first failure, if any
+  std::uint64_t runs = 0;                 ///< runs that were made
+  std::uint64_t steps = 0;                ///< steps in all of them
+  bool complete = false;                  ///< exhaustive search has seen everything
+  std::optional<model::failure> failure;  ///< the first failure, if any
 
   /// No run failed.
-  [[nodiscard]] bool clean() const noexcept { return !failed.has_value(); }
+  [[nodiscard]] bool clean() const noexcept { return !failure.has_value(); }
 };
 
 /// Prints the counts and, if there is one, the failure with token and trace.
