@@ -325,7 +325,9 @@ TEST(checker, exception_that_leaves_a_thread_fails_the_run) {
 }
 
 TEST(checker, crash_tells_the_token) {
-  const auto crash = [](model::strategy how) { find({.how = how}, [] { std::abort(); }); };
+  const auto crash = [](model::strategy how) {
+    static_cast<void>(find({.how = how}, [] { std::abort(); }));
+  };
   EXPECT_DEATH(crash(model::strategy::random), "ends within the run with the token random:3:50:");
   EXPECT_DEATH(crash(model::strategy::exhaustive), "ends within the run with the token dfs");
 }
@@ -456,7 +458,9 @@ TEST(checker, same_seed_gives_the_same_runs) {
 }
 
 TEST(checker, malformed_token_is_an_error_that_names_it) {
-  const auto replay = [](const char* token) { return [token] { find({.token = token}, [] {}); }; };
+  const auto replay = [](const char* token) {
+    return [token] { return find({.token = token}, [] {}); };
+  };
   EXPECT_THAT(replay("pct:3:77"), testing::ThrowsMessage<std::invalid_argument>(HasSubstr(
                                       "'pct:3:77': expected strategy:depth:length:seed")));
   EXPECT_THAT(replay("best:3:7:7"),

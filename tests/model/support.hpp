@@ -13,4 +13,5 @@
 takt::model::result check(takt::model::options opts, const std::function<void()>& body);
 
 // Explores `body` as given, whatever the environment says, and returns what was found.
-takt::model::result find(const takt::model::options& opts, const std::function<void()>& body);
+[[nodiscard]] takt::model::result find(const takt::model::options& opts,
+                                       const std::function<void()>& body);

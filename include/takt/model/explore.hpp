@@ -81,7 +81,7 @@ std::ostream& operator<<(std::ostream& out, const result& r);
 /// A run fails by require(), an exception that leaves a thread, a deadlock, a livelock, a data
 /// race on a sync::var, a misused sync object or a leak. Not thread-safe: one exploration at a
 /// time in a process. Throws std::invalid_argument for a malformed token.
-result explore(const options& opts, const std::function<void()>& body);
+[[nodiscard]] result explore(const options& opts, const std::function<void()>& body);
 
 /// Fails the run unless `condition` holds.
 inline void require(bool condition, const char* message) noexcept {
