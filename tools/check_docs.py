@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the Markdown files: links to files and headings lead somewhere, a program that is announced
-by <!-- path --> is that file, and one announced by <!-- from path --> is a part of it. Usage: check_docs.py [--root DIR] | --self-test"""
+by <!-- path --> is that file, one announced by <!-- from path --> is a part of it, and the tokens of
+model checks name tests that exist. Usage: check_docs.py [--root DIR] | --self-test"""
 import argparse
 import pathlib
 import re
@@ -9,6 +10,7 @@ import tempfile
 
 PROGRAM = re.compile(r"^<!-- (from )?(\S+) -->\n```\w*\n(.*?)^```$", re.M | re.S)
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
+TOKEN = re.compile(r"\b(\w+)\.(\w+)(?:#\d+)?@(?:random|pct|pos|sticky|dfs):")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -22,12 +24,16 @@ def check(root):
     """All violations below root, one line each."""
     found = []
     root = pathlib.Path(root)
+    tests = "".join(file.read_text() for file in root.glob("tests/model/*.cpp"))
     for file in sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")]):
         name, text = file.relative_to(root).as_posix(), file.read_text()
         for part, path, program in PROGRAM.findall(text):
             source = (root / path).read_text() if (root / path).is_file() else ""
             if program not in source if part else program != source:
                 found.append(f"{name}: the program is not that of {path}")
+        for suite, test in TOKEN.findall(text):
+            if not re.search(rf"TEST\w*\({suite}, {test}\)", tests):
+                found.append(f"{name}: there is no model check {suite}.{test}")
         for link in LINK.findall(FENCED.sub("", text)):
             if re.match(r"\w+:", link):
                 continue
@@ -46,12 +52,13 @@ def self_test():
     part = "# A\n<!-- from e.cpp -->\n```cpp\nint x;\n```\n"
     cases = [({}, None), ({"e.cpp": "int y;\n"}, "is not that of e.cpp"), ({"README.md": part, "e.cpp": "//\nint x;\n"}, None),
              ({"README.md": part, "e.cpp": "int y;\n"}, "is not that of e.cpp"), ({"docs/b.md": "# B\n"}, "no heading"),
+             ({"tests/model/a.cpp": "TEST(a, b) {}", "c.md": "`a.b@pct:3:1:7`"}, None), ({"c.md": "'a.b#2@dfs:1'"}, "no model check a.b"),
              ({"docs/b.md": "## The C\n[x](none.md)\n"}, "there is no none.md")]
     for changes, expected in cases:
         with tempfile.TemporaryDirectory() as root:
             for name, text in {**good, **changes}.items():
                 file = pathlib.Path(root, name)
-                file.parent.mkdir(exist_ok=True)
+                file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
             found = check(root)
         right = not found if expected is None else len(found) == 1 and expected in found[0]

@@ -1,7 +1,7 @@
 // Atomics with weak memory, and plain data with race detection.
 //
-// See atomic_core for the invariants. A load picks among the stores that it may read; the newest
-// one gets half of the chances, since most bugs need only one stale value.
+// See atomic_core for the invariants. A load picks among the stores that it may read: half of the
+// time the newest, otherwise any of them, since most bugs need only one stale value.
 #include <takt/model/atomic.hpp>
 #include <takt/model/var.hpp>
 

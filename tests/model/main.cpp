@@ -40,6 +40,7 @@ std::string test_name(int ordinal) {
 }
 
 int checks_in_this_test = 0;
+bool replayed = false;
 
 class count_checks : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo&) override { checks_in_this_test = 0; }
@@ -58,6 +59,7 @@ takt::model::result check(takt::model::options opts, const std::function<void()>
     const std::size_t at = token.find('@');
     if (token.substr(0, at) != name) return {};
     opts.token = token.substr(at + 1);
+    replayed = true;
   }
   takt::model::result r = takt::model::explore(opts, body);
   if (r.failure) {
@@ -86,5 +88,16 @@ extern "C" const char* __asan_default_options() { return "detect_stack_use_after
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   testing::UnitTest::GetInstance()->listeners().Append(new count_checks);
-  return RUN_ALL_TESTS();
+  const int status = RUN_ALL_TESTS();
+  if (testing::GTEST_FLAG(list_tests)) return status;
+  const std::string token = environment("TAKT_MODEL_TOKEN");
+  if (!token.empty() && !replayed) {
+    std::cerr << "no check has the name that the token '" << token << "' begins with\n";
+    return 1;
+  }
+  if (testing::UnitTest::GetInstance()->test_to_run_count() == 0) {
+    std::cerr << "no test matches '" << testing::GTEST_FLAG(filter) << "'\n";
+    return 1;
+  }
+  return status;
 }

@@ -17,7 +17,7 @@ namespace model {
 
 /// How the next thread is picked.
 enum class strategy : std::uint8_t {
-  rotating,    ///< each run the next one of the sampling strategies below; the default
+  rotating,    ///< the default: in turn random, pct at depth 3, pos, sticky, pct at 5 and at 2
   random,      ///< any enabled thread, with equal chance
   pct,         ///< random priorities that change at `depth - 1` random points
   pos,         ///< partial-order sampling: random priorities per operation
@@ -29,7 +29,8 @@ enum class strategy : std::uint8_t {
 struct options {
   std::uint64_t runs = 10'000;        ///< at most so many runs
   strategy how = strategy::rotating;  ///< see strategy
-  std::uint32_t depth = 3;            ///< for pct: bugs of up to so many ordering constraints
+  std::uint32_t depth = 3;            ///< strategy::pct only: finds bugs that need at most so many
+                                      ///< steps in a certain order
   std::uint64_t seed = 1;             ///< the same seed gives the same runs
   std::uint64_t max_steps = 20'000;   ///< a longer run is reported as a livelock
   bool weak_memory = true;            ///< loads may read stale values where C++ allows it
@@ -44,7 +45,7 @@ struct options {
 /// Why a run failed, and how to see it again.
 struct failure {
   std::string message;    ///< what happened, with the threads and objects involved
-  std::string token;      ///< replays the run: strategy, depth, estimated length, seed
+  std::string token;      ///< replays the run, see explore()
   std::string trace;      ///< every step of the failing run
   std::uint64_t run = 0;  ///< which run it was, counted from 1
 };
@@ -78,9 +79,18 @@ std::ostream& operator<<(std::ostream& out, const result& r);
 ///
 /// The body makes everything it uses; nothing lives from one run to the next. It synchronises
 /// through takt::sync only and never looks at addresses, real time or other sources of chance.
-/// A run fails by require(), an exception that leaves a thread, a deadlock, a livelock, a data
-/// race on a sync::var, a misused sync object or a leak. Not thread-safe: one exploration at a
-/// time in a process. Throws std::invalid_argument for a malformed token.
+/// A run fails by require(), TAKT_ASSERT, an exception that leaves a thread, a deadlock, a
+/// livelock, a data race on a sync::var or a misused sync object. It ends when all of its threads
+/// have ended; sync objects that are alive then are a failure, and so is memory of the run that was
+/// not freed (with ASan and TSan the heap is left to them).
+///
+/// The token of a failure makes that run again: strategy, depth, estimated length and seed, or, for
+/// exhaustive search, the list of all decisions (`dfs:1.2.0...`). It is good for the same body and
+/// the same other options; `runs`, `how`, `depth` and `seed` do not count, since the token holds
+/// them.
+///
+/// Not thread-safe: one exploration at a time in a process. Throws std::invalid_argument for a
+/// malformed token.
 [[nodiscard]] result explore(const options& opts, const std::function<void()>& body);
 
 /// Fails the run unless `condition` holds.
