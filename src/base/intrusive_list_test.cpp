@@ -277,7 +277,7 @@ TEST(intrusive_list, two_million_random_operations_agree_with_std_list) {
   clear(lists[1]);
 }
 
-#if !defined(NDEBUG)
+#if TAKT_CHECKED
 TEST(intrusive_list, misuse_is_asserted) {
   EXPECT_DEATH(
       {

@@ -190,7 +190,7 @@ TEST(mpsc_queue, may_be_destroyed_after_the_last_pop) {
   for (auto& t : threads) t.join();
 }
 
-#if !defined(NDEBUG)
+#if TAKT_CHECKED
 TEST(mpsc_queue, misuse_is_asserted) {
   EXPECT_DEATH(
       {

@@ -6,6 +6,18 @@
 #define TAKT_VERSION_MINOR 1
 #define TAKT_VERSION_PATCH 0
 
+// Whether TAKT_ASSERT checks: without NDEBUG, in the model build, or as the build says.
+#if defined(TAKT_MODEL)
+#undef TAKT_CHECKED
+#define TAKT_CHECKED 1
+#elif !defined(TAKT_CHECKED)
+#if defined(NDEBUG)
+#define TAKT_CHECKED 0
+#else
+#define TAKT_CHECKED 1
+#endif
+#endif
+
 // Whatever changes the layout or the meaning of a type changes this name, so that object files
 // built with different settings fail to link instead of failing to work. Users write takt::x.
 #if defined(TAKT_MODEL) && defined(TAKT_PORTABLE_PARKING)
