@@ -1,7 +1,7 @@
 /// \file
 /// Names for Clang's thread safety analysis (-Wthread-safety): which lock guards which field, and
-/// which lock a function needs, takes or must not hold. A broken promise is a compile error under
-/// Clang; other compilers see nothing of it.
+/// which lock a function needs, takes or must not hold. Clang warns of a broken promise with
+/// -Wthread-safety, and makes it an error with -Werror as well; other compilers see nothing of it.
 ///
 /// \code
 /// class account {
