@@ -78,7 +78,7 @@ class thread {
   thread_state* state_ = nullptr;
 };
 
-thread::id this_thread_id() noexcept;
+[[nodiscard]] thread::id this_thread_id() noexcept;
 
 /// Lets the others go first, and makes the stores made so far visible to the caller.
 void yield() noexcept;

@@ -29,6 +29,8 @@ class var {
  public:
   var() = default;
   explicit var(T value) : value_(std::move(value)) {}
+  var(const var&) = delete;
+  var& operator=(const var&) = delete;
   [[nodiscard]] const T& read() const noexcept {
     check_.on_read();
     return value_;
