@@ -261,7 +261,7 @@ std::string two_waiters(Notify notify) {
     a.join();
     b.join();
   });
-  return r.clean() ? "all go on" : r.failed->message;
+  return r.clean() ? "all go on" : r.failure->message;
 }
 
 TEST(checker, notify_all_wakes_all_and_notify_one_wakes_one) {
@@ -294,7 +294,7 @@ TEST(checker, any_waiter_may_be_the_one_that_is_woken) {
       b.join();
     });
     ASSERT_FALSE(r.clean()) << "one wake, two waiters";
-    left.insert(r.failed->message.substr(r.failed->message.rfind("thread ")));
+    left.insert(r.failure->message.substr(r.failure->message.rfind("thread ")));
   }
   EXPECT_EQ(left.size(), 2U) << "sometimes the one is left, sometimes the other";
 }
