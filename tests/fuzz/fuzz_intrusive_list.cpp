@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   script input(data, size);
 
   while (!input.done()) {
-    const std::size_t operation = input.next(8);
+    const std::size_t operation = input.next(7);
     auto& [list, model] = lists[input.next(2)];
     element& e = elements[input.next(elements.size())];
     const auto place = std::find(model.begin(), model.end(), &e);
@@ -51,10 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 3:
         if (place != model.end()) list.erase(e), model.erase(place);
         break;
-      case 4:
-        if (place != model.end()) takt::intrusive_list<element>::unlink(e), model.erase(place);
-        break;
-      case 5: {  // before an element that is in the list
+      case 4: {  // before an element that is in the list
         element& added = elements[input.next(elements.size())];
         if (place == model.end() || added.is_linked()) break;
         const auto at = list.insert(takt::intrusive_list<element>::iterator_to(e), added);
@@ -62,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         model.insert(place, &added);
         break;
       }
-      case 6: {
+      case 5: {
         auto& [other, other_model] = &list == &lists[0].list ? lists[1] : lists[0];
         const auto position =
             place == model.end() ? list.end() : takt::intrusive_list<element>::iterator_to(e);

@@ -18,9 +18,10 @@ class intrusive_list;
 /// in several lists at once derives from several nodes, told apart by their Tag (any type, which
 /// may be incomplete).
 ///
-/// Copying an element copies no links: nodes are neither copied nor moved.
+/// Nodes are neither copied nor moved, hence neither are elements, unless they say how themselves.
 ///
-/// Destruction: not linked (checked with TAKT_ASSERT).
+/// Thread safety: that of the list which the element is in. Destruction: not linked (checked with
+/// TAKT_ASSERT).
 template <class Tag = void>
 class list_node {
  public:
@@ -55,15 +56,15 @@ class list_node {
 /// while (waiter* next = waiters.pop_front()) next->wake.unpark();
 /// \endcode
 ///
-/// There is no size(): it would stop splice() from being O(1) and unlink() from doing without the
-/// list. Iterators and references stay valid until their own element leaves its list; after a
-/// splice they belong to the list that received them.
+/// There is no size(): who needs one counts. Iterators to elements, and references, stay valid
+/// until their own element leaves its list; after a splice they belong to the list that received
+/// them.
 ///
 /// **Thread safety**: none. A list and all of its elements are guarded by one lock, or belong to
-/// one thread; this holds for unlink() too, which writes to the element's neighbours.
+/// one thread: whatever is done to one element writes to its neighbours.
 ///
-/// **Destruction**: the list is empty (checked with TAKT_ASSERT). Elements are the caller's, so
-/// there is nothing that could be done about them; one that dies earlier unlinks itself first.
+/// **Destruction**: the list is empty (checked with TAKT_ASSERT). It does not own its elements, and
+/// they do not leave by themselves: whoever destroys an element erases it first.
 template <class T, class Tag = void>
 class intrusive_list {
   using node = list_node<Tag>;
@@ -187,23 +188,18 @@ class intrusive_list {
   [[nodiscard]] T* pop_front() noexcept {
     if (empty()) return nullptr;
     T& first = front();
-    unlink(first);
+    erase(first);
     return &first;
   }
 
   /// Unlinks an element of this list. \return the iterator to the one that followed it.
   iterator erase(T& element) noexcept {
-    const iterator following(as_node(element).next_);
-    unlink(element);
-    return following;
-  }
-
-  /// Unlinks an element from whichever list of this type it is in. It has to be in one.
-  static void unlink(T& element) noexcept {
     node& removed = as_node(element);
     TAKT_ASSERT(removed.is_linked());
+    const iterator following(removed.next_);
     join(*removed.prev_, *removed.next_);
     removed.prev_ = removed.next_ = nullptr;
+    return following;
   }
 
   /// Moves all elements of another list, in their order, before `position`, in O(1).
