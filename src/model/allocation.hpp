@@ -1,8 +1,8 @@
-// Heap memory of a run: what it leaves behind, what it frees twice.
+// The heap of a run: finds blocks that are not freed, or freed twice.
 //
-// Replaces the global operator new and delete of the model build. Memory freed during a run is
-// kept until its end, so that a late use finds a dead object instead of a new one at the same
-// address. With a sanitizer it does nothing: those do it better.
+// Replaces the global operator new and delete of the model build. Memory that is freed during a run
+// is kept until its end, so that a late use finds a dead object instead of a new one at the same
+// address. With ASan or TSan nothing is replaced: the heap is left to them.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,16 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-// From here on allocations belong to the run, or else are the checker's own. What it was before.
+// Whether allocations belong to the run from now on, or are the checker's own. Returns what it was
+// until now.
 bool track_allocations(bool on) noexcept;
 
 struct allocations {
   std::size_t blocks = 0;
   std::size_t bytes = 0;
 };
-// Ends tracking, gives back what the run freed, and tells what it did not free. That stays
-// allocated.
+// Ends tracking and really frees what the run has freed. Returns what the run has not freed, which
+// stays allocated.
 allocations end_of_allocations() noexcept;
 
 }  // namespace model

@@ -11,7 +11,10 @@
 namespace takt::inline TAKT_ABI {
 
 /// The link of an element of an mpsc_queue, as a public base class. An element is in one queue at
-/// a time. Nodes are neither copied nor moved. Destruction: not in a queue.
+/// a time. Nodes are neither copied nor moved.
+///
+/// Thread safety: while it is in a queue, the queue's; before and after, the owner's. Destruction:
+/// not in a queue.
 class mpsc_node {
  public:
   mpsc_node() = default;
@@ -88,8 +91,7 @@ class mpsc_queue {
   }
 
   /// Takes the first element out.
-  /// \return nullptr if the queue is empty, or if all that is left is the first element, or is
-  /// behind it, and a push next to it is under way (see above).
+  /// \return nullptr if the queue is empty, or if a push under way hides what is left (see above).
   [[nodiscard]] T* pop() noexcept {
     mpsc_node* first = first_;
     mpsc_node* next = link_of(*first);

@@ -81,6 +81,7 @@ using clock = basic_clock<std::chrono::steady_clock>;
 using wall_clock = basic_clock<std::chrono::system_clock>;
 
 /// The real steady clock. Has no state: all objects are the same; takt::steady is one.
+/// Thread safety: all members, from any thread. Destruction: at any time that nobody waits on it.
 class steady_clock final : public clock {
  public:
   [[nodiscard]] time_point now() const noexcept override;
@@ -88,7 +89,7 @@ class steady_clock final : public clock {
 };
 
 /// The real time of day. Has no state: all objects are the same; takt::wall is one.
-/// When it is set, waits end earlier or later accordingly.
+/// When it is set, waits end earlier or later accordingly. Thread safety and destruction: as above.
 class system_clock final : public wall_clock {
  public:
   [[nodiscard]] time_point now() const noexcept override;

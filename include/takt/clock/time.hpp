@@ -15,7 +15,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// The delay that never ends. So does every duration too long to count in nanoseconds.
+/// The delay that never ends. A duration that is too long to be counted in nanoseconds becomes it.
 inline constexpr std::chrono::nanoseconds never = std::chrono::nanoseconds::max();
 
 /// The duration in nanoseconds, rounded up, so that nothing that waits for it is early.
