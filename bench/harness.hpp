@@ -2,9 +2,7 @@
 /// The benchmark harness: workloads, their competitors, and rounds that interleave them.
 ///
 /// A workload is data (see any <workload>/workload.cpp). A competitor is a function that sets
-/// itself up, times only what the workload is about, and returns one number for each metric. How
-/// it gets the numbers is its own affair: by a stopwatch, from threads of its own, by counting
-/// instructions, or from a child process that prints them.
+/// itself up, times only what the workload is about, and returns one number for each metric.
 ///
 /// Every figure is meant to be read as a ratio to the workload's reference, within one run.
 #pragma once
