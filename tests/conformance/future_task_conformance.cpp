@@ -328,8 +328,8 @@ TEST(Regression, CancelledFutureLoops) {
   });
   int prevented = 0;
   thread canceller([&] {
-    for (auto f = futures.rbegin(); f != futures.rend(); ++f) {
-      if (f->cancel() == cancel_result::prevented) ++prevented;
+    for (std::size_t i = futures.size(); i > 0; --i) {  // from the other end
+      if (futures[i - 1].cancel() == cancel_result::prevented) ++prevented;
     }
   });
   runner.join();

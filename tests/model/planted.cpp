@@ -42,6 +42,30 @@ void eventcount_lost_wake_up() {
   waiter.join();
 }
 
+// The same behind a spin loop: it shows only if all of the spinning was in vain.
+template <variant V>
+void lost_wake_up_after_spinning() {
+  sync::atomic<std::uint32_t> epoch{0};
+  sync::atomic<bool> flag{false};
+  sync::thread waiter([&] {
+    for (int spins = 0; spins < 4; ++spins) {
+      if (flag.load()) return;
+      sync::yield();
+    }
+    for (;;) {
+      const std::uint32_t early = epoch.load();
+      if (flag.load()) return;
+      const std::uint32_t late = epoch.load();
+      static_cast<void>(sync::futex_wait(epoch, V == variant::bug ? late : early,
+                                         sync::clock::time_point::max()));
+    }
+  });
+  flag.store(true);
+  epoch.fetch_add(1);
+  sync::futex_wake_one(&epoch);
+  waiter.join();
+}
+
 // Store, then look: with acquire and release only, both sides may miss the other's store.
 template <variant V>
 void eventcount_without_its_ordering() {
@@ -356,12 +380,16 @@ void independent_reads_of_independent_writes() {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): names of functions
 #define TAKT_PLANT(name, limit) \
-  planted_bug { #name, &name<variant::bug>, &name<variant::twin>, limit }
+  planted_bug { #name, &name<variant::bug>, &name<variant::twin>, limit, true }
 
 const std::vector<planted_bug>& planted_bugs() {
   static const std::vector<planted_bug> all{
       TAKT_PLANT(eventcount_lost_wake_up, 2000),
+      {"lost_wake_up_after_spinning", &lost_wake_up_after_spinning<variant::bug>,
+       &lost_wake_up_after_spinning<variant::twin>, 2000,
+       false},  // needs yields that return before anybody else's step
       TAKT_PLANT(eventcount_without_its_ordering, 2000),
       TAKT_PLANT(missed_recheck_between_submit_and_shutdown, 2000),
       TAKT_PLANT(aba_in_a_treiber_stack, 2000),

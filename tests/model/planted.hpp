@@ -12,7 +12,8 @@ struct planted_bug {
   std::string name;
   void (*bug)();
   void (*twin)();
-  std::uint64_t limit;  // the rotation finds the bug within so many runs, whatever the seed
+  std::uint64_t limit;    // the rotation finds the bug within so many runs, whatever the seed
+  bool by_search = true;  // the exhaustive search finds it, too
 };
 
 const std::vector<planted_bug>& planted_bugs();

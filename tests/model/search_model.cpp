@@ -17,9 +17,7 @@ namespace {
 
 using namespace takt;
 using namespace std::chrono_literals;
-using std::memory_order_acquire;
 using std::memory_order_relaxed;
-using std::memory_order_release;
 
 struct program {
   std::string name;

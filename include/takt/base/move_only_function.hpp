@@ -101,13 +101,13 @@ class alignas(std::max_align_t) move_only_function<Signature, call_parts<AsRvalu
 
   /// Empty. Constant initialisation: can be used before main() begins.
   constexpr move_only_function() noexcept {}
-  constexpr move_only_function(std::nullptr_t) noexcept {}
+  constexpr move_only_function(std::nullptr_t) noexcept {}  // NOLINT(google-explicit-constructor)
 
   /// Holds `f`, decayed; or is empty if `f` is null or empty.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, move_only_function> &&
              accepts<std::decay_t<F>> && std::is_constructible_v<std::decay_t<F>, F>)
-  move_only_function(F&& f) {
+  move_only_function(F&& f) {  // NOLINT(google-explicit-constructor): converts, as in std
     if constexpr (can_be_null<std::remove_cvref_t<F>>) {
       if (f == nullptr) return;
     }

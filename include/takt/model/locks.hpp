@@ -87,11 +87,11 @@ class condition_variable_any : public condition_variable {
   using condition_variable::wait_until;
 
   template <class Lock, class Predicate>
-  bool wait(Lock& lock, stop_token stop, Predicate done) {
-    return wait_until(lock, std::move(stop), time_point::max(), std::move(done));
+  bool wait(Lock& lock, const stop_token& stop, Predicate done) {
+    return wait_until(lock, stop, time_point::max(), std::move(done));
   }
   template <class Lock, class Predicate>
-  bool wait_until(Lock& lock, stop_token stop, time_point deadline, Predicate done) {
+  bool wait_until(Lock& lock, const stop_token& stop, time_point deadline, Predicate done) {
     // As if under a lock inside: the request is seen by who looks after it. A plain load of the
     // token might be stale, and an edge from every notification would be too much.
     std::atomic<bool> stopped = stop.stop_requested();

@@ -133,7 +133,7 @@ class when_any_state final : public when_state<Futures, when_any_result<Futures>
 
 /// Makes and starts a when_state.
 template <class State, class Result, class Futures>
-future<Result> start_when(Futures&& futures, std::size_t count) {
+future<Result> start_when(Futures futures, std::size_t count) {
   state_ref<State> made(new State(std::move(futures), count));
   made->start();
   made->retain();
