@@ -23,7 +23,7 @@ TEST_P(planted, twin_is_clean) { check({.runs = 10'000}, GetParam().twin); }
 TEST_P(planted, bug_is_found_and_twin_is_clean_by_exhaustive_search) {
   const auto r = find({.runs = 100'000, .how = takt::model::strategy::exhaustive}, GetParam().bug);
   ASSERT_EQ(r.clean(), !GetParam().by_search);
-  if (!r.failed) {
+  if (!r.failure) {
     check({.runs = 100'000, .how = takt::model::strategy::exhaustive}, GetParam().twin);
     return;
   }
