@@ -1,27 +1,27 @@
 /// \file
 /// Declares every public class of takt, for headers that only name them.
 ///
-/// Default template arguments stand in the classes' own headers.
+/// Aliases, and default template arguments that users leave out, stand here too; the headers of
+/// their classes include this one.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
+#include <takt/base/call_signature.hpp>
 #include <takt/base/config.hpp>
 
+// NOLINTBEGIN(bugprone-forward-declaration-namespace): many are named like classes of std
 namespace takt::inline TAKT_ABI {
 
 // takt/base/intrusive_list.hpp
-template <class Tag>
+template <class Tag = void>
 class list_node;
-template <class T, class Tag>
+template <class T, class Tag = void>
 class intrusive_list;
 
 // takt/base/move_only_function.hpp
-template <bool AsRvalue, class R, class... Args>
-struct call_parts;
-template <class Signature>
-struct call_signature;
-template <class Signature, class Parts>
+template <class Signature, class Parts = typename call_signature<Signature>::parts>
 class move_only_function;
 
 // takt/base/mpsc_queue.hpp
@@ -37,6 +37,28 @@ class condition;
 // takt/base/parker.hpp
 class parker;
 
+// takt/clock/clock.hpp
+template <class Base>
+class basic_clock;
+class steady_clock;
+class system_clock;
+
+/// Steady time, for schedulers and time-outs.
+using clock = basic_clock<std::chrono::steady_clock>;
+
+/// The time of day, for calendars.
+using wall_clock = basic_clock<std::chrono::system_clock>;
+
+// takt/clock/manual_clock.hpp
+template <class Base>
+class basic_manual_clock;
+
+/// For all that runs on a clock.
+using manual_clock = basic_manual_clock<std::chrono::steady_clock>;
+
+/// For all that runs on a wall_clock.
+using manual_wall_clock = basic_manual_clock<std::chrono::system_clock>;
+
 // takt/observe/counter.hpp
 class counter;
 
@@ -51,16 +73,6 @@ class task_observer;
 // takt/observe/task_statistics.hpp
 struct task_totals;
 class task_statistics;
-
-// takt/clock/clock.hpp
-template <class Base>
-class basic_clock;
-class steady_clock;
-class system_clock;
-
-// takt/clock/manual_clock.hpp
-template <class Base>
-class basic_manual_clock;
 
 // takt/task/errors.hpp
 class cancelled;
@@ -117,3 +129,4 @@ template <class Futures>
 class when_any_state;
 
 }  // namespace takt::inline TAKT_ABI
+// NOLINTEND(bugprone-forward-declaration-namespace)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <takt/base/assert.hpp>
+#include <takt/base/call_signature.hpp>
 #include <takt/base/config.hpp>
 #include <takt/base/intrusive_list.hpp>
 #include <takt/base/move_only_function.hpp>

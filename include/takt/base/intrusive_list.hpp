@@ -8,21 +8,19 @@
 
 #include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
+#include <takt/fwd.hpp>
 
 namespace takt::inline TAKT_ABI {
 
-template <class T, class Tag>
-class intrusive_list;
-
 /// The links of an element of an intrusive_list, as a public base class. An element that has to be
 /// in several lists at once derives from several nodes, told apart by their Tag (any type, which
-/// may be incomplete).
+/// may be incomplete; void unless given).
 ///
 /// Nodes are neither copied nor moved, hence neither are elements, unless they say how themselves.
 ///
 /// Thread safety: that of the list which the element is in. Destruction: not linked (checked with
 /// TAKT_ASSERT).
-template <class Tag = void>
+template <class Tag>
 class list_node {
  public:
   list_node() = default;
@@ -65,7 +63,7 @@ class list_node {
 ///
 /// **Destruction**: the list is empty (checked with TAKT_ASSERT). It does not own its elements, and
 /// they do not leave by themselves: whoever destroys an element erases it first.
-template <class T, class Tag = void>
+template <class T, class Tag>
 class intrusive_list {
   using node = list_node<Tag>;
 

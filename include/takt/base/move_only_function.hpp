@@ -11,27 +11,11 @@
 #include <utility>
 
 #include <takt/base/assert.hpp>
+#include <takt/base/call_signature.hpp>
 #include <takt/base/config.hpp>
+#include <takt/fwd.hpp>
 
 namespace takt::inline TAKT_ABI {
-
-/// A signature taken apart: whether it is called as an rvalue, what it returns and what it takes.
-template <bool AsRvalue, class R, class... Args>
-struct call_parts {};
-
-/// Takes a signature apart. There are two kinds.
-template <class Signature>
-struct call_signature;
-
-template <class R, class... Args>
-struct call_signature<R(Args...)> {
-  using parts = call_parts<false, R, Args...>;
-};
-
-template <class R, class... Args>
-struct call_signature<R(Args...) &&> {
-  using parts = call_parts<true, R, Args...>;
-};
 
 /// Holds anything that can be called with the given signature: a lambda, a function pointer, a
 /// pointer to a member, an object with operator(). Unlike std::function it never copies what it
@@ -74,8 +58,8 @@ struct call_signature<R(Args...) &&> {
 ///
 /// **Destruction** destroys the target.
 ///
-/// Parts follows from Signature and is never written.
-template <class Signature, class Parts = typename call_signature<Signature>::parts>
+/// Parts follows from Signature (see takt/fwd.hpp) and is never written.
+template <class Signature, class Parts>
 class move_only_function;
 
 /// Callables that may hold nothing to call, and tell so by comparing equal to nullptr.

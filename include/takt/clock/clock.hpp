@@ -7,6 +7,7 @@
 #include <takt/base/config.hpp>
 #include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
+#include <takt/fwd.hpp>  // clock, wall_clock
 
 namespace takt::inline TAKT_ABI {
 
@@ -73,12 +74,6 @@ class basic_clock {
   basic_clock& operator=(const basic_clock&) = default;
   ~basic_clock() = default;
 };
-
-/// Steady time, for schedulers and time-outs.
-using clock = basic_clock<std::chrono::steady_clock>;
-
-/// The time of day, for calendars.
-using wall_clock = basic_clock<std::chrono::system_clock>;
 
 /// The real steady clock. Has no state: all objects are the same; takt::steady is one.
 /// Thread safety: all members, from any thread. Destruction: at any time that nobody waits on it.

@@ -13,6 +13,7 @@
 #include <takt/base/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
+#include <takt/fwd.hpp>  // manual_clock, manual_wall_clock
 
 namespace takt::inline TAKT_ABI {
 
@@ -101,11 +102,5 @@ class basic_manual_clock final : public basic_clock<Base> {
 
 extern template class basic_manual_clock<std::chrono::steady_clock>;
 extern template class basic_manual_clock<std::chrono::system_clock>;
-
-/// For all that runs on a clock.
-using manual_clock = basic_manual_clock<std::chrono::steady_clock>;
-
-/// For all that runs on a wall_clock.
-using manual_wall_clock = basic_manual_clock<std::chrono::system_clock>;
 
 }  // namespace takt::inline TAKT_ABI

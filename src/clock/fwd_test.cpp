@@ -1,0 +1,18 @@
+// takt/fwd.hpp alone is enough to name what has default template arguments or another name.
+#include <takt/fwd.hpp>
+
+#include <type_traits>
+
+namespace {
+
+struct element;
+
+using incomplete = void(takt::list_node<>&, takt::intrusive_list<element>&,
+                        takt::move_only_function<void()>&, takt::move_only_function<int(char) &&>&,
+                        takt::clock&, takt::wall_clock&, takt::manual_clock&,
+                        takt::manual_wall_clock&);
+static_assert(std::is_function_v<incomplete>);
+static_assert(std::is_same_v<takt::list_node<>, takt::list_node<void>>);
+static_assert(std::is_same_v<takt::clock, takt::basic_clock<std::chrono::steady_clock>>);
+
+}  // namespace
