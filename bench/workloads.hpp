@@ -13,5 +13,6 @@ workload callable_workload();
 workload mpsc_workload();
 workload park_workload();
 workload observe_workload();
+workload task_workload();
 
 }  // namespace bench

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -158,6 +159,33 @@ void show_clock() {
               static_cast<int>(by_hand.now().time_since_epoch() / 1h));
 }
 
+// Work that is prevented, asked to stop, or continued: and what the caller is told.
+void show_tasks() {
+  title("task: futures that always end, and cancellation that tells what it did");
+
+  takt::promise<int> number;
+  auto text = number.get_future().then([](int n) { return "the answer is " + std::to_string(n); });
+  std::thread([number = std::move(number)]() mutable { number.set_value(42); }).join();
+  std::printf("continued: %s\n", text.get().c_str());
+
+  takt::parker begun;
+  takt::future_task search([&begun](const std::stop_token& stop) {
+    begun.unpark();
+    while (!stop.stop_requested()) std::this_thread::yield();
+  });
+  auto never_begins = takt::future_task([] {});
+  auto searching = search.get_future();
+  std::thread worker([&] { search.run(); });
+  begun.park();
+  const takt::cancel_result before = never_begins.cancel();
+  const takt::cancel_result during = searching.cancel();
+  const takt::cancel_result joined = searching.cancel_and_join();
+  std::printf("cancel before it begins: %s; while it runs: %s; joined: %s\n",
+              takt::to_string(before).data(), takt::to_string(during).data(),
+              takt::to_string(joined).data());
+  worker.join();
+}
+
 // Two threads wake each other in turn.
 void show_parker() {
   title("parker: two threads hand one ball to and fro");
@@ -195,6 +223,7 @@ int main() {
   const ledger book = show_queue();
   show_parker();
   show_clock();
+  show_tasks();
 
   title("ledger");
   std::printf("submitted %ld = finished %ld + failed %ld: %s\n", book.submitted, book.finished,
