@@ -90,7 +90,10 @@ class lenient_hook;
 struct task_options;
 class continuation;
 class future_core;
+class keep_alive;
 class body_scope;
+template <class R>
+struct owned_result;
 template <class State>
 class state_ref;
 template <class T>

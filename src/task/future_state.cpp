@@ -13,7 +13,7 @@
 //   pending, running  -> cancelled           finish_cancelled()
 //   pending, running  -> pending             reset()
 //   pending, running  -> cancelled, running  cancel(); the body goes on
-//   cancelled, running-> cancelled           any finish: the result comes too late
+//   cancelled, running-> cancelled           finish_late(): the result comes too late
 //
 // Invariants
 //   1. Each transition is made by one thread; the closure is called or destroyed only by the
@@ -23,13 +23,17 @@
 //      waiter that has left the list is not touched any more.
 //   3. The continuation is called by the thread that takes it out, under mu_, of a ready future.
 //      One that resumes a coroutine is not touched after that: its frame may be on its way out.
-//   4. On one thread no continuation is called within another: a future that becomes ready within
-//      one queues up (its state, not the continuation, which may be taken back). So chains of any
-//      length need no stack.
-//   5. Whoever changes the state holds a reference to it.
+//   4. On one thread no continuation is called within another, unless that one waits: a future that
+//      becomes ready within one queues up (its state, not the continuation, which may be taken
+//      back). So chains of any length need no stack. A thread calls what it has queued before it
+//      waits for anything.
+//   5. Whoever changes the state holds a reference to it for as long as it does.
+//   6. What the body and its closure use is not touched after the state is neither running nor
+//      completing: results that come too late are destroyed before that.
 #include <takt/task/future_state.hpp>
 
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -47,17 +51,14 @@ constexpr std::uint32_t running = 8;
 
 constexpr std::uint32_t state_of(std::uint32_t word) { return word & ~running; }
 constexpr bool not_ready(std::uint32_t word) { return state_of(word) <= completing; }
-constexpr bool body_runs(std::uint32_t word) { return (word & running) != 0; }
+// The body runs, or the closure is being destroyed.
+constexpr bool in_use(std::uint32_t word) {
+  return (word & running) != 0 || state_of(word) == completing;
+}
 
 // The bodies that the thread is within, innermost first.
 struct innermost_body {
   const body_scope* scope = nullptr;
-};
-
-// Futures of this thread that are ready and whose continuations are to be called.
-struct ready_queue {
-  intrusive_list<future_core> waiting;
-  bool busy = false;
 };
 
 }  // namespace
@@ -66,6 +67,21 @@ struct ready_queue {
 struct future_core::waiter : list_node<> {
   parker wake_up;
 };
+
+// Futures of this thread that are ready and whose continuations are to be called. Has no
+// destructor: a thread's last futures may end after its thread-local data.
+struct future_core::ready_queue {
+  future_core* first;
+  future_core* last;
+  bool busy;
+};
+
+future_core::future_core(const task_options& options) : options_(options) {
+  if (options.time == nullptr) throw std::invalid_argument("takt: task_options::time is null");
+  if (options.unhandled == nullptr) {
+    throw std::invalid_argument("takt: task_options::unhandled is null");
+  }
+}
 
 body_scope::body_scope(const future_core& core) noexcept
     : core_(core), outer_(std::exchange(sync::tls<innermost_body>::get().scope, this)) {}
@@ -120,6 +136,8 @@ bool future_core::wait_until(clock::time_point deadline, const sync::stop_token&
 // Waits until `condition` no longer holds; it holds no more once it does not.
 bool future_core::wait_while(bool (*condition)(std::uint32_t), clock::time_point deadline,
                              const sync::stop_token& stop) {
+  // What this thread owes to others may be what it is about to wait for.
+  call_queued();
   waiter self;
   {
     const mutex_lock lock(mu_);
@@ -150,6 +168,7 @@ void future_core::wake_waiters() noexcept {
 }
 
 cancel_result future_core::cancel() noexcept {
+  const keep_alive mine(*this);
   std::uint32_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   for (;;) {
     if (word == pending) {
@@ -158,7 +177,10 @@ cancel_result future_core::cancel() noexcept {
                                        std::memory_order_relaxed)) {
         continue;
       }
-      drop_closure();
+      {
+        const body_scope here(*this);
+        drop_closure();
+      }
       publish(completing, with_cancel);
       return cancel_result::prevented;
     }
@@ -182,10 +204,13 @@ cancel_result future_core::cancel() noexcept {
 
 cancel_result future_core::cancel_and_join(clock::time_point deadline,
                                            const sync::stop_token& stop) {
+  const keep_alive mine(*this);
   const cancel_result result = cancel();
   if (result == cancel_result::prevented) return result;
+  // acquire: what the body did
+  if (!in_use(word_.load(std::memory_order_acquire))) return cancel_result::done;
   if (runs_on_this_thread()) return cancel_result::running;
-  return wait_while(&body_runs, deadline, stop) ? cancel_result::done : cancel_result::running;
+  return wait_while(&in_use, deadline, stop) ? cancel_result::done : cancel_result::running;
 }
 
 bool future_core::claim() noexcept {
@@ -196,10 +221,11 @@ bool future_core::claim() noexcept {
 }
 
 void future_core::publish(std::uint32_t from, std::uint32_t to) noexcept {
+  const keep_alive mine(*this);
   bool call = false;
   {
     const mutex_lock lock(mu_);
-    TAKT_ASSERT(word_.load() == from);
+    TAKT_ASSERT(word_.load(std::memory_order_relaxed) == from);  // relaxed: must not hide a race
     static_cast<void>(from);
     word_.store(to, std::memory_order_release);  // release: the result
     wake_waiters();
@@ -218,8 +244,12 @@ void future_core::publish_error(std::exception_ptr error) noexcept {
 void future_core::publish_cancelled() noexcept { publish(completing, with_cancel); }
 
 void future_core::abandon() noexcept {
+  const keep_alive mine(*this);
   if (!claim()) return;
-  drop_closure();
+  {
+    const body_scope here(*this);
+    drop_closure();
+  }
   observed_ = true;  // nobody did anything wrong
   publish_error(std::make_exception_ptr(abandoned()));
 }
@@ -231,33 +261,54 @@ bool future_core::begin() noexcept {
                                        std::memory_order_relaxed);
 }
 
-// Ends the body with `result`, unless it was cancelled meanwhile: false.
+// Ends the body with `result`, unless it was cancelled meanwhile: false, and it has not ended.
 bool future_core::finish(std::uint32_t result) noexcept {
-  bool in_time = true;
   bool call = false;
   {
     const mutex_lock lock(mu_);
     std::uint32_t word = pending | running;
     // release: the result; relaxed on failure: nothing is looked at
-    in_time = word_.compare_exchange_strong(word, result, std::memory_order_release,
-                                            std::memory_order_relaxed);
-    // release: all that the body did, to who joins it
-    if (!in_time) word_.store(with_cancel, std::memory_order_release);
+    if (!word_.compare_exchange_strong(word, result, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+      return false;
+    }
     wake_waiters();
-    if (in_time) call = owes_a_call();
+    call = owes_a_call();
   }
   if (call) call_continuation();
-  return in_time;
+  return true;
+}
+
+// Ends the body of what was cancelled: from here on those who join it may destroy what it used.
+void future_core::finish_late() noexcept {
+  const mutex_lock lock(mu_);
+  // release: all that the body did; only its runner leaves this state
+  word_.store(with_cancel, std::memory_order_release);
+  wake_waiters();
 }
 
 bool future_core::finish_value() noexcept { return finish(with_value); }
 
 void future_core::finish_error(std::exception_ptr error) noexcept {
   error_ = std::move(error);
-  if (!finish(with_error)) error_ = nullptr;  // it was cancelled: nobody waits for its error
+  if (finish(with_error)) return;
+  error_ = nullptr;  // it was cancelled: nobody waits for its error
+  finish_late();
 }
 
-void future_core::finish_cancelled() noexcept { finish(with_cancel); }
+void future_core::finish_cancelled() noexcept {
+  if (!finish(with_cancel)) finish_late();
+}
+
+void future_core::finish_like(future_core& source) noexcept {
+  observed_ = source.observed_;
+  std::exception_ptr error = source.take_error();
+  if (error == nullptr) {
+    finish_cancelled();
+  } else {
+    finish_error(std::move(error));
+  }
+}
 
 bool future_core::reset() noexcept {
   std::uint32_t expected = pending | running;
@@ -278,15 +329,20 @@ void future_core::throw_error() {
 }
 
 void future_core::set_continuation(continuation& c) noexcept {
+  bool ready = false;
   bool call = false;
   {
     const mutex_lock lock(mu_);
     TAKT_ASSERT(continuation_ == nullptr);
     continuation_ = &c;
-    // acquire: the result, if it is there
-    if (!not_ready(word_.load(std::memory_order_acquire))) call = owes_a_call();
+    ready = !not_ready(word_.load(std::memory_order_acquire));  // acquire: the result
+    if (ready) call = owes_a_call();
   }
-  if (call) call_continuation();
+  if (call) {
+    call_continuation();
+  } else if (ready) {
+    take_and_call();  // another thread has it in its queue, and may be busy for long
+  }
 }
 
 bool future_core::try_set_continuation(continuation& c) noexcept {
@@ -306,7 +362,7 @@ bool future_core::remove_continuation(continuation& c) noexcept {
 }
 
 // Of a ready future: must the caller call the continuation? Else there is none, or another thread
-// has the future in its queue and will call whatever continuation there is by then.
+// has the future in its queue.
 bool future_core::owes_a_call() noexcept {
   return continuation_ != nullptr && !std::exchange(queued_, true);
 }
@@ -314,26 +370,40 @@ bool future_core::owes_a_call() noexcept {
 void future_core::call_continuation() noexcept {
   ready_queue& queue = sync::tls<ready_queue>::get();
   retain();
-  queue.waiting.push_back(*this);
+  (queue.first == nullptr ? queue.first : queue.last->next_queued_) = this;
+  queue.last = this;
   if (queue.busy) return;
   queue.busy = true;
-  while (!queue.waiting.empty()) {
-    const state_ref<future_core> next(queue.waiting.pop_front());
-    continuation* called = nullptr;
-    std::coroutine_handle<> resumed;
+  call_queued();
+  queue.busy = false;
+}
+
+void future_core::call_queued() noexcept {
+  ready_queue& queue = sync::tls<ready_queue>::get();
+  while (queue.first != nullptr) {
+    const state_ref<future_core> next(queue.first);
+    queue.first = std::exchange(next->next_queued_, nullptr);
     {
       const mutex_lock lock(next->mu_);
       next->queued_ = false;
-      called = std::exchange(next->continuation_, nullptr);
-      if (called != nullptr) resumed = called->resumes;
     }
-    if (resumed) {
-      resumed.resume();
-    } else if (called != nullptr) {
-      called->on_ready();
-    }
+    next->take_and_call();
   }
-  queue.busy = false;
+}
+
+void future_core::take_and_call() noexcept {
+  continuation* called = nullptr;
+  std::coroutine_handle<> resumed;
+  {
+    const mutex_lock lock(mu_);
+    called = std::exchange(continuation_, nullptr);
+    if (called != nullptr) resumed = called->resumes;
+  }
+  if (resumed) {
+    resumed.resume();
+  } else if (called != nullptr) {
+    called->on_ready();
+  }
 }
 
 }  // namespace takt::inline TAKT_ABI

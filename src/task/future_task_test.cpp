@@ -3,6 +3,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -178,6 +179,46 @@ TEST(future_task, knows_itself) {
   EXPECT_TRUE(f.is_cancelled());
 }
 
+TEST(future_task, closure_may_own_its_task_or_join_it) {
+  struct owner {
+    std::optional<future_task<void>> task;
+  };
+  for (const bool run : {true, false}) {
+    auto o = std::make_shared<owner>();
+    o->task.emplace([o] {});
+    owner* const raw = o.get();
+    o.reset();  // the closure has the last reference
+    run ? raw->task->run() : static_cast<void>(raw->task->cancel());
+  }
+  std::optional<future_task<void>> resets_itself;
+  resets_itself.emplace([&] { resets_itself.reset(); });
+  resets_itself->run();
+
+  struct joiner {
+    explicit joiner(cancel_result& result) : joined(&result) {}
+    joiner(const joiner&) = delete;
+    joiner& operator=(const joiner&) = delete;
+    ~joiner() { *joined = f.cancel_and_join(); }
+    future<void> f;
+    cancel_result* joined;
+  };
+  cancel_result joined = cancel_result::done;
+  auto j = std::make_shared<joiner>(joined);
+  joiner* const raw = j.get();
+  future_task<void> task([j] {});
+  raw->f = task.get_future();
+  j.reset();
+  task.run();
+  EXPECT_EQ(joined, cancel_result::running) << "from within itself";
+}
+
+TEST(future_task, of_void_drops_what_the_callable_returns) {
+  future_task<void> task([] { return 1; });
+  auto f = task.get_future();
+  task.run();
+  f.get();
+}
+
 TEST(future_task, periodic_work_runs_until_it_throws_or_is_cancelled) {
   int calls = 0;
   future_task task([&] {
@@ -222,6 +263,8 @@ TEST(future_task, allocates_once) {
   future_task other([] {});
   other.cancel();
   EXPECT_EQ(takt::allocations() - before, 2U) << "cancelling allocates nothing";
+  const future_task with_token([](const stop_token&) {});
+  EXPECT_EQ(takt::allocations() - before, 4U) << "a stop_source is one more";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -17,6 +18,7 @@
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/task/unhandled.hpp>
+#include <takt/task/when.hpp>
 
 #include "../base/counting_new.hpp"
 
@@ -340,6 +342,78 @@ TEST(then, nested_chain_needs_no_stack) {
   done.get();
 }
 
+// A continuation may wait for what it has made ready itself.
+TEST(then, may_wait_within_a_continuation) {
+  auto nested = takt::make_ready_future(1).then(
+      [](int n) { return takt::make_ready_future(n).then([](int m) { return m + 1; }).get(); });
+  EXPECT_EQ(nested.get(), 2);
+  auto all = takt::make_ready_future(1).then([](int n) {
+    auto [f] = takt::when_all(takt::make_ready_future(n)).get();
+    return f.get();
+  });
+  EXPECT_EQ(all.get(), 1);
+}
+
+TEST(then, callable_that_cannot_be_copied_leaves_the_future_alone) {
+  struct throws_when_copied {
+    throws_when_copied() = default;
+    throws_when_copied(const throws_when_copied&) { throw std::runtime_error("copy"); }
+    throws_when_copied& operator=(const throws_when_copied&) = delete;
+    ~throws_when_copied() = default;
+    void operator()(int) const {}
+  };
+  promise<int> p;
+  auto f = p.get_future();
+  const throws_when_copied callable;
+  EXPECT_THROW(static_cast<void>(std::move(f).then(callable)), std::runtime_error);
+  // NOLINTNEXTLINE(bugprone-use-after-move): the point
+  EXPECT_TRUE(f.valid());
+}
+
+TEST(then, member_of_the_value_is_kept_by_value) {
+  struct point {
+    std::string name;
+  };
+  auto f = takt::make_ready_future(point{"origin"}).then(&point::name);
+  static_assert(std::is_same_v<decltype(f), future<std::string>>);
+  EXPECT_EQ(f.get(), "origin");
+}
+
+TEST(promise, may_pass_on_a_cancellation) {
+  promise<int> p;
+  auto f = p.get_future().then([](int n) { return n; });
+  p.set_cancelled();
+  EXPECT_TRUE(f.is_cancelled());
+  EXPECT_THROW(p.set_cancelled(), std::future_error);
+}
+
+TEST(promise, null_options_are_errors) {
+  EXPECT_THROW(promise<int>({.time = nullptr}), std::invalid_argument);
+  EXPECT_THROW(promise<int>({.unhandled = nullptr}), std::invalid_argument);
+}
+
+// Futures that end after the thread's own data.
+TEST(promise, may_end_with_its_thread) {
+  struct holder {
+    std::optional<promise<int>> p;
+    future<int> continued;
+    holder() = default;
+    holder(const holder&) = delete;
+    holder& operator=(const holder&) = delete;
+    ~holder() {
+      p.reset();
+      EXPECT_THROW(continued.get(), takt::abandoned);
+    }
+  };
+  thread t([] {
+    static thread_local holder h;
+    h.p.emplace();
+    h.continued = h.p->get_future().then([](int n) { return n; });
+    EXPECT_EQ(takt::make_ready_future(1).then([](int n) { return n; }).get(), 1);
+  });
+  t.join();
+}
+
 TEST(future, error_that_nobody_saw_goes_to_the_hook) {
   class counting final : public takt::unhandled_hook {
    public:
@@ -385,6 +459,18 @@ TEST(future, error_that_nobody_saw_goes_to_the_hook) {
     p.set_exception(error);
   }
   EXPECT_EQ(hook.unobserved, 3) << "passed on, and seen by nobody there; once";
+  {
+    promise<int> p(options);
+    auto f = p.get_future().then([](int n) { return n; });
+    p = promise<int>(options);
+  }
+  {
+    promise<int> p(options);
+    auto f = p.get_future().then([](int n) { return n; });
+    f.cancel();
+    p.set_exception(error);
+  }
+  EXPECT_EQ(hook.unobserved, 3) << "abandoned, or too late";
   EXPECT_EQ(hook.uncaught, 0);
 }
 

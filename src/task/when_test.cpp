@@ -10,6 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+
+#include "../base/counting_new.hpp"
 
 namespace {
 
@@ -87,6 +90,20 @@ TEST(when_all, cancelling_it_cancels_none_of_them) {
   EXPECT_EQ(all.cancel(), takt::cancel_result::prevented);
   EXPECT_FALSE(p.is_cancelled());
   p.set_value(1);
+}
+
+TEST(when_all, waits_on_the_clock_of_the_first_and_allocates_twice) {
+  takt::manual_clock time;
+  promise<int> a({.time = &time});
+  promise<int> b;
+  auto fa = a.get_future();
+  auto fb = b.get_future();
+  const std::size_t before = takt::allocations();
+  auto all = takt::when_all(std::move(fa), std::move(fb));
+  if constexpr (takt::allocations_are_counted) {
+    EXPECT_EQ(takt::allocations() - before, 2U);
+  }
+  EXPECT_EQ(all.state().options().time, &time);
 }
 
 TEST(when_all, from_many_threads) {

@@ -39,7 +39,8 @@ enum class cancel_result : std::uint8_t {
   /// The work is under way. The future is cancelled at once and stop is requested, but the body
   /// goes on until it heeds its token; what it refers to must stay alive.
   running,
-  /// There was nothing left to cancel: it has ended, or was cancelled before.
+  /// There was nothing left to cancel: it has ended, was cancelled before, or its end is just
+  /// being delivered.
   done,
 };
 

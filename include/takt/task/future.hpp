@@ -38,8 +38,7 @@ class future_awaiter;
 ///
 /// if (f.wait_for(100ms)) use(f.get());           // or block: f.get()
 /// auto g = std::move(f).then([](int n) { return n + 1; });
-/// int n = co_await std::move(g);
-/// f.cancel();                                    // prevented, running or done
+/// g.cancel();                                    // prevented, running or done
 /// \endcode
 ///
 /// **Time**: wait_for() and wait_until() use the clock that the promise or task was given. A time
@@ -115,8 +114,8 @@ class [[nodiscard]] future {
   /// case, with this future, which is ready then.
   ///
   /// It is called by the thread that delivers the result, or by this one if it is there already;
-  /// never within another continuation, so chains may be of any length. Cancelling the returned
-  /// future prevents `f`; it does not cancel what `f` waits for.
+  /// not within another continuation, unless that one waits, so chains may be of any length.
+  /// Cancelling the returned future prevents `f`; it does not cancel what `f` waits for.
   template <class F>
   auto then(F&& f) &&;
 
@@ -204,6 +203,12 @@ class promise {
     if (claim()) state_->publish_error(std::move(error));
   }
 
+  /// Makes the future ready as cancelled: passes on somebody else's cancellation.
+  /// \throws std::future_error as above.
+  void set_cancelled() {
+    if (claim()) state_->publish_cancelled();
+  }
+
   /// Whether the future was cancelled, so that a result is of no use.
   [[nodiscard]] bool is_cancelled() const {
     require_state();
@@ -249,11 +254,11 @@ inline constexpr bool takes_value<void, F> = std::is_invocable_v<F>;
 
 /// What F gives when it continues a future<T>.
 template <class T, class F, bool TakesValue = takes_value<T, F>>
-struct then_result : std::invoke_result<F, future<T>> {};
+struct then_result : owned_result<std::invoke_result_t<F, future<T>>> {};
 template <class T, class F>
-struct then_result<T, F, true> : std::invoke_result<F, T> {};
+struct then_result<T, F, true> : owned_result<std::invoke_result_t<F, T>> {};
 template <class F>
-struct then_result<void, F, true> : std::invoke_result<F> {};
+struct then_result<void, F, true> : owned_result<std::invoke_result_t<F>> {};
 
 /// The continuation that then() makes, together with the future that it fills: one allocation.
 /// Owns the future it waits for, which in turn keeps a reference to it until it is called.
@@ -266,8 +271,8 @@ class then_state final : public future_state<typename then_result<T, F&&>::type>
   template <class G>
   then_state(const task_options& options, G&& f, future<T>&& source)
       : future_state<result>(options),
-        source_(std::move(source)),
-        call_(std::in_place, std::forward<G>(f)) {}
+        call_(std::in_place, std::forward<G>(f)),
+        source_(std::move(source)) {}
 
   void start() noexcept {
     this->retain();  // for the continuation
@@ -278,7 +283,10 @@ class then_state final : public future_state<typename then_result<T, F&&>::type>
   void on_ready() noexcept override {
     const state_ref<future_core> mine(this);
     future<T> source = std::move(source_);
-    if (!this->begin()) return;  // cancelled
+    if (!this->begin()) {  // cancelled: what comes too late is dropped
+      if (!source.state().has_value()) static_cast<void>(source.state().take_error());
+      return;
+    }
     if constexpr (!takes_value<T, F&&>) {
       this->run_body([&]() -> result { return std::invoke(std::move(*call_), std::move(source)); });
     } else if (source.state().has_value()) {
@@ -290,19 +298,17 @@ class then_state final : public future_state<typename then_result<T, F&&>::type>
         }
       });
     } else {  // passes by
-      drop_closure();
-      std::exception_ptr error = source.state().take_error();
-      if (error == nullptr) {
-        this->finish_cancelled();
-      } else {
-        this->finish_error(std::move(error));
+      {
+        const body_scope here(*this);
+        drop_closure();
       }
+      this->finish_like(source.state());
     }
   }
   void drop_closure() noexcept override { call_.reset(); }
 
+  std::optional<F> call_;  // made first: if that throws, the source is still there
   future<T> source_;
-  std::optional<F> call_;
 };
 
 template <class T>
@@ -310,7 +316,7 @@ template <class F>
 auto future<T>::then(F&& f) && {
   using call = std::decay_t<F>;
   using state_type = then_state<T, call>;
-  if constexpr (can_be_null<call>) {
+  if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
     if (f == nullptr) throw std::invalid_argument("takt::future::then: the callable is empty");
   }
   const task_options options = state().options();

@@ -46,7 +46,7 @@ class continuation {
 
 /// The part of the shared state that does not depend on the type: the life of a result, from
 /// pending to ready. The states and invariants are in future_state.cpp. Counts its references.
-class future_core : public list_node<> {
+class future_core {
  public:
   future_core(const future_core&) = delete;
   future_core& operator=(const future_core&) = delete;
@@ -87,7 +87,7 @@ class future_core : public list_node<> {
   /// A body begins: false if it must not (cancelled, or has run).
   bool begin() noexcept;
   /// It has ended, and what it called is destroyed. If the result came too late, because of
-  /// cancel(), finish_value() is false and the value is to be destroyed.
+  /// cancel(), finish_value() is false: the value is to be destroyed before finish_cancelled().
   bool finish_value() noexcept;
   void finish_error(std::exception_ptr error) noexcept;
   void finish_cancelled() noexcept;
@@ -97,9 +97,12 @@ class future_core : public list_node<> {
   /// The error, now seen; null if it was cancelled. The future is ready and has no value.
   [[nodiscard]] std::exception_ptr take_error() noexcept;
   [[noreturn]] void throw_error();
+  /// Takes over the result of a future that is ready without a value; instead of finishing.
+  void finish_like(future_core& source) noexcept;
 
  protected:
-  explicit future_core(const task_options& options) noexcept : options_(options) {}
+  /// \throws std::invalid_argument if one of the options is null.
+  explicit future_core(const task_options& options);
   virtual ~future_core();
 
   /// Destroys what would have been called; by the canceller, before the future is cancelled.
@@ -109,15 +112,19 @@ class future_core : public list_node<> {
  private:
   friend class body_scope;
   struct waiter;
+  struct ready_queue;
 
   bool runs_on_this_thread() const noexcept;
   bool finish(std::uint32_t result) noexcept;
+  void finish_late() noexcept;
   void publish(std::uint32_t from, std::uint32_t to) noexcept;
   void wake_waiters() noexcept TAKT_REQUIRES(mu_);
   bool wait_while(bool (*condition)(std::uint32_t word), clock::time_point deadline,
                   const sync::stop_token& stop);
   bool owes_a_call() noexcept TAKT_REQUIRES(mu_);
   void call_continuation() noexcept;
+  void take_and_call() noexcept;
+  static void call_queued() noexcept;
 
   // Constant after construction.
   const task_options options_;
@@ -134,10 +141,25 @@ class future_core : public list_node<> {
 
   // Written before the future becomes ready, then by its only owner.
   std::exception_ptr error_;
-  bool observed_ = false;
+  bool observed_ = false;  // the error has been seen, or is nobody's fault
+
+  // Belongs to the thread that has the future in its queue.
+  future_core* next_queued_ = nullptr;
 };
 
-/// While it exists the calling thread is within the body of `core`.
+/// Keeps a state alive while one of its members runs, which may let go of the last owner.
+class keep_alive {
+ public:
+  explicit keep_alive(future_core& core) noexcept : core_(core) { core_.retain(); }
+  ~keep_alive() { core_.release(); }
+  keep_alive(const keep_alive&) = delete;
+  keep_alive& operator=(const keep_alive&) = delete;
+
+ private:
+  future_core& core_;
+};
+
+/// While it exists the calling thread is within the body of `core`, or destroys its closure.
 class body_scope {
  public:
   explicit body_scope(const future_core& core) noexcept;
@@ -181,6 +203,12 @@ class state_ref {
   State* state_ = nullptr;
 };
 
+/// What a future keeps of a callable's result: a value instead of a reference to a temporary.
+template <class R>
+struct owned_result {
+  using type = std::conditional_t<std::is_rvalue_reference_v<R>, std::remove_cvref_t<R>, R>;
+};
+
 /// A result of type T on its way from who computes it to who asked for it.
 template <class T>
 class future_state : public future_core {
@@ -190,7 +218,7 @@ class future_state : public future_core {
       std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
 
  public:
-  explicit future_state(const task_options& options) noexcept : future_core(options) {}
+  explicit future_state(const task_options& options) : future_core(options) {}
 
   /// Stores the value; the caller has claimed, or runs the body. Publishes nothing.
   template <class... Args>
@@ -208,26 +236,29 @@ class future_state : public future_core {
   void run_body(Body&& body) noexcept {
     std::exception_ptr error;
     bool was_cancelled = false;
-    try {
+    {
       const body_scope here(*this);
-      if constexpr (std::is_void_v<T>) {
-        std::forward<Body>(body)();
-        store();
-      } else {
-        store(std::forward<Body>(body)());
+      try {
+        if constexpr (std::is_void_v<T>) {
+          static_cast<void>(std::forward<Body>(body)());
+          store();
+        } else {
+          store(std::forward<Body>(body)());
+        }
+      } catch (const cancelled&) {
+        was_cancelled = true;
+      } catch (...) {
+        error = std::current_exception();
       }
-    } catch (const cancelled&) {
-      was_cancelled = true;
-    } catch (...) {
-      error = std::current_exception();
+      drop_closure();
     }
-    drop_closure();
     if (was_cancelled) {
       finish_cancelled();
     } else if (error != nullptr) {
       finish_error(std::move(error));
     } else if (!finish_value()) {
       result_.reset();
+      finish_cancelled();
     }
   }
 

@@ -26,9 +26,9 @@ inline constexpr bool takes_stop_token = std::is_invocable_v<F, sync::stop_token
 
 /// What a task with the callable F gives.
 template <class F, bool WithToken = takes_stop_token<F>>
-struct task_result : std::invoke_result<F, sync::stop_token> {};
+struct task_result : owned_result<std::invoke_result_t<F, sync::stop_token>> {};
 template <class F>
-struct task_result<F, false> : std::invoke_result<F> {};
+struct task_result<F, false> : owned_result<std::invoke_result_t<F>> {};
 
 /// A state that can be run.
 template <class T>
@@ -48,8 +48,9 @@ class task_state final : public runnable_state<T> {
       : runnable_state<T>(options), call_(std::in_place, std::forward<G>(f)) {}
 
   void run() noexcept override {
+    const keep_alive mine(*this);
     if (!this->begin()) return;
-    this->run_body([this]() -> T {
+    this->run_body([this]() -> decltype(auto) {
       if constexpr (takes_stop_token<F&&>) {
         return std::invoke(std::move(*call_), stop_.get_token());
       } else {
@@ -60,11 +61,12 @@ class task_state final : public runnable_state<T> {
 
   bool run_and_reset() override {
     if constexpr (takes_stop_token<F&> || std::is_invocable_v<F&>) {
+      const keep_alive mine(*this);
       if (!this->begin()) return false;
       std::exception_ptr error;
       bool ended = false;
+      std::optional<body_scope> here(std::in_place, *this);
       try {
-        const body_scope here(*this);
         if constexpr (takes_stop_token<F&>) {
           static_cast<void>(std::invoke(*call_, stop_.get_token()));
         } else {
@@ -77,6 +79,7 @@ class task_state final : public runnable_state<T> {
       }
       if (error == nullptr && !ended && this->reset()) return true;
       drop_closure();
+      here.reset();
       if (error != nullptr) {
         this->finish_error(std::move(error));
       } else {
@@ -117,9 +120,9 @@ class task_state final : public runnable_state<T> {
 /// future becomes ready; when it is cancelled before it has begun, by the thread that cancels. If
 /// it throws takt::cancelled, the future is cancelled.
 ///
-/// **Thread safety**: cancel(), is_ready() and is_cancelled() from any thread, at any
-/// time while the task is not being moved or destroyed; run() and run_and_reset() too, of which
-/// only one takes effect at a time; the rest belongs to one thread.
+/// **Thread safety**: cancel(), cancel_and_join(), is_ready() and is_cancelled() from any thread,
+/// at any time while the task is not being moved or destroyed; run() and run_and_reset() too, of
+/// which only one takes effect at a time; the rest belongs to one thread.
 ///
 /// **Destruction**: a task that has not begun ends its future with takt::abandoned. A moved-from
 /// task is empty: its members throw std::future_error (no_state).
@@ -131,7 +134,7 @@ class future_task {
     requires(!std::is_same_v<std::remove_cvref_t<F>, future_task> &&
              (takes_stop_token<std::decay_t<F> &&> || std::is_invocable_v<std::decay_t<F> &&>))
   explicit future_task(F&& f, const task_options& options = {}) {
-    if constexpr (can_be_null<std::decay_t<F>>) {
+    if constexpr (can_be_null<std::decay_t<F>> && !std::is_function_v<std::remove_reference_t<F>>) {
       if (f == nullptr) throw std::invalid_argument("takt::future_task: the callable is empty");
     }
     state_ = state_ref<runnable_state<T>>(

@@ -32,8 +32,9 @@ template <class Futures, class Result>
 class when_state : public future_state<Result> {
  public:
   // `count` futures in all; the gate opens after so many arrivals and the end of start().
-  when_state(Futures&& futures, std::size_t count, std::size_t arrivals)
-      : future_state<Result>(task_options{}),
+  when_state(const task_options& options, Futures&& futures, std::size_t count,
+             std::size_t arrivals)
+      : future_state<Result>(options),
         futures_(std::move(futures)),
         arrivals_(std::make_unique<arrival[]>(count)),
         count_(count),
@@ -89,8 +90,8 @@ class when_state : public future_state<Result> {
 template <class Futures>
 class when_all_state final : public when_state<Futures, Futures> {
  public:
-  when_all_state(Futures&& futures, std::size_t count)
-      : when_state<Futures, Futures>(std::move(futures), count, count) {}
+  when_all_state(const task_options& options, Futures&& futures, std::size_t count)
+      : when_state<Futures, Futures>(options, std::move(futures), count, count) {}
 
  private:
   bool arrived(std::size_t) noexcept override { return true; }
@@ -105,8 +106,8 @@ class when_all_state final : public when_state<Futures, Futures> {
 template <class Futures>
 class when_any_state final : public when_state<Futures, when_any_result<Futures>> {
  public:
-  when_any_state(Futures&& futures, std::size_t count)
-      : when_state<Futures, when_any_result<Futures>>(std::move(futures), count, 1) {}
+  when_any_state(const task_options& options, Futures&& futures, std::size_t count)
+      : when_state<Futures, when_any_result<Futures>>(options, std::move(futures), count, 1) {}
 
  private:
   bool arrived(std::size_t index) noexcept override {
@@ -131,10 +132,21 @@ class when_any_state final : public when_state<Futures, when_any_result<Futures>
   sync::atomic<std::size_t> first_{this->count_};
 };
 
+/// The clock and the hook of the first future; the defaults if there is none.
+template <class T>
+task_options options_of_first(const std::vector<future<T>>& futures) {
+  return futures.empty() ? task_options{} : futures.front().state().options();
+}
+template <class First, class... Rest>
+task_options options_of_first(const std::tuple<First, Rest...>& futures) {
+  return std::get<0>(futures).state().options();
+}
+inline task_options options_of_first(const std::tuple<>&) { return {}; }
+
 /// Makes and starts a when_state.
 template <class State, class Result, class Futures>
 future<Result> start_when(Futures futures, std::size_t count) {
-  state_ref<State> made(new State(std::move(futures), count));
+  state_ref<State> made(new State(options_of_first(futures), std::move(futures), count));
   made->start();
   made->retain();
   return future<Result>(state_ref<future_state<Result>>(made.get()));
@@ -149,7 +161,8 @@ future<Result> start_when(Futures futures, std::size_t count) {
 /// use(x.get(), y.get());
 /// \endcode
 ///
-/// Cancelling it cancels none of them. \throws std::future_error (no_state) if one is empty.
+/// It waits on the clock of the first of them. Cancelling it cancels none of them.
+/// \throws std::future_error (no_state) if one is empty.
 template <class T>
 [[nodiscard]] future<std::vector<future<T>>> when_all(std::vector<future<T>> futures) {
   for (const future<T>& f : futures) static_cast<void>(f.state());

@@ -1,0 +1,259 @@
+// What a future publishes, and what may be destroyed when: results, closures, promises.
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/task/future_task.hpp>
+#include <takt/task/when.hpp>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using model::require;
+
+// Plain data that is checked for races, and can be moved.
+class tracked {
+ public:
+  explicit tracked(int n) : value_(std::make_unique<sync::var<int>>(n)) {}
+  [[nodiscard]] int get() const { return value_->read(); }
+
+ private:
+  std::unique_ptr<sync::var<int>> value_;
+};
+
+// Touches its data when it is destroyed, as a closure or a value may.
+class touches {
+ public:
+  explicit touches(sync::var<int>* data) : data_(data) {}
+  touches(touches&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  touches(const touches&) = delete;
+  touches& operator=(const touches&) = delete;
+  touches& operator=(touches&&) = delete;
+  ~touches() {
+    if (data_ != nullptr) ++data_->write();
+  }
+  void operator()() const {}
+
+ private:
+  sync::var<int>* data_;
+};
+
+TEST(future_lifetime_model, polled_value_is_complete) {
+  check({.runs = 5'000}, [] {
+    promise<tracked> p;
+    auto f = p.get_future();
+    sync::thread setter([&] { p.set_value(tracked(7)); });
+    while (!f.is_ready()) sync::yield();
+    require(f.get().get() == 7, "the value");
+    setter.join();
+  });
+}
+
+TEST(future_lifetime_model, polled_result_of_a_body_is_complete) {
+  check({.runs = 5'000}, [] {
+    future_task<tracked> task([] { return tracked(7); });
+    auto f = task.get_future();
+    sync::thread runner([&] { task.run(); });
+    while (!f.is_ready()) sync::yield();
+    require(f.get().get() == 7, "the value");
+    runner.join();
+  });
+}
+
+TEST(future_lifetime_model, readiness_publishes_what_precedes_it) {
+  check({.runs = 5'000}, [] {
+    sync::var<int> data{0};
+    promise<void> p;
+    auto f = p.get_future();
+    sync::thread setter([&] {
+      data.write() = 1;
+      p.set_value();
+    });
+    while (!f.is_ready()) sync::yield();
+    require(data.read() == 1, "seen with the result");
+    setter.join();
+  });
+}
+
+TEST(future_lifetime_model, cancellation_publishes_what_precedes_it) {
+  check({.runs = 5'000}, [] {
+    sync::var<int> data{0};
+    promise<void> p;
+    auto f = p.get_future();
+    sync::thread canceller([&] {
+      data.write() = 1;
+      f.cancel();
+    });
+    while (!p.is_cancelled()) sync::yield();
+    require(data.read() == 1, "seen with the cancellation");
+    canceller.join();
+  });
+  check({.runs = 5'000}, [] {
+    sync::var<int> data{0};
+    future_task<void>* self = nullptr;
+    future_task<void> task([&] {
+      while (!self->is_cancelled()) sync::yield();
+      require(data.read() == 1, "seen by the running body, too");
+    });
+    self = &task;
+    sync::thread runner([&] { task.run(); });
+    data.write() = 1;
+    task.cancel();
+    runner.join();
+  });
+}
+
+TEST(future_lifetime_model, cancel_wakes_waiters_while_the_body_goes_on) {
+  check({.runs = 5'000}, [] {
+    parker begun;
+    parker end;
+    future_task<void> task([&] {
+      begun.unpark();
+      end.park();
+    });
+    auto f = task.get_future();
+    sync::thread runner([&] { task.run(); });
+    sync::thread waiter([&] {
+      f.wait();
+      end.unpark();
+    });
+    begun.park();
+    task.cancel();
+    waiter.join();
+    runner.join();
+  });
+}
+
+TEST(future_lifetime_model, cancel_continues_while_the_body_goes_on) {
+  check({.runs = 5'000}, [] {
+    parker begun;
+    parker end;
+    future_task<void> task([&] {
+      begun.unpark();
+      end.park();
+    });
+    auto g = task.get_future().then([&](const future<void>&) { end.unpark(); });
+    sync::thread runner([&] { task.run(); });
+    begun.park();
+    task.cancel();
+    g.get();
+    runner.join();
+  });
+}
+
+TEST(future_lifetime_model, each_periodic_run_happens_before_the_next) {
+  check({.runs = 5'000}, [] {
+    sync::var<int> runs{0};
+    future_task task([&] { ++runs.write(); });
+    const auto run = [&] { static_cast<void>(task.run_and_reset()); };
+    sync::thread a(run);
+    sync::thread b(run);
+    a.join();
+    b.join();
+  });
+  check({.runs = 5'000}, [] {
+    auto data = std::make_unique<sync::var<int>>(0);
+    future_task task([d = data.get()] { ++d->write(); });
+    sync::thread runner([&] { static_cast<void>(task.run_and_reset()); });
+    if (task.cancel() == cancel_result::prevented) data.reset();
+    runner.join();
+  });
+}
+
+TEST(future_lifetime_model, join_waits_for_another_canceller_to_destroy_the_closure) {
+  check({.runs = 10'000}, [] {
+    auto data = std::make_unique<sync::var<int>>(0);
+    future_task<void> task{touches(data.get())};
+    sync::thread other([&] { task.cancel(); });
+    require(task.cancel_and_join() != cancel_result::running, "joined");
+    data.reset();
+    other.join();
+  });
+}
+
+TEST(future_lifetime_model, join_waits_for_a_late_value_to_be_destroyed) {
+  check({.runs = 10'000}, [] {
+    auto data = std::make_unique<sync::var<int>>(0);
+    future_task<touches> task([d = data.get()] { return touches(d); });
+    auto f = task.get_future();
+    sync::thread runner([&] { task.run(); });
+    f.cancel_and_join();
+    if (f.is_cancelled()) data.reset();
+    runner.join();
+    f = {};
+  });
+}
+
+TEST(future_lifetime_model, promise_may_be_destroyed_by_who_got_the_value) {
+  check({.runs = 10'000}, [] {
+    auto p = std::make_unique<promise<int>>();
+    auto f = p->get_future();
+    sync::thread setter([q = p.get()] { q->set_value(1); });
+    f.get();
+    p.reset();
+    setter.join();
+  });
+}
+
+TEST(future_lifetime_model, closure_is_destroyed_once_by_cancel_or_by_abandoning) {
+  check({.runs = 5'000}, [] {
+    sync::var<int> destroyed{0};
+    auto task = std::make_unique<future_task<void>>(touches(&destroyed));
+    auto f = task->get_future();
+    sync::thread dropper([t = std::move(task)]() mutable { t.reset(); });
+    f.cancel();
+    dropper.join();
+    require(destroyed.read() == 1, "once");
+  });
+}
+
+TEST(future_lifetime_model, when_any_cancelled_and_dropped_while_its_futures_end) {
+  check({.runs = 5'000}, [] {
+    promise<int> a;
+    promise<int> b;
+    auto fa = a.get_future();
+    auto fb = b.get_future();
+    sync::thread first([&] { a.set_value(1); });
+    sync::thread second([&] { b.set_value(2); });
+    {
+      auto any = when_any(std::move(fa), std::move(fb));
+      any.cancel();
+      any.wait();
+    }
+    first.join();
+    second.join();
+  });
+}
+
+// One thread is inside a continuation and waits for the other, which continues a future that the
+// first one has in its queue.
+TEST(future_lifetime_model, future_queued_elsewhere_is_continued_here) {
+  check({.runs = 5'000}, [] {
+    promise<int> a;
+    promise<int> b;
+    promise<int> start;
+    sync::atomic<bool> queued{false};
+    parker done;
+    auto any = when_any(a.get_future(), b.get_future());
+    auto outer = start.get_future().then([&](int) {
+      a.set_value(1);  // queues up: this is a continuation
+      queued.store(true);
+      done.park();
+    });
+    sync::thread other([&] { start.set_value(0); });
+    while (!queued.load()) sync::yield();
+    b.set_value(2);
+    auto result = any.get();
+    auto g = std::move(std::get<0>(result.futures)).then([](int n) { return n; });
+    require(g.get() == 1, "continued by this thread");
+    done.unpark();
+    other.join();
+    outer.get();
+  });
+}
+
+}  // namespace
