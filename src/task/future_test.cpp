@@ -240,7 +240,7 @@ TEST(future, cancel_of_a_promise) {
 
 TEST(then, continues_with_the_value) {
   promise<int> p;
-  auto f = p.get_future().then([](int n) { return std::to_string(n); }).then([](auto text) {
+  auto f = p.get_future().then([](int n) { return std::to_string(n); }).then([](const auto& text) {
     return text + "!";
   });
   EXPECT_FALSE(f.is_ready());
