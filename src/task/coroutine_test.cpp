@@ -90,6 +90,21 @@ TEST(co_await_future, destroyed_frame_is_not_resumed) {
   EXPECT_EQ(out, 0);
 }
 
+// The result is there, but the coroutine's turn has not come: its frame may still go.
+TEST(co_await_future, frame_destroyed_between_result_and_resumption_is_not_resumed) {
+  promise<int> p;
+  int out = 0;
+  std::optional<owned> c(store(p.get_future(), out));
+  takt::make_ready_future()
+      .then([&] {
+        p.set_value(1);  // within a continuation: the coroutine has to wait for its turn
+        EXPECT_FALSE(c->done());
+        c.reset();
+      })
+      .get();
+  EXPECT_EQ(out, 0);
+}
+
 TEST(co_await_future, resumes_on_the_thread_that_delivers) {
   promise<int> p;
   takt::sync::thread::id resumed_on;

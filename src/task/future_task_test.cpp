@@ -85,6 +85,73 @@ TEST(future_task, cancelled_closure_dies_with_the_canceller) {
   EXPECT_TRUE(task.is_cancelled());
 }
 
+// Whatever ends a task, its closure is gone when anybody can see the end.
+TEST(future_task, closure_is_gone_before_a_cancelled_or_abandoned_future_is_ready) {
+  for (const bool cancels : {true, false}) {
+    auto captured = std::make_shared<int>(0);
+    std::optional<future_task<int>> task(std::in_place, [captured] { return 1; });
+    long uses_at_ready = 0;
+    auto f =
+        task->get_future().then([&](const future<int>&) { uses_at_ready = captured.use_count(); });
+    if (cancels) {
+      EXPECT_EQ(task->cancel(), cancel_result::prevented);
+    } else {
+      task.reset();
+    }
+    f.get();
+    EXPECT_EQ(uses_at_ready, 1);
+  }
+}
+
+TEST(future_task, error_after_the_cancellation_is_dropped) {
+  class counting final : public takt::unhandled_hook {
+   public:
+    void on_unhandled(takt::unhandled, const std::exception_ptr&) const noexcept override {
+      ++count;
+    }
+    mutable int count = 0;
+  } hook;
+  {
+    future_task<void>* self = nullptr;
+    future_task<void> task(
+        [&] {
+          EXPECT_EQ(self->cancel(), cancel_result::running);
+          throw std::runtime_error("late");
+        },
+        {.unhandled = &hook});
+    self = &task;
+    auto f = task.get_future();
+    task.run();
+    EXPECT_TRUE(f.is_cancelled());
+  }
+  EXPECT_EQ(hook.count, 0);
+}
+
+// Stop callbacks run on the thread that cancels: they find no lock held.
+TEST(future_task, stop_callback_may_use_the_future) {
+  parker begun;
+  parker go_on;
+  future<void>* f = nullptr;
+  int calls = 0;
+  future_task task([&](const stop_token& stop) {
+    const takt::sync::stop_callback callback(stop, [&] {
+      ++calls;
+      EXPECT_TRUE(f->is_cancelled()) << "cancelled before stop is requested";
+      EXPECT_EQ(f->cancel_and_join(takt::clock::time_point::min()), cancel_result::running);
+    });
+    begun.unpark();
+    go_on.park();
+  });
+  auto got = task.get_future();
+  f = &got;
+  thread runner([&] { task.run(); });
+  begun.park();
+  EXPECT_EQ(got.cancel(), cancel_result::running);
+  EXPECT_EQ(calls, 1);
+  go_on.unpark();
+  runner.join();
+}
+
 TEST(future_task, that_is_dropped_ends_its_future) {
   future<int> f;
   {

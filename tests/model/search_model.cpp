@@ -227,15 +227,16 @@ const std::vector<program>& programs() {
       {"stop_callback",
        [] {
          sync::stop_source source;
-         int calls = 0;
+         sync::atomic<int> calls{0};
          int early = 0;
          sync::thread t([&] { source.request_stop(); });
          {
-           const sync::stop_callback callback(source.get_token(), [&] { ++calls; });
-           early = calls;
+           const sync::stop_callback callback(source.get_token(),
+                                              [&] { calls.fetch_add(1, memory_order_relaxed); });
+           early = calls.load(memory_order_relaxed);
          }
          t.join();
-         return early + 2 * calls;
+         return early + 2 * calls.load(memory_order_relaxed);
        }},
       {"parker_deadline_against_token",
        [] {
