@@ -177,12 +177,11 @@ void show_tasks() {
   auto searching = search.get_future();
   std::thread worker([&] { search.run(); });
   begun.park();
-  const takt::cancel_result before = never_begins.cancel();
-  const takt::cancel_result during = searching.cancel();
-  const takt::cancel_result joined = searching.cancel_and_join();
-  std::printf("cancel before it begins: %s; while it runs: %s; joined: %s\n",
-              takt::to_string(before).data(), takt::to_string(during).data(),
-              takt::to_string(joined).data());
+  const std::string before(takt::to_string(never_begins.cancel()));
+  const std::string during(takt::to_string(searching.cancel()));
+  const std::string joined(takt::to_string(searching.cancel_and_join()));
+  std::printf("cancel before it begins: %s; while it runs: %s; joined: %s\n", before.c_str(),
+              during.c_str(), joined.c_str());
   worker.join();
 }
 

@@ -205,7 +205,7 @@ class alignas(std::max_align_t) move_only_function<Signature, call_parts<AsRvalu
   static void relocate(void* from, void* to) noexcept {
     F& target = target_in<F>(from);
     ::new (to) F(std::move(target));
-    target.~F();
+    target.~F();  // NOLINT(bugprone-use-after-move): moved-from objects are destroyed, too
   }
 
   template <class F>
