@@ -380,9 +380,10 @@ void independent_reads_of_independent_writes() {
 
 }  // namespace
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses): names of functions
+// NOLINTBEGIN(bugprone-macro-parentheses): names of functions
 #define TAKT_PLANT(name, limit) \
   planted_bug { #name, &name<variant::bug>, &name<variant::twin>, limit, true }
+// NOLINTEND(bugprone-macro-parentheses)
 
 const std::vector<planted_bug>& planted_bugs() {
   static const std::vector<planted_bug> all{
