@@ -78,6 +78,8 @@ class task_statistics;
 class cancelled;
 class abandoned;
 class wait_stopped;
+enum class rejection : std::uint8_t;
+class rejected;
 enum class cancel_result : std::uint8_t;
 
 // takt/task/unhandled.hpp
@@ -114,8 +116,6 @@ class future_awaiter;
 // takt/task/future_task.hpp
 template <class F, bool WithToken>
 struct task_result;
-template <class T>
-class runnable_state;
 template <class T, class F>
 class task_state;
 template <class T>

@@ -243,7 +243,13 @@ void future_core::publish_error(std::exception_ptr error) noexcept {
 
 void future_core::publish_cancelled() noexcept { publish(completing, with_cancel); }
 
-void future_core::abandon() noexcept {
+void future_core::abandon() noexcept { end_unrun(std::make_exception_ptr(abandoned())); }
+
+void future_core::reject(rejection reason) noexcept {
+  end_unrun(std::make_exception_ptr(rejected(reason)));
+}
+
+void future_core::end_unrun(const std::exception_ptr& error) noexcept {
   const keep_alive mine(*this);
   if (!claim()) return;
   {
@@ -251,7 +257,7 @@ void future_core::abandon() noexcept {
     drop_closure();
   }
   observed_ = true;  // nobody did anything wrong
-  publish_error(std::make_exception_ptr(abandoned()));
+  publish_error(error);
 }
 
 bool future_core::begin() noexcept {

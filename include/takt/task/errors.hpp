@@ -32,6 +32,58 @@ class wait_stopped : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "takt: the wait was stopped"; }
 };
 
+/// Why an executor did not take a task.
+enum class rejection : std::uint8_t {
+  shut_down,      ///< It takes no more work.
+  saturated,      ///< Its queue is full, and it has as many threads as it may have.
+  no_thread,      ///< It has no thread, and the system gives it none.
+  discarded,      ///< Dropped by the policy of the executor, after it had been taken or instead.
+  wait_timed_out  ///< No room within the time that a submission may wait.
+};
+
+/// "shut down", "saturated", and so on.
+[[nodiscard]] constexpr std::string_view to_string(rejection r) noexcept {
+  switch (r) {
+    case rejection::shut_down:
+      return "shut down";
+    case rejection::saturated:
+      return "saturated";
+    case rejection::no_thread:
+      return "no thread";
+    case rejection::discarded:
+      return "discarded";
+    case rejection::wait_timed_out:
+      break;
+  }
+  return "wait timed out";
+}
+
+/// Thrown by execute() and submit(): the executor did not take the task. Also what a future ends
+/// with whose task was dropped by a policy.
+class rejected : public std::exception {
+ public:
+  explicit rejected(rejection reason) noexcept : reason_(reason) {}
+  [[nodiscard]] rejection reason() const noexcept { return reason_; }
+  [[nodiscard]] const char* what() const noexcept override {
+    switch (reason_) {
+      case rejection::shut_down:
+        return "takt: rejected: the executor is shut down";
+      case rejection::saturated:
+        return "takt: rejected: the executor's queue is full and all its threads are busy";
+      case rejection::no_thread:
+        return "takt: rejected: the executor has no thread and could not start one";
+      case rejection::discarded:
+        return "takt: rejected: discarded by the executor's policy";
+      case rejection::wait_timed_out:
+        break;
+    }
+    return "takt: rejected: no room in the executor's queue within the time to wait";
+  }
+
+ private:
+  rejection reason_;
+};
+
 /// What cancel() has achieved.
 enum class cancel_result : std::uint8_t {
   /// The work had not begun, and never will. Its closure is destroyed already.

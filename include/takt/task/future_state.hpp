@@ -81,8 +81,10 @@ class future_core {
   void publish_value() noexcept;
   void publish_error(std::exception_ptr error) noexcept;
   void publish_cancelled() noexcept;
-  /// claim() and publish_error(), if still pending.
+  /// Ends what will never begin, unless it has ended; destroys its closure. Nobody is to blame, so
+  /// the error never counts as unobserved.
   void abandon() noexcept;
+  void reject(rejection reason) noexcept;
 
   /// A body begins: false if it must not (cancelled, or has run).
   bool begin() noexcept;
@@ -93,6 +95,23 @@ class future_core {
   void finish_cancelled() noexcept;
   /// Instead of finishing: it will begin again. False if it was cancelled, and has to finish.
   bool reset() noexcept;
+
+  /// What it does, if it has a body: calls it, for good or to be called again, unless it has been
+  /// cancelled, is running or has run.
+  virtual void run() noexcept {}
+  virtual bool run_and_reset() { return false; }
+  /// Asks the body to stop, if it takes a token. Does not cancel.
+  virtual void request_stop() noexcept {}
+  /// The callable, if it has not been destroyed and `type` is its type_key.
+  virtual void* target(const void* type) noexcept {
+    static_cast<void>(type);
+    return nullptr;
+  }
+
+  /// The executor whose thread is to run the body; null if there is none. Not dereferenced.
+  // relaxed: a hint, compared with the executors that a waiting thread works for
+  void set_home(const void* executor) noexcept { home_.store(executor, std::memory_order_relaxed); }
+  [[nodiscard]] const void* home() const noexcept { return home_.load(std::memory_order_relaxed); }
 
   /// The error, now seen; null if it was cancelled. The future is ready and has no value.
   [[nodiscard]] std::exception_ptr take_error() noexcept;
@@ -107,7 +126,6 @@ class future_core {
 
   /// Destroys what would have been called; by the canceller, before the future is cancelled.
   virtual void drop_closure() noexcept {}
-  virtual void request_stop() noexcept {}
 
  private:
   friend class body_scope;
@@ -116,6 +134,7 @@ class future_core {
 
   bool runs_on_this_thread() const noexcept;
   bool finish(std::uint32_t result) noexcept;
+  void end_unrun(const std::exception_ptr& error) noexcept;
   void finish_late() noexcept;
   void publish(std::uint32_t from, std::uint32_t to) noexcept;
   void wake_waiters() noexcept TAKT_REQUIRES(mu_);
@@ -133,6 +152,8 @@ class future_core {
   // ends its body, is made under mu_ and releases the result to those who acquire it.
   sync::atomic<std::uint32_t> word_{0};
   sync::atomic<std::uint32_t> references_{1};
+  // Atomic. Written by who puts it into a queue.
+  sync::atomic<const void*> home_{nullptr};
 
   mutable mutex mu_;
   intrusive_list<waiter> waiters_ TAKT_GUARDED_BY(mu_);
@@ -202,6 +223,11 @@ class state_ref {
  private:
   State* state_ = nullptr;
 };
+
+/// Tells types apart without run-time type information, by address: between shared libraries that
+/// hide their symbols from each other one type may have two.
+template <class F>
+inline constexpr char type_key = 0;
 
 /// What a future keeps of a callable's result: a value instead of a reference to a temporary.
 template <class R>

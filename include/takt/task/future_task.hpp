@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <future>  // std::future_error
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
@@ -30,22 +31,13 @@ struct task_result : owned_result<std::invoke_result_t<F, sync::stop_token>> {};
 template <class F>
 struct task_result<F, false> : owned_result<std::invoke_result_t<F>> {};
 
-/// A state that can be run.
-template <class T>
-class runnable_state : public future_state<T> {
- public:
-  using future_state<T>::future_state;
-  virtual void run() noexcept = 0;
-  virtual bool run_and_reset() = 0;
-};
-
 /// The state of a task together with its closure: one allocation.
 template <class T, class F>
-class task_state final : public runnable_state<T> {
+class task_state final : public future_state<T> {
  public:
   template <class G>
   task_state(const task_options& options, G&& f)
-      : runnable_state<T>(options), call_(std::in_place, std::forward<G>(f)) {}
+      : future_state<T>(options), call_(std::in_place, std::forward<G>(f)) {}
 
   void run() noexcept override {
     const keep_alive mine(*this);
@@ -91,13 +83,18 @@ class task_state final : public runnable_state<T> {
     }
   }
 
+  void request_stop() noexcept override {
+    if constexpr (takes_stop_token<F>) stop_.request_stop();
+  }
+
+  void* target(const void* type) noexcept override {
+    return type == &type_key<F> && call_ ? std::addressof(*call_) : nullptr;
+  }
+
  private:
   struct no_source {};
 
   void drop_closure() noexcept override { call_.reset(); }
-  void request_stop() noexcept override {
-    if constexpr (takes_stop_token<F>) stop_.request_stop();
-  }
 
   std::optional<F> call_;
   // Only for callables that take a token.
@@ -115,10 +112,10 @@ class task_state final : public runnable_state<T> {
 /// found.cancel_and_join();                 // the search has ended, or never begins
 /// \endcode
 ///
-/// The callable takes a `std::stop_token` or nothing; stop is requested by cancel() and by nothing
-/// else. run() calls it as an rvalue, run_and_reset() as an lvalue. It is destroyed before the
-/// future becomes ready; when it is cancelled before it has begun, by the thread that cancels. If
-/// it throws takt::cancelled, the future is cancelled.
+/// The callable takes a `std::stop_token` or nothing; stop is requested by cancel(), and
+/// by an executor that is told to stop at once. run() calls it as an rvalue, run_and_reset() as an
+/// lvalue. It is destroyed before the future becomes ready; when it is cancelled before it has
+/// begun, by the thread that cancels. If it throws takt::cancelled, the future is cancelled.
 ///
 /// **Thread safety**: cancel(), cancel_and_join(), is_ready() and is_cancelled() from any thread,
 /// at any time while the task is not being moved or destroyed; run() and run_and_reset() too, of
@@ -137,8 +134,8 @@ class future_task {
     if constexpr (can_be_null<std::decay_t<F>> && !std::is_function_v<std::remove_reference_t<F>>) {
       if (f == nullptr) throw std::invalid_argument("takt::future_task: the callable is empty");
     }
-    state_ = state_ref<runnable_state<T>>(
-        new task_state<T, std::decay_t<F>>(options, std::forward<F>(f)));
+    state_ =
+        state_ref<future_state<T>>(new task_state<T, std::decay_t<F>>(options, std::forward<F>(f)));
   }
   future_task(future_task&&) noexcept = default;
   future_task& operator=(future_task&& other) noexcept {
@@ -159,8 +156,7 @@ class future_task {
     if (std::exchange(retrieved_, true)) {
       throw std::future_error(std::future_errc::future_already_retrieved);
     }
-    state_->retain();
-    return future<T>(state_ref<future_state<T>>(state_.get()));
+    return future<T>(state_.share());
   }
 
   /// Does the work and makes the future ready. Nothing happens if it was cancelled, is running, or
@@ -187,13 +183,19 @@ class future_task {
   /// Whether it has ended by cancellation.
   [[nodiscard]] bool is_cancelled() const { return state().is_cancelled(); }
 
+  /// Gives up the task for its state, which the caller then runs, cancels or abandons.
+  [[nodiscard]] state_ref<future_state<T>> release() {
+    static_cast<void>(state());  // not empty
+    return std::move(state_);
+  }
+
  private:
-  [[nodiscard]] runnable_state<T>& state() const {
+  [[nodiscard]] future_state<T>& state() const {
     if (!state_) throw std::future_error(std::future_errc::no_state);
     return *state_;
   }
 
-  state_ref<runnable_state<T>> state_;
+  state_ref<future_state<T>> state_;
   bool retrieved_ = false;
 };
 
