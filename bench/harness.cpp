@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <ostream>
 #include <random>
 #include <sstream>
@@ -58,17 +59,26 @@ verdict judge(const workload_result& result, const bar& promise, const case_resu
   std::ostringstream text;
   text << result.what.id;
   if (!at.parameters.empty()) text << " " << to_string(at.parameters);
-  text << ", " << m.name << ": " << promise.who << " at least " << promise.at_least << "x ahead of "
-       << promise.of;
+  text << ", " << m.name << ": " << promise.who;
 
   const auto& who = at.samples[index_of_competitor(result.what, promise.who)];
-  const auto& of = at.samples[index_of_competitor(result.what, promise.of)];
+  std::optional<double> ratio;
+  if (promise.of.empty()) {
+    text << " at most " << promise.at_most << " " << m.unit;
+    if (!who.empty()) ratio = promise.at_most / median(who[metric_index]);
+  } else {
+    text << " at least " << promise.at_least << "x ahead of " << promise.of;
+    const auto& of = at.samples[index_of_competitor(result.what, promise.of)];
+    if (!who.empty() && !of.empty()) {
+      const auto found = paired_ratio(who[metric_index], of[metric_index], m.direction);
+      if (found) ratio = found->median;
+    }
+  }
   verdict found{.text = text.str()};
-  if (who.empty() || of.empty()) return found;
-  if (const auto ratio = paired_ratio(who[metric_index], of[metric_index], m.direction)) {
+  if (ratio) {
     found.measured = true;
-    found.held = ratio->median >= promise.at_least;
-    found.ratio = ratio->median;
+    found.held = *ratio >= (promise.of.empty() ? 1.0 : promise.at_least);
+    found.ratio = *ratio;
   }
   return found;
 }
@@ -135,7 +145,10 @@ std::vector<verdict> check(const workload_result& result) {
   std::vector<verdict> verdicts;
   for (const bar& promise : result.what.bars) {
     index_of_competitor(result.what, promise.who);
-    index_of_competitor(result.what, promise.of);
+    if (promise.of.empty() == (promise.at_most <= 0)) {
+      throw std::logic_error("a bar of " + result.what.id + " needs either a peer or a limit");
+    }
+    if (!promise.of.empty()) index_of_competitor(result.what, promise.of);
     bool known_metric = false;
     for (std::size_t m = 0; m < result.what.metrics.size(); ++m) {
       if (!promise.metric.empty() && promise.metric != result.what.metrics[m].name) continue;

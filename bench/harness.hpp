@@ -66,12 +66,14 @@ struct competitor {
 };
 
 /// A promise that --check tests: in every setting, `who` is at least `at_least` times ahead of
-/// `of` (below 1: at most so far behind). An empty metric means each one. `where` narrows it to
-/// the settings that contain these values.
+/// `of` (below 1: at most so far behind). Without `of` it is a limit instead: the median is at most
+/// `at_most`, for promises that no peer makes; it should leave room for slower machines. An empty
+/// metric means each one. `where` narrows it to the settings that contain these values.
 struct bar {
   std::string who;
   double at_least = 1.0;
-  std::string of;
+  std::string of{};
+  double at_most = 0;
   std::string metric{};
   setting where{};
 };
@@ -104,7 +106,7 @@ struct verdict {
   std::string text;
   bool measured = false;
   bool held = false;
-  double ratio = 0;
+  double ratio = 0;  ///< How many times ahead, of the other or of the limit.
 };
 
 struct run_options {

@@ -142,6 +142,22 @@ TEST(harness, bars_hold_or_are_missed_by_the_ratio) {
   EXPECT_FALSE(verdicts[1].held || verdicts[2].held);
 }
 
+TEST(harness, a_bar_may_be_a_limit) {
+  workload what = small({constant("a", 40)});
+  what.bars = {{.who = "a", .at_most = 100}, {.who = "a", .at_most = 39}};
+  const auto verdicts = check(run_quietly(what));
+  ASSERT_THAT(verdicts, SizeIs(2));
+  EXPECT_EQ(verdicts[0].text, "small, time: a at most 100 ns");
+  EXPECT_TRUE(verdicts[0].measured && verdicts[0].held);
+  EXPECT_DOUBLE_EQ(verdicts[0].ratio, 2.5);
+  EXPECT_FALSE(verdicts[1].held);
+
+  what.bars = {{.who = "a"}};
+  EXPECT_THROW(check(run_quietly(what)), std::logic_error);
+  what.bars = {{.who = "a", .of = "a", .at_most = 100}};
+  EXPECT_THROW(check(run_quietly(what)), std::logic_error);
+}
+
 TEST(harness, bars_with_unknown_names_are_an_error) {
   workload what = small({constant("a", 1)});
   what.bars = {{.who = "a", .of = "nobody"}};

@@ -124,7 +124,7 @@ void write_table(const workload_result& result, std::ostream& out) {
           << what.id << ' ' << to_string(at.parameters) << "  " << measured.name << " ["
           << measured.unit << "]\n";
       for (std::size_t c = 0; c < what.competitors.size(); ++c) {
-        out << "  " << std::left << std::setw(24) << what.competitors[c].name << std::right;
+        out << "  " << std::left << std::setw(28) << what.competitors[c].name << std::right;
         if (at.samples[c].empty()) {
           out << "  skipped: " << result.skipped.at(what.competitors[c].name) << '\n';
           continue;

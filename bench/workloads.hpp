@@ -1,5 +1,5 @@
 /// \file
-/// The workloads, each declared in <name>/workload.cpp.
+/// The workloads, each declared in <name>/workload.cpp, those of pools in pool/workloads.cpp.
 #pragma once
 
 #include "harness.hpp"
@@ -8,6 +8,8 @@ namespace bench {
 
 workload submit_workload();
 workload wake_workload();
+workload serial_workload();
+workload stop_workload();
 workload churn_workload();
 workload callable_workload();
 workload mpsc_workload();

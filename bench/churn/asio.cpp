@@ -53,7 +53,7 @@ numbers churn_asio(const request& asked) { return churn_with<asio_timers>(asked)
 
 }  // namespace bench
 #else
-#include "peers/asio_missing.hpp"
+#include "peers/missing.hpp"
 
-bench::numbers bench::churn_asio(const request&) { asio_missing(); }
+bench::numbers bench::churn_asio(const request& asked) { asio_missing(asked); }
 #endif

@@ -1,0 +1,17 @@
+/// \file
+/// Stand in for the competitors whose library was not found.
+#pragma once
+
+#include "harness.hpp"
+
+namespace bench {
+
+[[noreturn]] inline numbers asio_missing(const request&) {
+  throw unavailable("asio.hpp was not found when the benchmarks were configured (libasio-dev)");
+}
+
+[[noreturn]] inline numbers tbb_missing(const request&) {
+  throw unavailable("oneTBB was not found when the benchmarks were configured (libtbb-dev)");
+}
+
+}  // namespace bench

@@ -1,0 +1,150 @@
+/// \file
+/// Pools of 2 workers in four workloads, and what each of those measures.
+///
+/// A competitor's class has a constructor that takes the number of workers, and
+///   post(task)      from any thread
+///   join()          returns when everything posted has run; nothing is posted afterwards
+///   shutdown_now()  no pending task starts any more; returns them, with size(), if the pool can
+///   strand          a type made from the pool, with post(task): one after the other, in order
+/// as far as the workloads need it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <latch>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "harness.hpp"
+#include "statistics.hpp"
+#include "support/producers.hpp"
+#include "support/stopwatch.hpp"
+#include "support/tally.hpp"
+
+namespace bench {
+
+/// What one pool, or one family of them, enters for each workload.
+struct pool_competitors {
+  std::vector<competitor> submit{};
+  std::vector<competitor> wake{};
+  std::vector<competitor> serial{};
+  std::vector<competitor> stop{};
+};
+
+pool_competitors naive_pools();
+pool_competitors asio_pools();
+pool_competitors tbb_pools();
+pool_competitors java_pools();
+
+inline constexpr std::int64_t many_tasks = 1'000'000;  ///< submit, serial, stop
+inline constexpr std::int64_t wake_tasks = 2'000;
+
+inline void require_count(std::int64_t found, std::int64_t expected) {
+  if (found != expected) {
+    throw std::logic_error(std::to_string(found) + " tasks were counted instead of " +
+                           std::to_string(expected));
+  }
+}
+
+/// submit: from the moment the producers are let go until the last task has run.
+template <class Pool>
+numbers submit_into(const request& asked) {
+  const std::int64_t tasks = asked.amount(many_tasks);
+  tally ran;
+  Pool pool(2);
+  producers posting(asked["producers"], tasks, [&](std::int64_t, std::int64_t share) {
+    for (std::int64_t i = 0; i < share; ++i) pool.post([&ran] { ran.add(); });
+  });
+  const stopwatch watch = posting.start();
+  posting.join();
+  if constexpr (requires { pool.join(); }) {
+    pool.join();
+  } else {
+    ran.wait_for(tasks);
+  }
+  const double each = watch.nanoseconds_per(tasks);
+  require_count(ran.total(), tasks);
+  return {each};
+}
+
+/// wake: from just before post() until the task runs. The posting thread sleeps in between, so that
+/// it takes no core from the workers, and long enough for them to be asleep again.
+template <class Pool>
+numbers wake_in(const request& asked) {
+  std::vector<double> microseconds(static_cast<std::size_t>(asked.amount(wake_tasks)));
+  Pool pool(2);
+  for (double& elapsed : microseconds) {
+    std::atomic<bool> ran = false;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    const stopwatch watch;
+    pool.post([&] {
+      elapsed = watch.nanoseconds() / 1000;
+      ran.store(true, std::memory_order_release);  // publishes elapsed
+    });
+    while (!ran.load(std::memory_order_acquire)) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+  return {quantile(microseconds, 0.5), quantile(microseconds, 0.99)};
+}
+
+/// serial: as submit, through one strand. The count is a plain integer: it comes out right only if
+/// no two tasks run at once.
+template <class Pool>
+numbers serial_over(const request& asked) {
+  const std::int64_t tasks = asked.amount(many_tasks);
+  std::int64_t ran = 0;
+  std::latch done{1};
+  Pool pool(2);
+  typename Pool::strand strand(pool);
+  producers posting(asked["producers"], tasks, [&](std::int64_t, std::int64_t share) {
+    for (std::int64_t i = 0; i < share; ++i) strand.post([&ran] { ++ran; });
+  });
+  const stopwatch watch = posting.start();
+  posting.join();
+  strand.post([&done] { done.count_down(); });  // behind all of them
+  done.wait();
+  const double each = watch.nanoseconds_per(tasks);
+  pool.join();
+  require_count(ran, tasks);
+  return {each};
+}
+
+/// stop: both workers are busy and the tasks pending. First figure: until shutdown_now() has
+/// returned. Second: until the workers are joined and the tasks destroyed as well.
+template <class Pool>
+numbers stop_with_pending(const request& asked) {
+  const std::int64_t tasks = asked.amount(many_tasks);
+  tally ran;
+  std::latch busy{2};
+  std::latch release{1};
+  std::optional<Pool> pool(2);
+  for (int worker = 0; worker < 2; ++worker) {
+    pool->post([&] {
+      busy.count_down();
+      release.wait();
+    });
+  }
+  busy.wait();
+  for (std::int64_t i = 0; i < tasks; ++i) pool->post([&ran] { ran.add(); });
+
+  double returned = 0;
+  const stopwatch watch;
+  {
+    const auto pending = pool->shutdown_now();
+    returned = watch.nanoseconds() / 1e6;
+    if constexpr (requires { pending.size(); }) {
+      require_count(static_cast<std::int64_t>(pending.size()), tasks);
+    }
+    release.count_down();
+    pool.reset();
+  }
+  const double gone = watch.nanoseconds() / 1e6;
+  require_count(ran.total(), 0);
+  return {returned, gone};
+}
+
+}  // namespace bench
