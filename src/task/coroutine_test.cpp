@@ -80,6 +80,28 @@ TEST(co_await_future, throws_the_error_and_cancelled_and_abandoned) {
   EXPECT_THROW(std::rethrow_exception(stopped.error()), takt::cancelled);
 }
 
+TEST(co_await_future, exception_that_leaves_resume_ends_the_program) {
+  struct rethrows {
+    struct promise_type {
+      rethrows get_return_object() {
+        return {std::coroutine_handle<promise_type>::from_promise(*this)};
+      }
+      std::suspend_never initial_suspend() noexcept { return {}; }
+      std::suspend_never final_suspend() noexcept { return {}; }
+      void return_void() {}
+      void unhandled_exception() { throw; }
+    };
+    std::coroutine_handle<> frame;
+  };
+  promise<int> p;
+  const rethrows c = [](future<int> f) -> rethrows {
+    co_await std::move(f);
+    throw std::runtime_error("left resume");
+  }(p.get_future());
+  EXPECT_DEATH(p.set_value(1), "left resume");
+  c.frame.destroy();
+}
+
 TEST(co_await_future, destroyed_frame_is_not_resumed) {
   promise<int> p;
   int out = 0;

@@ -5,7 +5,9 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -63,6 +65,47 @@ TEST(future_task, one_shot_is_called_as_an_rvalue_and_periodic_work_as_an_lvalue
   };
   future_task single{once{}};
   EXPECT_THROW(static_cast<void>(single.run_and_reset()), std::logic_error);
+}
+
+TEST(future_task, callable_that_can_be_called_only_as_an_lvalue_is_called_as_one) {
+  struct plain {
+    int operator()() & { return 1; }
+  };
+  struct with_token {
+    int operator()(const stop_token& stop) & { return stop.stop_possible() ? 2 : 0; }
+    int operator()() && { return 0; }
+  };
+  future_task a{plain{}};
+  future_task b{with_token{}};
+  auto fa = a.get_future();
+  auto fb = b.get_future();
+  EXPECT_TRUE(a.run_and_reset());
+  EXPECT_TRUE(b.run_and_reset());
+  a.run();
+  b.run();
+  EXPECT_EQ(fa.get(), 1);
+  EXPECT_EQ(fb.get(), 2) << "a token, if it takes one at all";
+  EXPECT_EQ(takt::make_ready_future().then(plain{}).get(), 1) << "continuations, too";
+}
+
+TEST(future_task, is_made_only_of_what_gives_its_result) {
+  using number = int (*)();
+  using nothing = void (*)();
+  using lvalue = int& (*)();
+  static_assert(std::is_constructible_v<future_task<long>, number>);
+  static_assert(std::is_constructible_v<future_task<void>, number>);
+  static_assert(std::is_constructible_v<future_task<const int&>, lvalue>);
+  static_assert(!std::is_constructible_v<future_task<int>, nothing>);
+  static_assert(!std::is_constructible_v<future_task<std::string>, number>);
+  static_assert(!std::is_constructible_v<future_task<std::unique_ptr<int>>, int* (*)()>);
+  static_assert(!std::is_constructible_v<future_task<const int&>, number>, "would dangle");
+  static_assert(!std::is_constructible_v<future_task<const long&>, lvalue>, "would dangle");
+  static_assert(!std::is_constructible_v<future_task<int>, int>);
+  int n = 1;
+  future_task<const int&> task([&]() -> int& { return n; });
+  auto f = task.get_future();
+  task.run();
+  EXPECT_EQ(&f.get(), &n);
 }
 
 TEST(future_task, closure_is_gone_before_the_future_is_ready) {
@@ -137,7 +180,7 @@ TEST(future_task, stop_callback_may_use_the_future) {
     const takt::sync::stop_callback callback(stop, [&] {
       ++calls;
       EXPECT_TRUE(f->is_cancelled()) << "cancelled before stop is requested";
-      EXPECT_EQ(f->cancel_and_join(takt::clock::time_point::min()), cancel_result::running);
+      EXPECT_EQ(f->cancel_and_join_until(takt::clock::time_point::min()), cancel_result::running);
     });
     begun.unpark();
     go_on.park();
@@ -189,7 +232,7 @@ TEST(future_task, cancel_while_running_tells_so_and_requests_stop) {
   EXPECT_TRUE(f.is_cancelled()) << "at once, though the body goes on";
   EXPECT_FALSE(stop_seen.load());
   EXPECT_EQ(f.cancel(), cancel_result::done);
-  EXPECT_EQ(f.cancel_and_join(takt::clock::time_point::min()), cancel_result::running);
+  EXPECT_EQ(f.cancel_and_join_until(takt::clock::time_point::min()), cancel_result::running);
   go_on.unpark();
   EXPECT_EQ(f.cancel_and_join(), cancel_result::done);
   EXPECT_TRUE(stop_seen.load());
@@ -212,15 +255,23 @@ TEST(future_task, cancel_and_join_waits_on_the_clock_and_heeds_a_stop_request) {
   begun.park();
   takt::sync::stop_source stop;
   thread joiner([&] {
-    EXPECT_EQ(f.cancel_and_join(time.now() + 1s), cancel_result::running);
-    EXPECT_EQ(f.cancel_and_join(takt::clock::time_point::max(), stop.get_token()),
+    EXPECT_EQ(f.cancel_and_join_until(time.now() + 1s), cancel_result::running);
+    EXPECT_EQ(f.cancel_and_join_for(1s), cancel_result::running);
+    EXPECT_EQ(task.cancel_and_join_for(1s), cancel_result::running);
+    EXPECT_EQ(f.cancel_and_join(stop.get_token()), cancel_result::running);
+    EXPECT_EQ(task.cancel_and_join(stop.get_token()), cancel_result::running);
+    EXPECT_EQ(f.cancel_and_join_for(1h, stop.get_token()), cancel_result::running);
+    EXPECT_EQ(task.cancel_and_join_until(takt::clock::time_point::max(), stop.get_token()),
               cancel_result::running);
   });
-  time.wait_for_waiters(1);
-  time.advance(1s);
+  for (int i = 0; i < 3; ++i) {
+    time.wait_for_waiters(1);
+    time.advance(1s);
+  }
   time.wait_for_waiters(1);
   stop.request_stop();
   joiner.join();
+  EXPECT_EQ(task.cancel_and_join_for(-1h), cancel_result::running) << "polls";
   go_on.unpark();
   runner.join();
 }
@@ -320,7 +371,7 @@ TEST(future_task, periodic_work_runs_until_it_throws_or_is_cancelled) {
 }
 
 TEST(future_task, allocates_once) {
-  if constexpr (!takt::allocations_are_counted) return;
+  if (!takt::allocations_are_counted) GTEST_SKIP() << "operator new is the sanitizer's";
   const std::size_t before = takt::allocations();
   future_task task([n = 1] { return n; });
   auto f = task.get_future();

@@ -92,18 +92,23 @@ TEST(when_all, cancelling_it_cancels_none_of_them) {
   p.set_value(1);
 }
 
-TEST(when_all, waits_on_the_clock_of_the_first_and_allocates_twice) {
+TEST(when_all, waits_on_the_clock_of_the_first) {
   takt::manual_clock time;
   promise<int> a({.time = &time});
+  promise<int> b;
+  auto all = takt::when_all(a.get_future(), b.get_future());
+  EXPECT_EQ(all.state().options().time, &time);
+}
+
+TEST(when_all, allocates_twice) {
+  if (!takt::allocations_are_counted) GTEST_SKIP() << "operator new is the sanitizer's";
+  promise<int> a;
   promise<int> b;
   auto fa = a.get_future();
   auto fb = b.get_future();
   const std::size_t before = takt::allocations();
   auto all = takt::when_all(std::move(fa), std::move(fb));
-  if constexpr (takt::allocations_are_counted) {
-    EXPECT_EQ(takt::allocations() - before, 2U);
-  }
-  EXPECT_EQ(all.state().options().time, &time);
+  EXPECT_EQ(takt::allocations() - before, 2U);
 }
 
 TEST(when_all, from_many_threads) {

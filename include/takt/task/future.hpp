@@ -28,6 +28,19 @@ class then_state;
 template <class T>
 class future_awaiter;
 
+/// As what a callable of type F is called once: as an rvalue, if it can be.
+template <class F, class... Args>
+using one_shot = std::conditional_t<std::is_invocable_v<F, Args...>, F&&, F&>;
+template <class F, class... Args>
+inline constexpr bool callable_once = std::is_invocable_v<one_shot<F, Args...>, Args...>;
+
+/// Whether an R can become the result of a future<T>. A reference never refers to a temporary.
+template <class T, class R>
+inline constexpr bool can_become = std::is_constructible_v<T, R>;
+template <class T, class R>
+inline constexpr bool can_become<T&, R> =
+    std::is_lvalue_reference_v<R> && std::is_convertible_v<std::remove_reference_t<R>*, T*>;
+
 /// The result of work that may still be under way: a value, an error, or the fact that it was
 /// cancelled. It always gets one of them: no future hangs because its producer went away.
 ///
@@ -97,15 +110,28 @@ class [[nodiscard]] future {
     return get();
   }
 
-  /// Ends the future by cancellation, unless it is ready, and tells what that did to the work.
+  /// Ends the future by cancellation, unless it is ready, and tells what that did to the work. Of
+  /// what a promise delivers it knows only whether it was there: `prevented` does not mean that the
+  /// producer has not begun. Runs the continuation, and the stop callbacks of the body.
   cancel_result cancel() const { return state().cancel(); }
 
   /// cancel(), then blocks until the body does not run (any more): only then is it safe to destroy
   /// what the body refers to.
-  /// \return `prevented` or `done`; `running` if the deadline came or stop was requested first, or
-  /// if called from within that very body.
-  cancel_result cancel_and_join(clock::time_point deadline = clock::time_point::max(),
-                                const sync::stop_token& stop = {}) const {
+  /// \return `prevented` or `done`; `running` if stop was requested first, or if called from within
+  /// that very body.
+  cancel_result cancel_and_join(const sync::stop_token& stop = {}) const {
+    return state().cancel_and_join(clock::time_point::max(), stop);
+  }
+  /// As above, for that long at most: then `running`.
+  template <class Rep, class Period>
+  cancel_result cancel_and_join_for(std::chrono::duration<Rep, Period> timeout,
+                                    const sync::stop_token& stop = {}) const {
+    return cancel_and_join_until(deadline_after(state().time().now(), to_nanoseconds(timeout)),
+                                 stop);
+  }
+  /// As above, until that time at most.
+  cancel_result cancel_and_join_until(clock::time_point deadline,
+                                      const sync::stop_token& stop = {}) const {
     return state().cancel_and_join(deadline, stop);
   }
 
@@ -114,15 +140,16 @@ class [[nodiscard]] future {
   /// case, with this future, which is ready then.
   ///
   /// It is called by the thread that delivers the result, or by this one if it is there already;
-  /// not within another continuation, unless that one waits, so chains may be of any length.
+  /// not within another continuation, unless that one waits, so chains may be of any length. `f` is
+  /// called as an rvalue, if it can be.
   /// Cancelling the returned future prevents `f`; it does not cancel what `f` waits for.
   template <class F>
   auto then(F&& f) &&;
 
   /// `co_await std::move(f)` gives what get() gives, in any coroutine. The coroutine is resumed by
-  /// the thread that delivers the result. If its frame is destroyed while it is suspended here,
-  /// nothing is resumed; who destroys it has to know, as with any coroutine, that it is not being
-  /// resumed at that moment.
+  /// the thread that delivers the result; an exception that leaves its resume() ends the program.
+  /// If its frame is destroyed while it is suspended here, nothing is resumed; who destroys it has
+  /// to know, as with any coroutine, that it is not being resumed at that moment.
   future_awaiter<T> operator co_await() &&;
 
   /// For those who combine futures.
@@ -147,7 +174,7 @@ class [[nodiscard]] future {
 /// that cares asks is_cancelled().
 ///
 /// **Thread safety**: one thread at a time; independent of its future. **Destruction** without a
-/// result ends the future with takt::abandoned.
+/// result ends the future with takt::abandoned, and so runs its continuation.
 template <class T>
 class promise {
  public:
@@ -175,32 +202,40 @@ class promise {
     return future<T>(state_.share());
   }
 
-  /// Makes the future ready with a value made of the arguments (none for void, one for others).
+  /// Makes the future ready with a value made of `value`, which may be a list in braces.
   /// \throws std::future_error (promise_already_satisfied, no_state). If making the value throws,
   /// that becomes the result.
-  template <class... Args>
-    requires(std::is_void_v<T>
-                 ? sizeof...(Args) == 0
-                 : sizeof...(Args) == 1 &&
-                       (std::is_reference_v<T> ? (std::is_convertible_v<Args &&, T> && ...)
-                                               : std::is_constructible_v<T, Args && ...>))
-  void set_value(Args&&... args) {
+  template <class U = std::remove_cvref_t<T>>
+    requires can_become<T, U&&>
+  void set_value(U&& value) {
     if (!claim()) return;
+    std::exception_ptr error;
     try {
-      state_->store(std::forward<Args>(args)...);
+      state_->store(std::forward<U>(value));
     } catch (...) {
-      state_->publish_error(std::current_exception());
-      return;
+      error = std::current_exception();
     }
+    if (error == nullptr) {
+      state_->publish_value();
+    } else {
+      publish(std::move(error));
+    }
+  }
+  void set_value()
+    requires std::is_void_v<T>
+  {
+    if (!claim()) return;
+    state_->store();
     state_->publish_value();
   }
 
-  /// Makes the future ready with an error. \throws as above; std::invalid_argument if it is null.
+  /// Makes the future ready with an error; takt::cancelled makes it cancelled.
+  /// \throws as above; std::invalid_argument if it is null.
   void set_exception(std::exception_ptr error) {
     if (error == nullptr) {
       throw std::invalid_argument("takt::promise: the exception_ptr is null");
     }
-    if (claim()) state_->publish_error(std::move(error));
+    if (claim()) publish(std::move(error));
   }
 
   /// Makes the future ready as cancelled: passes on somebody else's cancellation.
@@ -227,6 +262,20 @@ class promise {
     }
     return state_->claim();
   }
+  void publish(std::exception_ptr error) {
+    bool was_cancelled = false;
+    try {
+      std::rethrow_exception(error);
+    } catch (const cancelled&) {
+      was_cancelled = true;
+    } catch (...) {  // NOLINT(bugprone-empty-catch): as it is
+    }
+    if (was_cancelled) {
+      state_->publish_cancelled();
+    } else {
+      state_->publish_error(std::move(error));
+    }
+  }
 
   state_ref<future_state<T>> state_;
   bool retrieved_ = false;
@@ -248,24 +297,24 @@ template <class T>
 
 /// Whether F takes the value of a future<T>; otherwise it takes the future.
 template <class T, class F>
-inline constexpr bool takes_value = std::is_invocable_v<F, T>;
+inline constexpr bool takes_value = callable_once<F, T>;
 template <class F>
-inline constexpr bool takes_value<void, F> = std::is_invocable_v<F>;
+inline constexpr bool takes_value<void, F> = callable_once<F>;
 
 /// What F gives when it continues a future<T>.
 template <class T, class F, bool TakesValue = takes_value<T, F>>
-struct then_result : owned_result<std::invoke_result_t<F, future<T>>> {};
+struct then_result : owned_result<std::invoke_result_t<one_shot<F, future<T>>, future<T>>> {};
 template <class T, class F>
-struct then_result<T, F, true> : owned_result<std::invoke_result_t<F, T>> {};
+struct then_result<T, F, true> : owned_result<std::invoke_result_t<one_shot<F, T>, T>> {};
 template <class F>
-struct then_result<void, F, true> : owned_result<std::invoke_result_t<F>> {};
+struct then_result<void, F, true> : owned_result<std::invoke_result_t<one_shot<F>>> {};
 
 /// The continuation that then() makes, together with the future that it fills: one allocation.
 /// Owns the future it waits for, which in turn keeps a reference to it until it is called.
 template <class T, class F>
-class then_state final : public future_state<typename then_result<T, F&&>::type>,
+class then_state final : public future_state<typename then_result<T, F>::type>,
                          public continuation {
-  using result = typename then_result<T, F&&>::type;
+  using result = typename then_result<T, F>::type;
 
  public:
   template <class G>
@@ -287,14 +336,16 @@ class then_state final : public future_state<typename then_result<T, F&&>::type>
       if (!source.state().has_value()) static_cast<void>(source.state().take_error());
       return;
     }
-    if constexpr (!takes_value<T, F&&>) {
-      this->run_body([&]() -> result { return std::invoke(std::move(*call_), std::move(source)); });
+    if constexpr (!takes_value<T, F>) {
+      this->run_body([&]() -> result {
+        return std::invoke(static_cast<one_shot<F, future<T>>>(*call_), std::move(source));
+      });
     } else if (source.state().has_value()) {
       this->run_body([&]() -> result {
         if constexpr (std::is_void_v<T>) {
-          return std::invoke(std::move(*call_));
+          return std::invoke(static_cast<one_shot<F>>(*call_));
         } else {
-          return std::invoke(std::move(*call_), source.get());
+          return std::invoke(static_cast<one_shot<F, T>>(*call_), source.get());
         }
       });
     } else {  // passes by
@@ -322,7 +373,7 @@ auto future<T>::then(F&& f) && {
   const task_options options = state().options();
   state_ref<state_type> made(new state_type(options, std::forward<F>(f), std::move(*this)));
   made->start();
-  using result = typename then_result<T, call&&>::type;
+  using result = typename then_result<T, call>::type;
   made->retain();
   return future<result>(state_ref<future_state<result>>(made.get()));
 }

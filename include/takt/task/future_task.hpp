@@ -2,6 +2,7 @@
 /// A callable that fills a future when it is run.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <future>  // std::future_error
@@ -15,6 +16,7 @@
 #include <takt/base/move_only_function.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
+#include <takt/clock/time.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_state.hpp>
@@ -23,13 +25,21 @@ namespace takt::inline TAKT_ABI {
 
 /// Whether a callable takes a stop_token. If it can be called with and without, it gets one.
 template <class F>
-inline constexpr bool takes_stop_token = std::is_invocable_v<F, sync::stop_token>;
+inline constexpr bool takes_stop_token = callable_once<F, sync::stop_token>;
 
 /// What a task with the callable F gives.
 template <class F, bool WithToken = takes_stop_token<F>>
-struct task_result : owned_result<std::invoke_result_t<F, sync::stop_token>> {};
+struct task_result
+    : owned_result<std::invoke_result_t<one_shot<F, sync::stop_token>, sync::stop_token>> {};
 template <class F>
-struct task_result<F, false> : owned_result<std::invoke_result_t<F>> {};
+struct task_result<F, false> : owned_result<std::invoke_result_t<one_shot<F>>> {};
+
+/// Whether a future_task<T> can be made of an F.
+template <class T, class F>
+concept task_callable =
+    (takes_stop_token<F> || callable_once<F>) &&
+    (std::is_void_v<T> || (can_become<T, typename task_result<F>::type> &&
+                           std::is_convertible_v<typename task_result<F>::type, T>));
 
 /// The state of a task together with its closure: one allocation.
 template <class T, class F>
@@ -43,10 +53,10 @@ class task_state final : public future_state<T> {
     const keep_alive mine(*this);
     if (!this->begin()) return;
     this->run_body([this]() -> decltype(auto) {
-      if constexpr (takes_stop_token<F&&>) {
-        return std::invoke(std::move(*call_), stop_.get_token());
+      if constexpr (takes_stop_token<F>) {
+        return std::invoke(static_cast<one_shot<F, sync::stop_token>>(*call_), stop_.get_token());
       } else {
-        return std::invoke(std::move(*call_));
+        return std::invoke(static_cast<one_shot<F>>(*call_));
       }
     });
   }
@@ -113,23 +123,24 @@ class task_state final : public future_state<T> {
 /// \endcode
 ///
 /// The callable takes a `std::stop_token` or nothing; stop is requested by cancel(), and
-/// by an executor that is told to stop at once. run() calls it as an rvalue, run_and_reset() as an
-/// lvalue. It is destroyed before the future becomes ready; when it is cancelled before it has
-/// begun, by the thread that cancels. If it throws takt::cancelled, the future is cancelled.
+/// by an executor that is told to stop at once. run() calls it as an rvalue, if it can be,
+/// run_and_reset() as an lvalue. It is destroyed before the future becomes ready; when it is
+/// cancelled before it has begun, by the thread that cancels. If it throws takt::cancelled, the
+/// future is cancelled.
 ///
 /// **Thread safety**: cancel(), cancel_and_join(), is_ready() and is_cancelled() from any thread,
 /// at any time while the task is not being moved or destroyed; run() and run_and_reset() too, of
 /// which only one takes effect at a time; the rest belongs to one thread.
 ///
-/// **Destruction**: a task that has not begun ends its future with takt::abandoned. A moved-from
-/// task is empty: its members throw std::future_error (no_state).
+/// **Destruction**: a task that has not begun ends its future with takt::abandoned, and so runs its
+/// continuation. A moved-from task is empty: its members throw std::future_error (no_state).
 template <class T>
 class future_task {
  public:
   /// \throws std::invalid_argument if `f` is a null pointer or an empty function.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, future_task> &&
-             (takes_stop_token<std::decay_t<F> &&> || std::is_invocable_v<std::decay_t<F> &&>))
+             task_callable<T, std::decay_t<F>>)
   explicit future_task(F&& f, const task_options& options = {}) {
     if constexpr (can_be_null<std::decay_t<F>> && !std::is_function_v<std::remove_reference_t<F>>) {
       if (f == nullptr) throw std::invalid_argument("takt::future_task: the callable is empty");
@@ -174,8 +185,19 @@ class future_task {
   /// As future::cancel(), without the future.
   cancel_result cancel() const { return state().cancel(); }
   /// As future::cancel_and_join(), without the future.
-  cancel_result cancel_and_join(clock::time_point deadline = clock::time_point::max(),
-                                const sync::stop_token& stop = {}) const {
+  cancel_result cancel_and_join(const sync::stop_token& stop = {}) const {
+    return state().cancel_and_join(clock::time_point::max(), stop);
+  }
+  /// As future::cancel_and_join_for().
+  template <class Rep, class Period>
+  cancel_result cancel_and_join_for(std::chrono::duration<Rep, Period> timeout,
+                                    const sync::stop_token& stop = {}) const {
+    return cancel_and_join_until(deadline_after(state().time().now(), to_nanoseconds(timeout)),
+                                 stop);
+  }
+  /// As future::cancel_and_join_until().
+  cancel_result cancel_and_join_until(clock::time_point deadline,
+                                      const sync::stop_token& stop = {}) const {
     return state().cancel_and_join(deadline, stop);
   }
   /// Whether it has ended: by a value, an error or a cancellation.
@@ -200,8 +222,8 @@ class future_task {
 };
 
 template <class F>
-future_task(F) -> future_task<typename task_result<std::decay_t<F>&&>::type>;
+future_task(F) -> future_task<typename task_result<std::decay_t<F>>::type>;
 template <class F>
-future_task(F, task_options) -> future_task<typename task_result<std::decay_t<F>&&>::type>;
+future_task(F, task_options) -> future_task<typename task_result<std::decay_t<F>>::type>;
 
 }  // namespace takt::inline TAKT_ABI
