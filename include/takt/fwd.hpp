@@ -59,6 +59,9 @@ using manual_clock = basic_manual_clock<std::chrono::steady_clock>;
 /// For all that runs on a wall_clock.
 using manual_wall_clock = basic_manual_clock<std::chrono::system_clock>;
 
+// takt/clock/timed_condition.hpp
+class timed_condition;
+
 // takt/observe/counter.hpp
 class counter;
 
@@ -121,6 +124,17 @@ class task_state;
 template <class T>
 class future_task;
 
+// takt/task/task.hpp
+class task_name;
+struct task_attributes;
+enum class task_outcome : std::uint8_t;
+class task;
+class task_list;
+
+// takt/task/task_runner.hpp
+class task_runner;
+class blocking_region;
+
 // takt/task/when.hpp
 template <class Futures>
 struct when_any_result;
@@ -130,6 +144,29 @@ template <class Futures>
 class when_all_state;
 template <class Futures>
 class when_any_state;
+
+// takt/exec/executor.hpp
+template <class E>
+class schedule_awaiter;
+template <class Derived>
+class executor_interface;
+
+// takt/exec/lifecycle.hpp
+enum class life_state : std::uint8_t;
+class lifecycle;
+class close_policy;
+template <class Derived>
+class lifecycle_interface;
+
+// takt/exec/thread_options.hpp
+struct thread_options;
+
+// takt/exec/thread_pool.hpp
+enum class queue_order : std::uint8_t;
+class rejection_policy;
+struct thread_pool_options;
+struct thread_pool_statistics;
+class thread_pool;
 
 }  // namespace takt::inline TAKT_ABI
 // NOLINTEND(bugprone-forward-declaration-namespace)

@@ -15,6 +15,11 @@
 #include <takt/clock/clock.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/clock/time.hpp>
+#include <takt/clock/timed_condition.hpp>
+#include <takt/exec/executor.hpp>
+#include <takt/exec/lifecycle.hpp>
+#include <takt/exec/thread_options.hpp>
+#include <takt/exec/thread_pool.hpp>
 #include <takt/fwd.hpp>
 #include <takt/observe/counter.hpp>
 #include <takt/observe/histogram.hpp>
@@ -24,5 +29,7 @@
 #include <takt/task/future.hpp>
 #include <takt/task/future_state.hpp>
 #include <takt/task/future_task.hpp>
+#include <takt/task/task.hpp>
+#include <takt/task/task_runner.hpp>
 #include <takt/task/unhandled.hpp>
 #include <takt/task/when.hpp>

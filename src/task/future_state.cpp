@@ -38,6 +38,7 @@
 #include <utility>
 
 #include <takt/base/assert.hpp>
+#include <takt/task/task_runner.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace {
@@ -130,7 +131,21 @@ bool future_core::wait_until(clock::time_point deadline, const sync::stop_token&
     throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                             "takt: a task waits for its own future");
   }
-  return wait_while(&not_ready, deadline, stop);
+  if (deadline != clock::time_point::max() || home() == nullptr) {
+    return wait_while(&not_ready, deadline, stop);
+  }
+  // Only waits without a deadline can last for ever.
+  task_runner* const runner = task_runner::of(home());
+  if (runner == nullptr) return wait_while(&not_ready, deadline, stop);
+  call_queued();  // what this thread owes to others may be what it waits for
+  if (is_ready()) return true;
+  if (!runner->begin_wait()) {
+    throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                            "takt: a task waits for another one that only its own thread could run");
+  }
+  const bool ready = wait_while(&not_ready, deadline, stop);
+  runner->end_wait();
+  return ready;
 }
 
 // Waits until `condition` no longer holds; it holds no more once it does not.
@@ -243,20 +258,22 @@ void future_core::publish_error(std::exception_ptr error) noexcept {
 
 void future_core::publish_cancelled() noexcept { publish(completing, with_cancel); }
 
-void future_core::abandon() noexcept { end_unrun(std::make_exception_ptr(abandoned())); }
+void future_core::abandon() noexcept { end_unrun(std::make_exception_ptr(abandoned()), true); }
 
 void future_core::reject(rejection reason) noexcept {
-  end_unrun(std::make_exception_ptr(rejected(reason)));
+  end_unrun(std::make_exception_ptr(rejected(reason)), true);
 }
 
-void future_core::end_unrun(const std::exception_ptr& error) noexcept {
+void future_core::fail(const std::exception_ptr& error) noexcept { end_unrun(error, false); }
+
+void future_core::end_unrun(const std::exception_ptr& error, bool observed) noexcept {
   const keep_alive mine(*this);
   if (!claim()) return;
   {
     const body_scope here(*this);
     drop_closure();
   }
-  observed_ = true;  // nobody did anything wrong
+  observed_ = observed;
   publish_error(error);
 }
 

@@ -85,6 +85,8 @@ class future_core {
   /// the error never counts as unobserved.
   void abandon() noexcept;
   void reject(rejection reason) noexcept;
+  /// The same with an error that somebody should look at.
+  void fail(const std::exception_ptr& error) noexcept;
 
   /// A body begins: false if it must not (cancelled, or has run).
   bool begin() noexcept;
@@ -134,7 +136,7 @@ class future_core {
 
   bool runs_on_this_thread() const noexcept;
   bool finish(std::uint32_t result) noexcept;
-  void end_unrun(const std::exception_ptr& error) noexcept;
+  void end_unrun(const std::exception_ptr& error, bool observed) noexcept;
   void finish_late() noexcept;
   void publish(std::uint32_t from, std::uint32_t to) noexcept;
   void wake_waiters() noexcept TAKT_REQUIRES(mu_);
@@ -215,6 +217,8 @@ class state_ref {
     state_->retain();
     return state_ref(state_);
   }
+  /// Gives up the reference to who then owns it.
+  [[nodiscard]] State* detach() noexcept { return std::exchange(state_, nullptr); }
   [[nodiscard]] State* get() const noexcept { return state_; }
   State* operator->() const noexcept { return state_; }
   State& operator*() const noexcept { return *state_; }

@@ -1,0 +1,152 @@
+/// \file
+/// What an executor is, and what can be done with any of them.
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <type_traits>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/future_state.hpp>
+#include <takt/task/future_task.hpp>
+#include <takt/task/task.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// Something that runs tasks: now or later, here or on another thread.
+///
+/// \code
+/// class my_executor {
+///  public:
+///   void execute(takt::task t) {
+///     my_loop.post([t = std::move(t)]() mutable { t.run(); });
+///   }
+/// };
+/// \endcode
+///
+/// execute() takes the task and sees to its end, or throws takt::rejected.
+///
+/// Executors that also derive from executor_interface have submit() and schedule() as members;
+/// for all others there are functions of that name. What an executor promises about order stands
+/// in constants of its class, and is false unless it says so:
+/// \code
+///   static constexpr bool is_serial = true;         // runs one task at a time
+///   static constexpr bool is_fifo = true;           // begins them in the order of execute()
+///   static constexpr bool never_runs_inline = true; // execute() returns before the task begins
+/// \endcode
+template <class E>
+concept executor = requires(E& e, task t) { e.execute(std::move(t)); };
+
+/// Whether E runs one task at a time, each happening before the next.
+template <class E>
+inline constexpr bool is_serial_executor = [] {
+  if constexpr (requires { E::is_serial; }) return static_cast<bool>(E::is_serial);
+  return false;
+}();
+
+/// Whether E begins tasks in the order in which they were given to it.
+template <class E>
+inline constexpr bool is_fifo_executor = [] {
+  if constexpr (requires { E::is_fifo; }) return static_cast<bool>(E::is_fifo);
+  return false;
+}();
+
+/// Whether execute() may run the task before it returns. True unless E denies it.
+template <class E>
+inline constexpr bool may_run_inline = [] {
+  if constexpr (requires { E::never_runs_inline; }) return !E::never_runs_inline;
+  return true;
+}();
+
+/// The clock and the unhandled hook of the futures that an executor makes: its own, if it has a
+/// member of this name.
+template <executor E>
+[[nodiscard]] task_options options_of(const E& e) {
+  if constexpr (requires {
+                  { e.future_options() } -> std::convertible_to<task_options>;
+                }) {
+    return e.future_options();
+  } else {
+    return {};
+  }
+}
+
+/// Has `f` run by an executor. \return the future of its result.
+/// \throws takt::rejected if the executor does not take it; std::invalid_argument if `f` is empty.
+template <executor E, class F>
+  requires(takes_stop_token<std::decay_t<F> &&> || std::is_invocable_v<std::decay_t<F> &&>)
+[[nodiscard]] auto submit(E& e, F&& f, const task_attributes& about = {}) {
+  using result = typename task_result<std::decay_t<F>&&>::type;
+  future_task<result> work(std::forward<F>(f), options_of(e));
+  future<result> filled = work.get_future();
+  e.execute(task(std::move(work), about));
+  return filled;
+}
+
+/// What `co_await schedule(e)` waits with.
+template <class E>
+class [[nodiscard]] schedule_awaiter final : private continuation {
+ public:
+  schedule_awaiter(E& e, const task_attributes& about) noexcept : executor_(e), about_(about) {}
+  schedule_awaiter(const schedule_awaiter&) = delete;
+  schedule_awaiter& operator=(const schedule_awaiter&) = delete;
+  ~schedule_awaiter() {
+    if (arrival_.valid()) arrival_.state().remove_continuation(*this);
+  }
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> waiting) {
+    future_task<void> work([] {}, options_of(executor_));
+    arrival_ = work.get_future();
+    resumes = waiting;
+    arrival_.state().try_set_continuation(*this);
+    try {
+      executor_.execute(task(std::move(work), about_));  // *this may be gone when it returns
+    } catch (const rejected&) {
+      // The task is gone, and so the coroutine has been resumed: it throws what became of it.
+    }
+  }
+  void await_resume() { arrival_.get(); }
+
+ private:
+  E& executor_;
+  task_attributes about_;
+  future<void> arrival_;
+};
+
+/// `co_await schedule(e)`: the coroutine goes on where the executor runs it. It throws
+/// takt::cancelled, takt::rejected or takt::abandoned, wherever that happens, if it does not.
+template <executor E>
+[[nodiscard]] schedule_awaiter<E> schedule(E& e, const task_attributes& about = {}) noexcept {
+  return {e, about};
+}
+
+/// Gives an executor the members that follow from execute(): derive from it, with the class itself
+/// as its argument.
+template <class Derived>
+class executor_interface {
+ public:
+  /// As takt::submit().
+  template <class F>
+    requires(takes_stop_token<std::decay_t<F> &&> || std::is_invocable_v<std::decay_t<F> &&>)
+  [[nodiscard]] auto submit(F&& f, const task_attributes& about = {}) {
+    return takt::submit(self(), std::forward<F>(f), about);
+  }
+
+  /// As takt::schedule().
+  [[nodiscard]] auto schedule(const task_attributes& about = {}) noexcept {
+    return takt::schedule(self(), about);
+  }
+
+ protected:
+  executor_interface() = default;
+  ~executor_interface() = default;
+
+ private:
+  Derived& self() noexcept { return static_cast<Derived&>(*this); }
+};
+
+}  // namespace takt::inline TAKT_ABI

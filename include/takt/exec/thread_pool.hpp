@@ -1,0 +1,255 @@
+/// \file
+/// Threads that take tasks out of one queue.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/clock/time.hpp>
+#include <takt/exec/executor.hpp>
+#include <takt/exec/lifecycle.hpp>
+#include <takt/exec/thread_options.hpp>
+#include <takt/observe/task_observer.hpp>
+#include <takt/observe/task_statistics.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/task.hpp>
+#include <takt/task/unhandled.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// A queue that takes whatever comes.
+inline constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+
+/// In which order tasks leave a queue.
+enum class queue_order : std::uint8_t {
+  fifo,      ///< As they came.
+  priority,  ///< The largest task_attributes::priority first; equals as they came.
+};
+
+/// What a pool does with a task for which it has neither a thread nor room in its queue.
+///
+/// \code
+/// takt::thread_pool pool{{.core = 2,
+///                         .queue_capacity = 100,
+///                         .rejection = takt::rejection_policy::caller_runs()}};
+/// \endcode
+///
+/// A task that is dropped ends its future with takt::rejected. After shutdown, discard() and
+/// discard_oldest() drop the new task, call() is called, and all others throw takt::rejected.
+class rejection_policy {
+ public:
+  /// Called with the task, which it may run, keep or drop, on the thread that submits it.
+  using handler = std::function<void(task, rejection)>;
+
+  /// execute() throws takt::rejected. The default.
+  [[nodiscard]] static rejection_policy abort() { return rejection_policy(kind::abort); }
+  /// execute() runs the task itself: who submits too fast is slowed down.
+  [[nodiscard]] static rejection_policy caller_runs() {
+    return rejection_policy(kind::caller_runs);
+  }
+  /// The task is dropped.
+  [[nodiscard]] static rejection_policy discard() { return rejection_policy(kind::discard); }
+  /// The task at the head of the queue is dropped for it. If nothing is queued, the new one is.
+  [[nodiscard]] static rejection_policy discard_oldest() {
+    return rejection_policy(kind::discard_oldest);
+  }
+  /// execute() waits for room. A worker of the pool itself never waits, but throws.
+  [[nodiscard]] static rejection_policy block() { return rejection_policy(kind::block); }
+  /// execute() waits so long for room, then throws.
+  template <class Rep, class Period>
+  [[nodiscard]] static rejection_policy block(std::chrono::duration<Rep, Period> timeout) {
+    rejection_policy made(kind::block);
+    made.timeout_ = to_nanoseconds(timeout);
+    return made;
+  }
+  /// Whatever you like. \throws std::invalid_argument if `own` is empty.
+  [[nodiscard]] static rejection_policy call(handler own);
+
+ private:
+  friend class thread_pool;
+  enum class kind : std::uint8_t { abort, caller_runs, discard, discard_oldest, block, call };
+
+  explicit rejection_policy(kind k) noexcept : kind_(k) {}
+
+  kind kind_;
+  std::chrono::nanoseconds timeout_ = std::chrono::nanoseconds::max();
+  handler own_{};
+};
+
+/// How a thread_pool is made.
+struct thread_pool_options {
+  /// As many threads are kept, once there was work for them.
+  std::size_t core = default_pool_size();
+  /// As many threads there are at most, if the queue is full; 0: as many as core.
+  std::size_t max = 0;
+  /// How long a thread beyond core waits for work before it ends.
+  std::chrono::nanoseconds keep_alive = std::chrono::seconds(60);
+  /// Whether those within core end likewise.
+  bool core_time_out = false;
+
+  /// How many tasks wait for a thread at most, beside those for which one is free; 0: none, each
+  /// is handed to a thread or rejected.
+  std::size_t queue_capacity = unbounded;
+  queue_order order = queue_order::fifo;
+  rejection_policy rejection = rejection_policy::abort();
+
+  /// The threads are called name-1, name-2 and so on; at most 15 characters are seen on Linux.
+  std::string name = "takt";
+  thread_options threads{};
+  bool resizable = true;
+
+  /// Run on the worker, before and after each task. If `before` throws, the task is not run: its
+  /// future gets that error. What a task without a future throws is the second argument of `after`;
+  /// an `after` that throws ends the program.
+  std::function<void(const task&)> before{};
+  std::function<void(const task&, const std::exception_ptr&)> after{};
+  /// Run once, when the last thread is about to end, before is_terminated(). Must not throw.
+  std::function<void()> terminated{};
+
+  const clock* time = &steady;                ///< Keep-alive and waiting. Outlives the pool.
+  const unhandled_hook* unhandled = &strict;  ///< Outlives the pool and its futures.
+  task_observer* observer = nullptr;          ///< Told of everything, if given. Outlives the pool.
+};
+
+/// What a pool was doing at some time. Plain values.
+struct thread_pool_statistics {
+  task_totals tasks;        ///< The ledger: what became of all that was submitted.
+  std::size_t queued = 0;   ///< Tasks that wait for a thread.
+  std::size_t active = 0;   ///< Threads that run a task.
+  std::size_t workers = 0;  ///< Threads.
+  std::size_t largest = 0;  ///< The most there were at a time.
+};
+
+/// Runs tasks on a set of threads that take them out of one queue, and accounts for each of them.
+///
+/// \code
+/// takt::thread_pool pool{{.core = 4, .name = "work"}};
+///
+/// takt::future<int> answer = pool.submit([] { return 42; });
+/// pool.execute([] { step(); });                            // no future: what it throws is
+/// uncaught auto report = pool.submit([](std::stop_token stop) { send(stop); }, {.name =
+/// "report"}); co_await pool.schedule();                                // goes on on the pool
+///
+/// pool.shutdown();                                         // queued work still runs
+/// if (!pool.await_termination(5s)) save(pool.shutdown_now());
+/// \endcode
+///
+/// **Threads.** A submission starts one while there are fewer than `core`; otherwise it queues the
+/// task; if the queue is full, it starts one while there are fewer than `max`; otherwise the
+/// rejection policy has its say. A thread that finds no work for `keep_alive` ends, if there are
+/// more than `core`. If the system refuses a thread, the task is queued if any worker lives, and
+/// rejected otherwise. Presets: fixed(), cached(), single(), to be adjusted as one likes.
+///
+/// **Order.** Tasks begin in the order of the queue: FIFO, or by priority and then FIFO. With more
+/// than one thread they overlap; for one after the other, without a thread of its own, see
+/// serial_executor.
+///
+/// **Errors** of a task go to its future; without one, to the unhandled hook, which by default ends
+/// the program. The worker survives.
+///
+/// **Waiting** within a task for the future of another task of this pool, without a deadline, is
+/// found out when no thread would be left to run it: std::system_error
+/// (resource_deadlock_would_occur). A blocking_region lets the pool add a thread meanwhile.
+///
+/// **Shutdown.** shutdown(): queued tasks run, later ones are rejected. shutdown_now(): queued ones
+/// are given back, running ones are asked to stop (if they take a token), later ones are rejected.
+/// A submission that races with either is run, given back or rejected: never lost. The destructor
+/// is close(cancel_rest): queued tasks are cancelled, running ones are asked to stop and waited
+/// for. All three may be called by a task of the pool; if that destroys the pool, the other threads
+/// are waited for, and its own ends with the task. In a child process after fork() the destructor
+/// does nothing.
+///
+/// **Thread safety**: all members from any thread, but for the destructor.
+///
+/// **Cost**: an idle pool uses no CPU and wakes for nothing. execute() of a callable of up to 32
+/// bytes does not allocate by itself, submit() once; docs/performance.md has figures.
+class thread_pool : public executor_interface<thread_pool>,
+                    public lifecycle_interface<thread_pool> {
+ public:
+  using options = thread_pool_options;
+
+  /// As many threads as that, no more, no less; an unbounded queue.
+  [[nodiscard]] static options fixed(std::size_t threads);
+  /// A thread for each task that comes while all others are busy; they end after a minute without
+  /// work. For many short waits; there is no limit.
+  [[nodiscard]] static options cached();
+  /// One thread, that cannot be made more: tasks run one after the other.
+  [[nodiscard]] static options single();
+
+  /// \throws std::invalid_argument if max is less than core, or both are 0; if keep_alive is
+  /// negative; if a pointer is null; if discard_oldest() meets queue_order::priority.
+  explicit thread_pool(options how = {});
+  ~thread_pool();
+  thread_pool(const thread_pool&) = delete;
+  thread_pool& operator=(const thread_pool&) = delete;
+
+  /// Has a task run. \throws takt::rejected, as the rejection policy says; std::invalid_argument if
+  /// the task is empty; std::bad_alloc. If it throws, the task is not run.
+  void execute(task t);
+
+  /// Takes no more work; what is queued still runs.
+  void shutdown() noexcept;
+
+  /// Takes no more work, asks what runs to stop, and gives back what has not begun, in the order of
+  /// the queue. Those that were cancelled are not among them.
+  [[nodiscard]] task_list shutdown_now() noexcept;
+
+  /// As shutdown_now(), but what has not begun is cancelled.
+  void shutdown_and_cancel() noexcept;
+
+  /// Starts threads in advance, up to `core`. \return how many.
+  std::size_t prestart(std::size_t at_most = unbounded);
+
+  /// Changes core and max. Threads beyond them end when they have no task; if core grows, threads
+  /// are started for what is queued.
+  /// \throws std::invalid_argument as the constructor; std::logic_error if not resizable.
+  void resize(std::size_t core, std::size_t max = 0);
+
+  /// Changes how long threads wait for work, and whether that is true of those within core.
+  /// \throws std::invalid_argument if it is negative.
+  template <class Rep, class Period>
+  void set_keep_alive(std::chrono::duration<Rep, Period> time, bool core_time_out = false) {
+    change_keep_alive(to_nanoseconds(time), core_time_out);
+  }
+
+  /// Takes the task of a future back out of the queue. \return it, or an empty task if it is not
+  /// there (any more).
+  template <class T>
+  [[nodiscard]] task remove(const future<T>& f) {
+    return take_back(f.state());
+  }
+
+  /// Takes tasks out of the queue whose futures were cancelled; they would do nothing, but take up
+  /// room. \return how many.
+  std::size_t purge();
+
+  /// What it is doing. Exact when nothing happens; counts never exceed what has happened.
+  [[nodiscard]] thread_pool_statistics statistics() const;
+
+  [[nodiscard]] std::size_t core() const;
+  [[nodiscard]] std::size_t max() const;
+
+  /// For executor_interface and lifecycle_interface.
+  [[nodiscard]] task_options future_options() const noexcept;
+  [[nodiscard]] const lifecycle& life() const noexcept;
+  void throw_if_own_task() const;
+
+ private:
+  class impl;
+
+  void change_keep_alive(std::chrono::nanoseconds time, bool core_time_out);
+  task take_back(const future_core& state);
+
+  impl* impl_;  // counted: each worker has a reference, too
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,318 @@
+/// \file
+/// A piece of work on its way to a thread.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <takt/base/assert.hpp>
+#include <takt/base/config.hpp>
+#include <takt/base/move_only_function.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/future_state.hpp>
+#include <takt/task/future_task.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// What a task is called in traces and lists: a string literal, which needs no owner. Anything else
+/// does not compile.
+class task_name {
+ public:
+  constexpr task_name() noexcept = default;
+  consteval task_name(const char* literal)  // NOLINT(google-explicit-constructor): literals are it
+      : text_(literal) {}
+  [[nodiscard]] constexpr std::string_view view() const noexcept { return text_; }
+
+ private:
+  const char* text_ = "";
+};
+
+/// What can be said of a task beside what it does.
+struct task_attributes {
+  task_name name{};
+  /// Larger goes first, in executors that look at it.
+  std::int16_t priority = 0;
+};
+
+/// What became of a task that was run.
+enum class task_outcome : std::uint8_t {
+  finished,   ///< It came to its end.
+  failed,     ///< It threw; the exception is in its future.
+  cancelled,  ///< It was cancelled, before it began or while it ran.
+};
+
+/// A piece of work on its way to a thread: what executors take, queue and run. A callable, with or
+/// without a future that waits for its result, and a name.
+///
+/// \code
+/// class my_executor {                                     // that is all it takes
+///  public:
+///   void execute(takt::task t) {
+///     my_loop.post([t = std::move(t)]() mutable { t.run(); });
+///   }
+/// };
+///
+/// pool.execute([] { step(); });                           // becomes a task by itself
+/// for (takt::task& t : pool.shutdown_now()) t.run();      // what has not begun; fulfils futures
+/// \endcode
+///
+/// Each task comes to one end: it is run, or cancel()led, or reject()ed, or dropped, and then its
+/// future, if it has one, ends accordingly: with its outcome, `cancelled`, `rejected`, `abandoned`.
+///
+/// The callable takes a `std::stop_token` or nothing, and is called as an rvalue. A token's stop is
+/// requested by the executor that runs it, when that is told to stop at once. A callable of up to
+/// 32 bytes that can be moved without throwing is held inside; one that takes a token is not.
+///
+/// **Size**: 64 bytes, one cache line. **Thread safety**: as for an int. **Destruction** drops it.
+class alignas(std::max_align_t) task {
+ public:
+  /// Empty.
+  task() noexcept = default;
+
+  /// Holds `f`, decayed. \throws std::invalid_argument if `f` is null or empty.
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, task> &&
+             (takes_stop_token<std::decay_t<F> &&> || std::is_invocable_v<std::decay_t<F> &&>))
+  task(F&& f, const task_attributes& about = {})  // NOLINT(google-explicit-constructor)
+      : task(about) {
+    using call = std::decay_t<F>;
+    if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
+      if (f == nullptr) throw std::invalid_argument("takt::task: the callable is empty");
+    }
+    if constexpr (takes_stop_token<call&&>) {
+      state_ = new task_state<void, call>({}, std::forward<F>(f));
+      table_ = &without_future;
+    } else {
+      emplace<call>(std::forward<F>(f));
+    }
+  }
+
+  /// Holds what fills a future.
+  template <class T>
+  task(future_task<T>&& f,
+       const task_attributes& about = {})  // NOLINT(google-explicit-constructor)
+      : task(about) {
+    state_ = f.release().detach();
+    table_ = &with_future;
+  }
+
+  task(task&& other) noexcept { take(other); }
+  task& operator=(task&& other) noexcept {
+    if (this != &other) {
+      drop();
+      take(other);
+    }
+    return *this;
+  }
+  ~task() { drop(); }
+
+  /// Whether there is something in it.
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+
+  /// Does the work, and leaves nothing to do. Not for an empty task.
+  /// \throws what the callable throws, if there is no future that gets it.
+  task_outcome run() {
+    TAKT_ASSERT(table_ != nullptr);
+    return table_->run(*this);
+  }
+
+  /// Ends it without running it; its future is cancelled.
+  void cancel() noexcept {
+    if (future_core* core = state()) core->cancel();
+    drop();
+  }
+
+  /// Ends it without running it; its future throws takt::rejected.
+  void reject(rejection reason) noexcept {
+    if (future_core* core = state()) core->reject(reason);
+    drop();
+  }
+
+  /// Whether its future was cancelled: running it does nothing.
+  [[nodiscard]] bool is_cancelled() const noexcept {
+    const future_core* core = state();
+    return core != nullptr && core->is_cancelled();
+  }
+
+  /// The callable, if it is of exactly this type and still there; else nullptr.
+  template <class F>
+  [[nodiscard]] F* target() noexcept {
+    return table_ == nullptr ? nullptr : static_cast<F*>(table_->target(bytes_, &type_key<F>));
+  }
+
+  [[nodiscard]] std::string_view name() const noexcept { return name_.view(); }
+  [[nodiscard]] std::int16_t priority() const noexcept {
+    return static_cast<std::int16_t>(priority_);
+  }
+  /// Given by the executor that took it; unique among its tasks.
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  /// When it was to begin, by the clock of the executor that took it, if that keeps such times.
+  [[nodiscard]] clock::time_point deadline() const noexcept { return deadline_; }
+
+  /// For executors: what id() and deadline() tell.
+  void set_id(std::uint64_t id) noexcept { id_ = id & ((std::uint64_t{1} << 48) - 1); }
+  void set_deadline(clock::time_point deadline) noexcept { deadline_ = deadline; }
+  /// For executors: what it shares with its future, or with its stop token; null if it has neither.
+  /// Stays until the task is dropped or moved, also when it has run.
+  [[nodiscard]] future_core* state() const noexcept {
+    return table_ != nullptr && table_->has_state ? state_ : nullptr;
+  }
+
+ private:
+  struct table {
+    task_outcome (*run)(task& self);
+    void (*relocate)(void* from, void* to) noexcept;  // null: copying the bytes does it
+    void (*destroy)(void* storage) noexcept;          // null: nothing to do
+    void* (*target)(void* storage, const void* type) noexcept;
+    bool has_state;
+  };
+
+  static constexpr std::size_t capacity = 32;
+
+  template <class F>
+  static constexpr bool held_inside =
+      sizeof(F) <= capacity && alignof(F) <= alignof(std::max_align_t) &&
+      std::is_nothrow_move_constructible_v<F>;
+
+  explicit task(const task_attributes& about) noexcept
+      : name_(about.name), priority_(about.priority) {}
+
+  // A callable that is not held inside has a pointer to it there.
+  template <class F>
+  static F& target_in(void* storage) noexcept {
+    if constexpr (held_inside<F>) {
+      return *std::launder(static_cast<F*>(storage));
+    } else {
+      return **std::launder(static_cast<F**>(storage));
+    }
+  }
+
+  template <class F>
+  static task_outcome run_callable(task& self) {
+    struct dropped_after {
+      task& spent;
+      ~dropped_after() { spent.drop(); }
+    } const guard{self};
+    static_cast<void>(std::invoke(std::move(target_in<F>(self.bytes_))));
+    return task_outcome::finished;
+  }
+
+  template <class F>
+  static void relocate(void* from, void* to) noexcept {
+    F& target = target_in<F>(from);
+    ::new (to) F(std::move(target));
+    target.~F();  // NOLINT(bugprone-use-after-move): moved-from objects are destroyed, too
+  }
+
+  template <class F>
+  static void destroy(void* storage) noexcept {
+    if constexpr (held_inside<F>) {
+      target_in<F>(storage).~F();
+    } else {
+      delete &target_in<F>(storage);
+    }
+  }
+
+  template <class F>
+  static void* find(void* storage, const void* type) noexcept {
+    return type == &type_key<F> ? std::addressof(target_in<F>(storage)) : nullptr;
+  }
+
+  template <class F>
+  static constexpr bool is_bytes = std::is_trivially_copyable_v<F> || !held_inside<F>;
+
+  template <class F>
+  static constexpr table table_of{
+      &run_callable<F>,
+      is_bytes<F> ? nullptr : &relocate<F>,
+      !held_inside<F> || !std::is_trivially_destructible_v<F> ? &destroy<F> : nullptr,
+      &find<F>,
+      false,
+  };
+
+  // Tasks with a state, which they own a reference to.
+  static const table with_future;
+  static const table without_future;
+
+  template <class F, class Arg>
+  void emplace(Arg&& f) {
+    if constexpr (held_inside<F>) {
+      ::new (static_cast<void*>(bytes_)) F(std::forward<Arg>(f));
+    } else {
+      ::new (static_cast<void*>(bytes_)) F*(new F(std::forward<Arg>(f)));
+    }
+    table_ = &table_of<F>;
+  }
+
+  void drop() noexcept {
+    if (const table* const held = std::exchange(table_, nullptr)) {
+      if (held->destroy != nullptr) held->destroy(bytes_);
+    }
+  }
+
+  // Needs to be empty, and leaves `other` empty.
+  void take(task& other) noexcept {
+    if (other.table_ != nullptr && other.table_->relocate != nullptr) {
+      other.table_->relocate(other.bytes_, bytes_);
+    } else {
+      std::memcpy(bytes_, other.bytes_, capacity);
+    }
+    table_ = std::exchange(other.table_, nullptr);
+    name_ = other.name_;
+    deadline_ = other.deadline_;
+    id_ = other.id_;
+    priority_ = other.priority_;
+  }
+
+  // First, for the alignment of the class to be theirs.
+  union {
+    std::byte bytes_[capacity]{};
+    future_core* state_;
+  };
+  const table* table_ = nullptr;  // null: empty
+  task_name name_;
+  clock::time_point deadline_{};
+  std::uint64_t id_ : 48 = 0;  // enough for ten million a second through ten months
+  std::int64_t priority_ : 16 = 0;
+};
+
+static_assert(sizeof(task) == 64, "one cache line");
+
+/// Tasks in the order of their queue, as shutdown_now() gives them back. Owns them: those that are
+/// left when it goes are dropped, which ends their futures with takt::abandoned.
+///
+/// \code
+/// for (takt::task& t : pool.shutdown_now()) keep(std::move(t));
+/// \endcode
+///
+/// **Thread safety**: as for a container.
+class task_list {
+ public:
+  using iterator = std::deque<task>::iterator;
+
+  task_list() noexcept = default;
+  /// Takes over what a queue held.
+  explicit task_list(std::unique_ptr<std::deque<task>> tasks) noexcept : tasks_(std::move(tasks)) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return tasks_ ? tasks_->size() : 0; }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] task& operator[](std::size_t index) { return (*tasks_)[index]; }
+  [[nodiscard]] iterator begin() noexcept { return tasks_ ? tasks_->begin() : iterator(); }
+  [[nodiscard]] iterator end() noexcept { return tasks_ ? tasks_->end() : iterator(); }
+
+ private:
+  std::unique_ptr<std::deque<task>> tasks_;
+};
+
+}  // namespace takt::inline TAKT_ABI

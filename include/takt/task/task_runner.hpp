@@ -1,0 +1,65 @@
+/// \file
+/// Whose tasks the calling thread runs. For executors.
+#pragma once
+
+#include <takt/base/config.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// While it exists, the thread that made it runs tasks of an executor. So waiting for what only
+/// this thread could do is found out instead of lasting for ever.
+///
+/// A thread may have several, innermost last: a worker of a pool drains a strand.
+///
+/// **Thread safety**: belongs to the thread that made it. **Destruction**: in reverse order.
+class task_runner {
+ public:
+  /// \param executor  whose tasks these are; only its address counts.
+  explicit task_runner(const void* executor) noexcept;
+  task_runner(const task_runner&) = delete;
+  task_runner& operator=(const task_runner&) = delete;
+
+  /// The runner of the calling thread for this executor, or null if it does not run its tasks.
+  [[nodiscard]] static task_runner* of(const void* executor) noexcept;
+
+  /// The one that the calling thread made last, and the one before this; null if there is none.
+  [[nodiscard]] static task_runner* innermost() noexcept;
+  [[nodiscard]] task_runner* outer() const noexcept { return outer_; }
+
+  /// One of the tasks is about to wait for the future of another task of the same executor, which
+  /// is not ready. False if that would be for ever; else end_wait() follows.
+  [[nodiscard]] virtual bool begin_wait() noexcept = 0;
+  virtual void end_wait() noexcept {}
+
+  /// A task begins to wait for something else, and says so; see blocking_region.
+  virtual void begin_blocking() noexcept {}
+  virtual void end_blocking() noexcept {}
+
+ protected:
+  ~task_runner();
+
+ private:
+  const void* const executor_;
+  task_runner* const outer_;
+};
+
+/// Says that the calling task is about to block for something that is not work: input, a lock, an
+/// answer. Where the executor can, it has another thread do the work meanwhile.
+///
+/// \code
+/// pool.submit([&] {
+///   const takt::blocking_region waiting;   // a pool of 4 still has 4 threads that work
+///   return connection.read();
+/// });
+/// \endcode
+///
+/// Outside of an executor it does nothing. **Thread safety**: belongs to the thread that made it.
+class blocking_region {
+ public:
+  blocking_region() noexcept;
+  ~blocking_region();
+  blocking_region(const blocking_region&) = delete;
+  blocking_region& operator=(const blocking_region&) = delete;
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,115 @@
+// The word: state << 32 | workers.
+//
+//   running             -> shutdown, stop   advance_to()
+//   shutdown            -> stop             advance_to()
+//   shutdown, 0 workers -> tidying          try_tidy(true): nothing is queued
+//   stop, 0 workers     -> tidying          try_tidy()
+//   tidying             -> terminated       terminate()
+//
+// Invariants
+//   1. The state only grows. Each transition is made by one thread.
+//   2. From stop on no worker is added, so that tidying is reached with none and keeps none. In
+//      shutdown workers may still be added, while there is work: whoever says `drained` knows that
+//      none will be.
+#include <takt/exec/lifecycle.hpp>
+
+#include <takt/base/assert.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+constexpr int state_shift = 32;
+
+constexpr std::uint64_t word_of(life_state s, std::uint64_t workers) {
+  return static_cast<std::uint64_t>(s) << state_shift | workers;
+}
+constexpr life_state state_in(std::uint64_t word) {
+  return static_cast<life_state>(word >> state_shift);
+}
+constexpr std::uint64_t workers_in(std::uint64_t word) { return word & 0xffff'ffff; }
+
+}  // namespace
+
+std::string_view to_string(life_state s) noexcept {
+  switch (s) {
+    case life_state::running:
+      return "running";
+    case life_state::shutdown:
+      return "shutdown";
+    case life_state::stop:
+      return "stop";
+    case life_state::tidying:
+      return "tidying";
+    case life_state::terminated:
+      break;
+  }
+  return "terminated";
+}
+
+lifecycle::lifecycle(const clock& time)
+    : time_(time), end_(task_options{.time = &time}), ended_(end_.get_future()) {}
+
+life_state lifecycle::state() const noexcept {
+  // acquire: what was done before the transition that is seen
+  return state_in(word_.load(std::memory_order_acquire));
+}
+
+std::size_t lifecycle::workers() const noexcept {
+  return workers_in(word_.load(std::memory_order_acquire));  // acquire: as above
+}
+
+bool lifecycle::advance_to(life_state next) noexcept {
+  TAKT_ASSERT(next == life_state::shutdown || next == life_state::stop);
+  std::uint64_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+  while (state_in(word) < next) {
+    // seq_cst: a submission that publishes its task and then sees the old state is seen by who
+    // looks for tasks after this, and the other way round
+    if (word_.compare_exchange_weak(word, word_of(next, workers_in(word)))) return true;
+  }
+  return false;
+}
+
+bool lifecycle::add_worker() noexcept {
+  std::uint64_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+  while (state_in(word) < life_state::stop) {
+    // acq_rel: a worker sees what those before it did, as they left
+    if (word_.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel,
+                                    std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::size_t lifecycle::remove_worker() noexcept {
+  // acq_rel: what this worker did, to who tidies up; what those before it did, if that is this one
+  const std::uint64_t before = word_.fetch_sub(1, std::memory_order_acq_rel);
+  TAKT_ASSERT(workers_in(before) != 0);
+  return workers_in(before) - 1;
+}
+
+bool lifecycle::try_tidy(bool drained) noexcept {
+  std::uint64_t word = word_of(life_state::stop, 0);
+  // acq_rel: all that the workers did happens before the end
+  if (word_.compare_exchange_strong(word, word_of(life_state::tidying, 0),
+                                    std::memory_order_acq_rel, std::memory_order_relaxed)) {
+    return true;
+  }
+  word = word_of(life_state::shutdown, 0);
+  return drained && word_.compare_exchange_strong(word, word_of(life_state::tidying, 0),
+                                                  std::memory_order_acq_rel,  // as above
+                                                  std::memory_order_relaxed);
+}
+
+void lifecycle::terminate() noexcept {
+  TAKT_ASSERT(state() == life_state::tidying);
+  // release: what the hook did, to who sees the end
+  word_.store(word_of(life_state::terminated, 0), std::memory_order_release);
+  end_.set_value();
+}
+
+bool lifecycle::await(clock::time_point deadline, const sync::stop_token& stop) const {
+  return ended_.wait_until(deadline, stop);
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,120 @@
+#include "os.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+
+#if defined(__linux__) && !defined(TAKT_MODEL) && !defined(TAKT_PORTABLE_PARKING)
+#define TAKT_OS_LINUX 1
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#include <takt/base/sync.hpp>
+#include <takt/exec/thread_options.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace os {
+namespace {
+
+#if defined(TAKT_OS_LINUX)
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// The group of this process in the unified hierarchy: the line "0::/path".
+std::string own_cgroup() {
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (line.starts_with("0::")) return line.substr(3);
+  }
+  return "/";
+}
+
+#endif
+
+}  // namespace
+
+std::size_t parse_cpu_max(const std::string& text) noexcept {
+  const char* const end = text.data() + text.size();
+  std::uint64_t quota = 0;
+  std::uint64_t period = 0;
+  const auto first = std::from_chars(text.data(), end, quota);
+  if (first.ec != std::errc() || first.ptr == end) return 0;
+  const auto second = std::from_chars(first.ptr + 1, end, period);
+  if (second.ec != std::errc() || period == 0) return 0;
+  return static_cast<std::size_t>(
+      std::max<std::uint64_t>(1, quota / period + (quota % period != 0)));
+}
+
+#if defined(TAKT_OS_LINUX)
+
+long process_id() noexcept { return getpid(); }
+
+void set_thread_name(const std::string& name) noexcept {
+  char seen[16] = {};  // the longest that Linux takes
+  std::copy_n(name.data(), std::min(name.size(), std::size_t{15}), seen);
+  pthread_setname_np(pthread_self(), seen);
+}
+
+void set_thread_nice(int nice) noexcept {
+  const auto self = static_cast<id_t>(syscall(SYS_gettid));
+  setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + nice);
+}
+
+void set_thread_cpus(const std::vector<int>& cpus) noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) {
+    if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(cpu), &set);
+  }
+  pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+std::size_t allowed_cpus() noexcept {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 0;
+  return static_cast<std::size_t>(CPU_COUNT(&set));
+}
+
+std::size_t cgroup_cpus() noexcept {
+  try {
+    std::size_t least = 0;
+    // Each group above limits those within.
+    for (std::string group = own_cgroup();; group.erase(group.find_last_of('/'))) {
+      const std::size_t limit = parse_cpu_max(contents("/sys/fs/cgroup" + group + "/cpu.max"));
+      if (limit != 0 && (least == 0 || limit < least)) least = limit;
+      if (group.find_last_of('/') == std::string::npos) return least;
+    }
+  } catch (...) {
+    return 0;
+  }
+}
+
+#else
+
+long process_id() noexcept { return 0; }
+void set_thread_name(const std::string&) noexcept {}
+void set_thread_nice(int) noexcept {}
+void set_thread_cpus(const std::vector<int>&) noexcept {}
+std::size_t allowed_cpus() noexcept { return 0; }
+std::size_t cgroup_cpus() noexcept { return 0; }
+
+#endif
+
+}  // namespace os
+
+std::size_t default_pool_size() noexcept {
+  std::size_t size = os::allowed_cpus();
+  if (size == 0) size = sync::thread::hardware_concurrency();
+  if (const std::size_t limit = os::cgroup_cpus(); limit != 0) size = std::min(size, limit);
+  return std::max<std::size_t>(size, 1);
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,30 @@
+/// What exec asks of the operating system.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <takt/base/config.hpp>
+
+namespace takt::inline TAKT_ABI::os {
+
+/// The id of this process; 0 where there are none.
+long process_id() noexcept;
+
+/// For the calling thread; what the system does not have or refuses is left alone.
+void set_thread_name(const std::string& name) noexcept;
+void set_thread_nice(int nice) noexcept;
+void set_thread_cpus(const std::vector<int>& cpus) noexcept;
+
+/// How many CPUs the calling thread may run on; 0 if unknown.
+std::size_t allowed_cpus() noexcept;
+
+/// How many CPUs' worth of time a cgroup leaves to this process, rounded up; 0 if there is no
+/// limit.
+std::size_t cgroup_cpus() noexcept;
+
+/// The limit in a cpu.max file of cgroup v2 ("200000 100000"), or 0 if there is none.
+std::size_t parse_cpu_max(const std::string& text) noexcept;
+
+}  // namespace takt::inline TAKT_ABI::os

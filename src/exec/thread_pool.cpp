@@ -1,0 +1,788 @@
+// One mutex guards the queue, the workers' bookkeeping and the ledger; tasks, hooks and observers
+// run without it.
+//
+// A worker is
+//   coming   started or called, and on its way to the lock
+//   idle     in idle_, parked
+//   free     coming, idle, or looking for a task: all that do not run one
+//   active   runs a task
+//   gone     its slot is in vacant_, its thread ends
+//
+//   (none) -> coming           start_worker()
+//   coming -> active           take() finds a task
+//   coming, active -> idle     take() finds none
+//   idle   -> coming           call_worker(), by whoever finds a task queued
+//   idle   -> looks again      recall_idle(), by whoever changes the rules
+//   any free -> gone           take() finds that it is not needed: stop; shutdown and nothing
+//                              queued; more than max; idle for too long, and more than core
+//
+// Invariants
+//   1. A task that is queued has a worker: one that is free or will be. Workers leave only if
+//      nothing is queued, or others remain, or the pool stops.
+//   2. If a task is queued and a worker idle, some worker is coming; it calls the next one when it
+//      has taken its task, if more are queued. So a burst costs its producer one wake-up, and no
+//      task waits while a worker sleeps.
+//   3. Of the queued tasks, at most `capacity` have no free worker to take them.
+//   4. A slot is never freed before the pool: who calls a worker does so after unlocking, and may
+//      be late.
+//   5. Each worker that leaves joins the one that left before it; so at most one ended thread is
+//      unjoined, and the last one knows that all others have ended.
+//   6. What runs is known to its slot (`running`) before the worker looks at the state for the last
+//      time, and shutdown_now() looks at slots after it has changed the state. So none is missed
+//      when stop is requested.
+#include <takt/exec/thread_pool.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <takt/base/assert.hpp>
+#include <takt/base/intrusive_list.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/timed_condition.hpp>
+#include <takt/task/task_runner.hpp>
+
+#include "os.hpp"
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) {
+  return a > unbounded - b ? unbounded : a + b;
+}
+
+// For a heap whose top is what leaves next.
+bool leaves_later(const task& a, const task& b) {
+  return a.priority() != b.priority() ? a.priority() < b.priority() : a.id() > b.id();
+}
+
+void check_sizes(std::size_t core, std::size_t max) {
+  if (max == 0) {
+    throw std::invalid_argument("takt::thread_pool: core and max are 0; a pool needs a thread");
+  }
+  if (max < core) {
+    throw std::invalid_argument("takt::thread_pool: max (" + std::to_string(max) +
+                                ") is less than core (" + std::to_string(core) + ")");
+  }
+}
+
+void check_keep_alive(std::chrono::nanoseconds time, bool core_time_out) {
+  if (time < std::chrono::nanoseconds(0)) {
+    throw std::invalid_argument("takt::thread_pool: keep_alive is negative (" +
+                                std::to_string(time.count()) + " ns)");
+  }
+  if (core_time_out && time == std::chrono::nanoseconds(0)) {
+    throw std::invalid_argument(
+        "takt::thread_pool: core_time_out needs a keep_alive above 0, or no thread would be kept");
+  }
+}
+
+}  // namespace
+
+rejection_policy rejection_policy::call(handler own) {
+  if (own == nullptr) throw std::invalid_argument("takt::rejection_policy: the handler is empty");
+  rejection_policy made(kind::call);
+  made.own_ = std::move(own);
+  return made;
+}
+
+class thread_pool::impl {
+ public:
+  explicit impl(options how);
+
+  void retain() noexcept {
+    references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller has a reference
+  }
+  void release() noexcept {
+    // acq_rel: all uses by others happen before the destruction by the last
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  void execute(task t);
+  void shutdown() noexcept;
+  task_list stop(bool give_back) noexcept;
+  void destroy() noexcept;
+
+  std::size_t prestart(std::size_t at_most);
+  void resize(std::size_t core, std::size_t max);
+  void change_keep_alive(std::chrono::nanoseconds time, bool core_time_out);
+  task take_back(const future_core& state);
+  std::size_t purge();
+  thread_pool_statistics statistics() const;
+  std::pair<std::size_t, std::size_t> sizes() const;
+
+  // Constant after construction.
+  const options how_;
+  const long process_ = os::process_id();
+
+  lifecycle life_;
+
+ private:
+  using kind = rejection_policy::kind;
+
+  struct worker : list_node<> {
+    explicit worker(std::size_t n) : number(n) {}
+
+    // Constant after construction.
+    const std::size_t number;
+    parker wake;
+
+    // Guarded by the pool's mutex.
+    sync::thread thread;
+    bool called = false;  // out of idle_, and counted in coming_
+
+    mutex mu;
+    future_core* running TAKT_GUARDED_BY(mu) = nullptr;  // what its task shares with its future
+  };
+
+  // On the stack of a worker.
+  class runner final : public task_runner {
+   public:
+    explicit runner(impl& pool) noexcept : task_runner(&pool), pool_(pool) {}
+    [[nodiscard]] bool begin_wait() noexcept override { return pool_.begin_wait(); }
+    void end_wait() noexcept override { pool_.end_wait(); }
+    void begin_blocking() noexcept override { pool_.begin_blocking(); }
+    void end_blocking() noexcept override { pool_.end_blocking(); }
+
+   private:
+    impl& pool_;
+  };
+
+  ~impl() {
+    const mutex_lock lock(mu_);  // nobody else is here; for the analysis
+    while (vacant_.pop_front() != nullptr) {
+    }
+  }
+
+  std::optional<rejection> offer(task& t) TAKT_REQUIRES(mu_);
+  void refuse(task t, rejection why, mutex_lock& lock) TAKT_REQUIRES(mu_);
+  void push(task&& t) TAKT_REQUIRES(mu_);
+  void pop(task& t) noexcept TAKT_REQUIRES(mu_);
+  bool start_worker() noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] worker* call_worker() noexcept TAKT_REQUIRES(mu_);
+  void recall_idle() noexcept TAKT_REQUIRES(mu_);
+  std::size_t core_size() const noexcept TAKT_REQUIRES(mu_);
+  std::size_t max_size() const noexcept TAKT_REQUIRES(mu_);
+
+  void work(worker& self) noexcept;
+  bool take(worker& self, task& t, mutex_lock& lock) TAKT_REQUIRES(mu_);
+  void leave(worker& self, mutex_lock& lock) TAKT_REQUIRES(mu_);
+  void end() noexcept;
+
+  struct ended {
+    bool started = false;
+    bool failed = false;
+    bool cancelled = false;
+  };
+  ended run(task& t, worker* self) noexcept;
+  void count(const ended& how) noexcept TAKT_REQUIRES(mu_);
+
+  bool begin_wait() noexcept;
+  void end_wait() noexcept;
+  void begin_blocking() noexcept;
+  void end_blocking() noexcept;
+
+  void tell(task_event::kind what, const task& t) const noexcept;
+
+  sync::atomic<std::size_t> references_{1};
+
+  mutable mutex mu_;
+  std::size_t core_ TAKT_GUARDED_BY(mu_);
+  std::size_t max_ TAKT_GUARDED_BY(mu_);
+  std::chrono::nanoseconds keep_alive_ TAKT_GUARDED_BY(mu_);
+  bool core_time_out_ TAKT_GUARDED_BY(mu_);
+  std::uint64_t last_id_ TAKT_GUARDED_BY(mu_) = 0;
+  task_totals totals_ TAKT_GUARDED_BY(mu_);
+
+  // A heap if by priority. Null once it has been given back.
+  std::unique_ptr<std::deque<task>> queue_ TAKT_GUARDED_BY(mu_) =
+      std::make_unique<std::deque<task>>();
+  timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it
+
+  std::deque<worker> slots_ TAKT_GUARDED_BY(mu_);
+  intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);    // the last to become idle first
+  intrusive_list<worker> vacant_ TAKT_GUARDED_BY(mu_);  // slots without a worker
+  std::size_t free_ TAKT_GUARDED_BY(mu_) = 0;
+  std::size_t coming_ TAKT_GUARDED_BY(mu_) = 0;
+  std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;  // for futures of this pool
+  std::size_t blocked_ TAKT_GUARDED_BY(mu_) = 0;  // in a blocking_region
+  std::size_t largest_ TAKT_GUARDED_BY(mu_) = 0;
+  sync::thread last_gone_ TAKT_GUARDED_BY(mu_);
+  bool orphaned_ TAKT_GUARDED_BY(mu_) = false;  // destroyed by the only worker left
+  timed_condition gone_ TAKT_GUARDED_BY(mu_);   // a worker has left
+};
+
+thread_pool::impl::impl(options how)
+    : how_(std::move(how)),
+      life_(*how_.time),
+      core_(how_.core),
+      max_(how_.max == 0 ? how_.core : how_.max),
+      keep_alive_(how_.keep_alive),
+      core_time_out_(how_.core_time_out) {}
+
+std::size_t thread_pool::impl::core_size() const noexcept {
+  return saturating_sum(core_, blocked_);
+}
+std::size_t thread_pool::impl::max_size() const noexcept { return saturating_sum(max_, blocked_); }
+
+void thread_pool::impl::tell(task_event::kind what, const task& t) const noexcept {
+  if (how_.observer == nullptr) return;
+  how_.observer->on_event({.what = what,
+                           .id = t.id(),
+                           .name = t.name(),
+                           .when = how_.time->now(),
+                           .due = t.deadline()});
+}
+
+// --- submission
+
+void thread_pool::impl::execute(task t) {
+  if (!t) throw std::invalid_argument("takt::thread_pool: the task is empty");
+  if (future_core* state = t.state()) state->set_home(this);
+  mutex_lock lock(mu_);
+  t.set_id(++last_id_);
+  ++totals_.submitted;
+  if (how_.observer != nullptr) {
+    lock.unlock();
+    t.set_deadline(how_.time->now());
+    tell(task_event::kind::submitted, t);
+    lock.lock();
+  }
+  std::optional<rejection> refused = offer(t);
+  if (refused == rejection::saturated && how_.rejection.kind_ == kind::block &&
+      task_runner::of(this) == nullptr) {
+    const auto deadline = deadline_after(how_.time->now(), how_.rejection.timeout_);
+    while (refused == rejection::saturated) {
+      const bool notified = room_.wait_until(lock, *how_.time, deadline);
+      refused = offer(t);
+      if (!notified && refused == rejection::saturated) refused = rejection::wait_timed_out;
+    }
+  }
+  while (refused == rejection::saturated && how_.rejection.kind_ == kind::discard_oldest &&
+         !queue_->empty()) {
+    task oldest;
+    pop(oldest);
+    ++totals_.rejected;
+    refused = offer(t);
+    lock.unlock();
+    tell(task_event::kind::rejected, oldest);
+    oldest.reject(rejection::discarded);
+    lock.lock();
+    if (refused == rejection::saturated) refused = offer(t);
+  }
+  if (refused) {
+    refuse(std::move(t), *refused, lock);
+    return;
+  }
+  worker* const called = call_worker();
+  lock.unlock();
+  if (called != nullptr) called->wake.unpark();
+}
+
+// Queues the task, and starts a worker if there is to be one; or says why not.
+std::optional<rejection> thread_pool::impl::offer(task& t) {
+  if (life_.state() != life_state::running) return rejection::shut_down;
+  const std::size_t workers = life_.workers();
+  const bool room = queue_->size() < saturating_sum(how_.queue_capacity, free_);
+  const bool wanted = workers < core_size() || workers == 0 || (!room && workers < max_size());
+  if (!wanted || !start_worker()) {
+    if (workers == 0) return rejection::no_thread;
+    if (!room) return rejection::saturated;
+  }
+  try {
+    push(std::move(t));
+  } catch (...) {
+    ++totals_.rejected;
+    throw;
+  }
+  return std::nullopt;
+}
+
+void thread_pool::impl::refuse(task t, rejection why, mutex_lock& lock) {
+  const kind policy = how_.rejection.kind_;
+  if (policy == kind::caller_runs && why == rejection::saturated) {
+    lock.unlock();
+    if (future_core* state = t.state()) state->set_home(nullptr);
+    const ended how = run(t, nullptr);
+    lock.lock();
+    count(how);
+    lock.unlock();
+    return;
+  }
+  ++totals_.rejected;
+  lock.unlock();
+  tell(task_event::kind::rejected, t);
+  if (policy == kind::call) {
+    how_.rejection.own_(std::move(t), why);
+    return;
+  }
+  if (policy == kind::discard || policy == kind::discard_oldest) {
+    t.reject(why == rejection::saturated ? rejection::discarded : why);
+    return;
+  }
+  t.reject(why);
+  throw rejected(why);
+}
+
+void thread_pool::impl::push(task&& t) {
+  queue_->push_back(std::move(t));
+  if (how_.order == queue_order::priority) {
+    std::push_heap(queue_->begin(), queue_->end(), &leaves_later);
+  }
+}
+
+void thread_pool::impl::pop(task& t) noexcept {
+  if (how_.order == queue_order::priority) {
+    std::pop_heap(queue_->begin(), queue_->end(), &leaves_later);
+    t = std::move(queue_->back());
+    queue_->pop_back();
+  } else {
+    t = std::move(queue_->front());
+    queue_->pop_front();
+  }
+}
+
+// --- workers
+
+bool thread_pool::impl::start_worker() noexcept {
+  try {
+    if (how_.threads.may_start != nullptr && !how_.threads.may_start()) return false;
+    if (vacant_.empty()) vacant_.push_back(slots_.emplace_back(slots_.size() + 1));
+    if (!life_.add_worker()) return false;
+    worker& w = vacant_.front();
+    retain();
+    try {
+      w.thread = sync::thread([this, &w] { work(w); });
+    } catch (...) {
+      references_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: it has not been used
+      life_.remove_worker();
+      return false;
+    }
+    vacant_.erase(w);
+  } catch (...) {
+    return false;
+  }
+  ++free_;
+  ++coming_;
+  largest_ = std::max(largest_, life_.workers());
+  return true;
+}
+
+// An idle worker to be woken after unlocking, if one is needed.
+thread_pool::impl::worker* thread_pool::impl::call_worker() noexcept {
+  if (coming_ != 0 || queue_ == nullptr || queue_->empty()) return nullptr;
+  worker* const called = idle_.pop_front();
+  if (called != nullptr) {
+    called->called = true;
+    ++coming_;
+  }
+  return called;
+}
+
+// Has all idle workers look again.
+void thread_pool::impl::recall_idle() noexcept {
+  while (worker* w = idle_.pop_front()) w->wake.unpark();
+}
+
+void thread_pool::impl::work(worker& self) noexcept {
+  os::set_thread_name(how_.name + "-" + std::to_string(self.number));
+  if (how_.threads.nice != 0) os::set_thread_nice(how_.threads.nice);
+  if (!how_.threads.cpus.empty()) os::set_thread_cpus(how_.threads.cpus);
+  if (how_.threads.on_start != nullptr) how_.threads.on_start();
+  {
+    const runner here(*this);
+    task t;
+    mutex_lock lock(mu_);
+    --coming_;
+    while (take(self, t, lock)) {
+      worker* const called = call_worker();
+      lock.unlock();
+      if (called != nullptr) called->wake.unpark();
+      const ended how = run(t, &self);
+      lock.lock();
+      ++free_;
+      count(how);
+    }
+    leave(self, lock);
+  }
+  release();
+}
+
+// The next task. False: this worker is not needed any more.
+bool thread_pool::impl::take(worker& self, task& t, mutex_lock& lock) {
+  std::optional<clock::time_point> idle_since;
+  for (;;) {
+    const life_state state = life_.state();
+    const std::size_t workers = life_.workers();
+    if (state >= life_state::stop) return false;
+    const bool empty = queue_->empty();
+    if (empty && state == life_state::shutdown) return false;
+    if (workers > max_size() && (empty || workers - waiting_ > 1)) return false;
+    if (!empty) {
+      pop(t);
+      --free_;
+      room_.notify_one();
+      return true;
+    }
+    clock::time_point deadline = clock::time_point::max();
+    if (core_time_out_ || workers > core_size()) {
+      const clock::time_point now = how_.time->now();
+      if (!idle_since) idle_since = now;
+      deadline = deadline_after(*idle_since, keep_alive_);
+      if (now >= deadline) return false;
+    }
+    idle_.push_front(self);
+    lock.unlock();
+    how_.time->park_until(self.wake, deadline);
+    lock.lock();
+    if (self.is_linked()) idle_.erase(self);
+    if (std::exchange(self.called, false)) --coming_;
+  }
+}
+
+void thread_pool::impl::leave(worker& self, mutex_lock& lock) {
+  --free_;
+  sync::thread before = std::exchange(last_gone_, sync::thread());
+  if (orphaned_) {
+    self.thread.detach();
+  } else {
+    last_gone_ = std::move(self.thread);
+  }
+  vacant_.push_front(self);
+  worker* const called = call_worker();
+  life_.remove_worker();
+  const bool last = life_.try_tidy(queue_ == nullptr || queue_->empty());
+  gone_.notify_all();
+  lock.unlock();
+  if (called != nullptr) called->wake.unpark();
+  if (before.joinable()) before.join();
+  if (how_.threads.on_exit != nullptr) how_.threads.on_exit();
+  if (last) end();
+}
+
+void thread_pool::impl::end() noexcept {
+  if (how_.terminated != nullptr) how_.terminated();
+  life_.terminate();
+}
+
+// --- running a task
+
+thread_pool::impl::ended thread_pool::impl::run(task& t, worker* self) noexcept {
+  if (t.is_cancelled()) {
+    tell(task_event::kind::cancelled, t);
+    t = task();
+    return {.cancelled = true};
+  }
+  future_core* const state = t.state();
+  if (state != nullptr && self != nullptr) {
+    {
+      const mutex_lock lock(self->mu);
+      self->running = state;
+    }
+    if (life_.state() >= life_state::stop) state->request_stop();
+  }
+  task_event event{
+      .what = task_event::kind::started, .id = t.id(), .name = t.name(), .due = t.deadline()};
+  if (how_.observer != nullptr) {
+    event.when = event.began = how_.time->now();
+    how_.observer->on_event(event);
+  }
+  ended how{.started = true};
+  std::exception_ptr uncaught;
+  bool begun = false;
+  try {
+    if (how_.before != nullptr) how_.before(t);
+    begun = true;
+    const task_outcome outcome = t.run();
+    how.failed = outcome == task_outcome::failed;
+    how.cancelled = outcome == task_outcome::cancelled;
+  } catch (...) {
+    how.failed = true;
+    uncaught = std::current_exception();
+    if (!begun && state != nullptr) state->fail(uncaught);
+  }
+  if (how_.after != nullptr) how_.after(t, uncaught);
+  if (state != nullptr && self != nullptr) {
+    const mutex_lock lock(self->mu);
+    self->running = nullptr;
+  }
+  t = task();
+  if (uncaught != nullptr && (begun || state == nullptr)) {
+    how_.unhandled->on_unhandled(unhandled::uncaught, uncaught);
+  }
+  if (how_.observer != nullptr) {
+    event.when = how_.time->now();
+    event.failed = how.failed;
+    event.what = how.cancelled ? task_event::kind::ran : task_event::kind::finished;
+    how_.observer->on_event(event);
+    event.what = task_event::kind::cancelled;
+    if (how.cancelled) how_.observer->on_event(event);
+  }
+  return how;
+}
+
+void thread_pool::impl::count(const ended& how) noexcept {
+  totals_.started += how.started ? 1 : 0;
+  totals_.failed += how.failed ? 1 : 0;
+  totals_.ran += how.started && how.cancelled ? 1 : 0;
+  ++(how.cancelled ? totals_.cancelled : totals_.finished);
+}
+
+// --- tasks that wait
+
+bool thread_pool::impl::begin_wait() noexcept {
+  const mutex_lock lock(mu_);
+  const std::size_t workers = life_.workers();
+  if (waiting_ + 1 >= workers) {
+    if (workers >= core_size() || !start_worker()) return false;
+  }
+  ++waiting_;
+  return true;
+}
+
+void thread_pool::impl::end_wait() noexcept {
+  const mutex_lock lock(mu_);
+  --waiting_;
+}
+
+void thread_pool::impl::begin_blocking() noexcept {
+  const mutex_lock lock(mu_);
+  ++blocked_;
+  if (queue_ != nullptr && !queue_->empty() && free_ == 0 && life_.workers() < core_size()) {
+    start_worker();
+  }
+}
+
+void thread_pool::impl::end_blocking() noexcept {
+  const mutex_lock lock(mu_);
+  --blocked_;
+}
+
+// --- the end
+
+void thread_pool::impl::shutdown() noexcept {
+  mutex_lock lock(mu_);
+  if (!life_.advance_to(life_state::shutdown)) return;
+  recall_idle();
+  room_.notify_all();
+  const bool last = life_.try_tidy(queue_->empty());
+  lock.unlock();
+  if (last) end();
+}
+
+// Gives back what has not begun, or cancels it and gives back nothing.
+task_list thread_pool::impl::stop(bool give_back) noexcept {
+  std::unique_ptr<std::deque<task>> unstarted;
+  bool last = false;
+  std::size_t slots = 0;
+  {
+    const mutex_lock lock(mu_);
+    life_.advance_to(life_state::stop);
+    unstarted = std::move(queue_);
+    recall_idle();
+    room_.notify_all();
+    last = life_.try_tidy(true);
+    slots = slots_.size();
+  }
+  for (std::size_t i = 0; i < slots; ++i) {
+    worker* slot = nullptr;
+    {
+      const mutex_lock lock(mu_);
+      slot = &slots_[i];
+    }
+    state_ref<future_core> running;
+    {
+      const mutex_lock lock(slot->mu);
+      if (slot->running != nullptr) {
+        slot->running->retain();
+        running = state_ref<future_core>(slot->running);
+      }
+    }
+    if (running) running->request_stop();
+  }
+  if (last) end();
+  if (unstarted == nullptr) return {};
+
+  if (how_.order == queue_order::priority) {
+    std::sort(unstarted->begin(), unstarted->end(),
+              [](const task& a, const task& b) { return leaves_later(b, a); });
+  }
+  std::size_t cancelled = 0;
+  for (task& t : *unstarted) {
+    if (give_back && !t.is_cancelled()) {
+      tell(task_event::kind::returned, t);
+      continue;
+    }
+    ++cancelled;
+    tell(task_event::kind::cancelled, t);
+    t.cancel();
+  }
+  if (cancelled != 0) std::erase_if(*unstarted, [](const task& t) { return !t; });
+  {
+    const mutex_lock lock(mu_);
+    totals_.cancelled += cancelled;
+    totals_.returned += unstarted->size();
+  }
+  return task_list(std::move(unstarted));
+}
+
+void thread_pool::impl::destroy() noexcept {
+  static_cast<void>(stop(false));
+  sync::thread last;
+  if (task_runner::of(this) == nullptr) {
+    life_.await(clock::time_point::max(), {});
+    const mutex_lock lock(mu_);
+    last = std::move(last_gone_);
+  } else {
+    mutex_lock lock(mu_);
+    while (life_.workers() != 1) gone_.wait_until(lock, *how_.time, clock::time_point::max());
+    last = std::move(last_gone_);
+    orphaned_ = true;
+  }
+  if (last.joinable()) last.join();
+  release();
+}
+
+// --- the rest
+
+std::size_t thread_pool::impl::prestart(std::size_t at_most) {
+  const mutex_lock lock(mu_);
+  std::size_t started = 0;
+  while (started < at_most && life_.state() == life_state::running &&
+         life_.workers() < core_size() && start_worker()) {
+    ++started;
+  }
+  return started;
+}
+
+void thread_pool::impl::resize(std::size_t core, std::size_t max) {
+  if (!how_.resizable) throw std::logic_error("takt::thread_pool: its size cannot be changed");
+  if (max == 0) max = core;
+  check_sizes(core, max);
+  const mutex_lock lock(mu_);
+  core_ = core;
+  max_ = max;
+  recall_idle();
+  if (life_.state() >= life_state::stop) return;
+  // As many as the queue needs.
+  while (life_.workers() < core_size() && free_ < queue_->size() && start_worker()) {
+  }
+  room_.notify_all();  // more workers, more room
+}
+
+void thread_pool::impl::change_keep_alive(std::chrono::nanoseconds time, bool core_time_out) {
+  check_keep_alive(time, core_time_out);
+  const mutex_lock lock(mu_);
+  keep_alive_ = time;
+  core_time_out_ = core_time_out;
+  recall_idle();
+}
+
+task thread_pool::impl::take_back(const future_core& state) {
+  task found;
+  const mutex_lock lock(mu_);
+  if (queue_ == nullptr) return found;
+  const auto at = std::find_if(queue_->begin(), queue_->end(),
+                               [&](const task& t) { return t.state() == &state; });
+  if (at == queue_->end()) return found;
+  found = std::move(*at);
+  queue_->erase(at);
+  if (how_.order == queue_order::priority) {
+    std::make_heap(queue_->begin(), queue_->end(), &leaves_later);
+  }
+  ++totals_.returned;
+  room_.notify_one();
+  return found;
+}
+
+std::size_t thread_pool::impl::purge() {
+  const mutex_lock lock(mu_);
+  if (queue_ == nullptr) return 0;
+  // The closures are gone already: what is destroyed here is takt's own.
+  const std::size_t purged = std::erase_if(*queue_, [](const task& t) { return t.is_cancelled(); });
+  if (how_.order == queue_order::priority) {
+    std::make_heap(queue_->begin(), queue_->end(), &leaves_later);
+  }
+  totals_.cancelled += purged;
+  room_.notify_all();
+  return purged;
+}
+
+thread_pool_statistics thread_pool::impl::statistics() const {
+  const mutex_lock lock(mu_);
+  const std::size_t workers = life_.workers();
+  return {.tasks = totals_,
+          .queued = queue_ == nullptr ? 0 : queue_->size(),
+          .active = workers - free_,
+          .workers = workers,
+          .largest = largest_};
+}
+
+std::pair<std::size_t, std::size_t> thread_pool::impl::sizes() const {
+  const mutex_lock lock(mu_);
+  return {core_, max_};
+}
+
+// --- thread_pool
+
+thread_pool::options thread_pool::fixed(std::size_t threads) { return {.core = threads}; }
+
+thread_pool::options thread_pool::cached() {
+  return {.core = 0, .max = unbounded, .queue_capacity = 0};
+}
+
+thread_pool::options thread_pool::single() { return {.core = 1, .resizable = false}; }
+
+thread_pool::thread_pool(options how) {
+  check_sizes(how.core, how.max == 0 ? how.core : how.max);
+  check_keep_alive(how.keep_alive, how.core_time_out);
+  if (how.time == nullptr) throw std::invalid_argument("takt::thread_pool: time is null");
+  if (how.unhandled == nullptr) throw std::invalid_argument("takt::thread_pool: unhandled is null");
+  if (how.order == queue_order::priority &&
+      how.rejection.kind_ == rejection_policy::kind::discard_oldest) {
+    throw std::invalid_argument(
+        "takt::thread_pool: discard_oldest() would drop the most urgent task of a priority queue");
+  }
+  impl_ = new impl(std::move(how));
+}
+
+thread_pool::~thread_pool() {
+  // After fork() the threads are not in this process, and the mutex is in no known state.
+  if (os::process_id() == impl_->process_) impl_->destroy();
+}
+
+void thread_pool::execute(task t) { impl_->execute(std::move(t)); }
+void thread_pool::shutdown() noexcept { impl_->shutdown(); }
+task_list thread_pool::shutdown_now() noexcept { return impl_->stop(true); }
+void thread_pool::shutdown_and_cancel() noexcept { static_cast<void>(impl_->stop(false)); }
+std::size_t thread_pool::prestart(std::size_t at_most) { return impl_->prestart(at_most); }
+void thread_pool::resize(std::size_t core, std::size_t max) { impl_->resize(core, max); }
+std::size_t thread_pool::purge() { return impl_->purge(); }
+thread_pool_statistics thread_pool::statistics() const { return impl_->statistics(); }
+std::size_t thread_pool::core() const { return impl_->sizes().first; }
+std::size_t thread_pool::max() const { return impl_->sizes().second; }
+const lifecycle& thread_pool::life() const noexcept { return impl_->life_; }
+
+task_options thread_pool::future_options() const noexcept {
+  return {.time = impl_->how_.time, .unhandled = impl_->how_.unhandled};
+}
+
+void thread_pool::throw_if_own_task() const {
+  if (task_runner::of(impl_) == nullptr) return;
+  throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                          "takt::thread_pool: one of its own tasks waits for its end");
+}
+
+void thread_pool::change_keep_alive(std::chrono::nanoseconds time, bool core_time_out) {
+  impl_->change_keep_alive(time, core_time_out);
+}
+
+task thread_pool::take_back(const future_core& state) { return impl_->take_back(state); }
+
+}  // namespace takt::inline TAKT_ABI

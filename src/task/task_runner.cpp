@@ -1,0 +1,39 @@
+#include <takt/task/task_runner.hpp>
+
+#include <utility>
+
+#include <takt/base/sync.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+struct innermost_runner {
+  task_runner* runner = nullptr;
+};
+
+task_runner*& last_made() noexcept { return sync::tls<innermost_runner>::get().runner; }
+
+}  // namespace
+
+task_runner::task_runner(const void* executor) noexcept
+    : executor_(executor), outer_(std::exchange(last_made(), this)) {}
+
+task_runner::~task_runner() { last_made() = outer_; }
+
+task_runner* task_runner::innermost() noexcept { return last_made(); }
+
+task_runner* task_runner::of(const void* executor) noexcept {
+  task_runner* runner = innermost();
+  while (runner != nullptr && runner->executor_ != executor) runner = runner->outer_;
+  return runner;
+}
+
+blocking_region::blocking_region() noexcept {
+  for (task_runner* r = task_runner::innermost(); r != nullptr; r = r->outer()) r->begin_blocking();
+}
+
+blocking_region::~blocking_region() {
+  for (task_runner* r = task_runner::innermost(); r != nullptr; r = r->outer()) r->end_blocking();
+}
+
+}  // namespace takt::inline TAKT_ABI
