@@ -37,8 +37,6 @@ class thread {
     std::size_t number_ = 0;
   };
 
-  [[nodiscard]] static unsigned hardware_concurrency() noexcept { return 2; }
-
   thread() noexcept = default;
   template <class F, class... Args>
     requires(!std::same_as<std::remove_cvref_t<F>, thread>)
