@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -82,6 +84,27 @@ class naive_pool {
   std::vector<std::jthread> workers_;
 };
 
+// As one gets a future out of it: std::function wants a copy, so the task is shared. Nobody looks at
+// the future.
+class naive_pool_with_futures : public naive_pool {
+ public:
+  using naive_pool::naive_pool;
+
+  template <class Task>
+  void post(Task&& task) {
+    static_cast<void>(submit(std::forward<Task>(task)));
+  }
+
+ private:
+  template <class Task>
+  std::future<void> submit(Task&& task) {
+    const auto shared = std::make_shared<std::packaged_task<void()>>(std::forward<Task>(task));
+    std::future<void> filled = shared->get_future();
+    naive_pool::post([shared] { (*shared)(); });
+    return filled;
+  }
+};
+
 // While tasks are waiting, one task of the pool runs them: those that it finds, then it queues
 // again behind the pool's other work.
 class naive_pool::strand {
@@ -123,7 +146,8 @@ class naive_pool::strand {
 }  // namespace
 
 pool_competitors naive_pools() {
-  return {.submit = {{"naive_pool", submit_into<naive_pool>}},
+  return {.submit = {{"naive_pool", submit_into<naive_pool>},
+                     {"naive_pool (future)", submit_into<naive_pool_with_futures>}},
           .wake = {{"naive_pool", wake_in<naive_pool>}},
           .serial = {{"naive_strand", serial_over<naive_pool>}},
           .stop = {{"naive_pool", stop_with_pending<naive_pool>}}};

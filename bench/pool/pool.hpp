@@ -35,6 +35,7 @@ struct pool_competitors {
 };
 
 pool_competitors naive_pools();
+pool_competitors takt_pools();
 pool_competitors asio_pools();
 pool_competitors tbb_pools();
 pool_competitors java_pools();

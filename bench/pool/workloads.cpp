@@ -8,11 +8,19 @@ namespace {
 // Of each pool what it enters for one workload; the naive one first, as the reference.
 std::vector<competitor> all(std::vector<competitor> pool_competitors::* entered) {
   std::vector<competitor> found;
-  for (const pool_competitors& family : {naive_pools(), asio_pools(), tbb_pools(), java_pools()}) {
+  for (const pool_competitors& family :
+       {naive_pools(), takt_pools(), asio_pools(), tbb_pools(), java_pools()}) {
     const auto& entries = family.*entered;
     found.insert(found.end(), entries.begin(), entries.end());
   }
   return found;
+}
+
+constexpr const char* takt_pool = "takt::thread_pool";
+
+// The peers are that close together, and a pool beside itself may come out at 0.9.
+bar wakes_like(const char* peer) {
+  return {.who = takt_pool, .at_least = 0.9, .of = peer, .metric = "p50"};
 }
 
 }  // namespace
@@ -22,14 +30,20 @@ workload submit_workload() {
           .title = "1 M tasks from outside threads into a pool of 2 workers",
           .metrics = {{"task", "ns/task"}},
           .parameters = {{"producers", {1, 2, 4}}},
-          .competitors = all(&pool_competitors::submit)};
+          .competitors = all(&pool_competitors::submit),
+          .bars = {{.who = takt_pool, .of = "naive_pool"},
+                   {.who = takt_pool, .of = "asio::thread_pool"},
+                   {.who = "takt::thread_pool (future)", .of = "naive_pool (future)"}}};
 }
 
 workload wake_workload() {
   return {.id = "wake",
           .title = "One task into an idle pool of 2 workers, until it runs",
           .metrics = {{"p50", "us"}, {"p99", "us"}},
-          .competitors = all(&pool_competitors::wake)};
+          .competitors = all(&pool_competitors::wake),
+          .bars = {wakes_like("naive_pool"), wakes_like("asio::thread_pool"),
+                   wakes_like("tbb::task_arena"), wakes_like("java ThreadPoolExecutor"),
+                   wakes_like("java ForkJoinPool")}};
 }
 
 workload serial_workload() {
@@ -44,7 +58,8 @@ workload stop_workload() {
   return {.id = "stop",
           .title = "shutdown_now of a busy pool with 1 M tasks pending",
           .metrics = {{"returned", "ms"}, {"gone", "ms"}},
-          .competitors = all(&pool_competitors::stop)};
+          .competitors = all(&pool_competitors::stop),
+          .bars = {{.who = takt_pool, .at_most = 100, .metric = "returned"}}};
 }
 
 }  // namespace bench
