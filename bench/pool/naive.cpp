@@ -84,8 +84,8 @@ class naive_pool {
   std::vector<std::jthread> workers_;
 };
 
-// As one gets a future out of it: std::function wants a copy, so the task is shared. Nobody looks at
-// the future.
+// As one gets a future out of it: std::function wants a copy, so the task is shared. Nobody looks
+// at the future.
 class naive_pool_with_futures : public naive_pool {
  public:
   using naive_pool::naive_pool;
