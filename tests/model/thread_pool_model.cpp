@@ -1,0 +1,353 @@
+// The thread pool under every kind of interleaving: what is submitted comes to exactly one end, and
+// the pool to its own.
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/task/task_runner.hpp>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using namespace std::chrono_literals;
+using model::require;
+
+// How often a task ran; by the thread that runs it, read after the end of the pool.
+using runs = sync::atomic<int>;
+
+void balanced(const thread_pool& pool) {
+  require(pool.statistics().tasks.pending() == 0, "the ledger balances");
+}
+
+TEST(thread_pool_model, runs_what_is_submitted_from_two_threads) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    thread_pool pool({.core = 2});
+    sync::thread other([&] { pool.execute([&] { ran.fetch_add(1); }); });
+    pool.execute([&] { ran.fetch_add(1); });
+    other.join();
+    pool.close(drain);
+    require(ran.load() == 2, "each once");
+    balanced(pool);
+  });
+}
+
+// One worker, idle or about to be, is not missed.
+TEST(thread_pool_model, parking_against_submit) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    thread_pool pool({.core = 1});
+    pool.prestart();
+    pool.submit([&] { ran.fetch_add(1); }).get();
+    pool.submit([&] { ran.fetch_add(1); }).get();
+    require(ran.load() == 2, "each once");
+  });
+}
+
+// Both tasks are needed at once: the second one must not wait for a sleeping worker.
+TEST(thread_pool_model, a_burst_wakes_as_many_as_it_needs) {
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 2});
+    pool.prestart();
+    promise<void> p;
+    auto f = p.get_future();
+    pool.execute([&] { f.wait(); });
+    pool.execute([&] { p.set_value(); });
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+TEST(thread_pool_model, submit_against_shutdown) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    int accepted = 0;
+    thread_pool pool({.core = 1});
+    sync::thread other([&] { pool.shutdown(); });
+    for (int i = 0; i < 2; ++i) {
+      try {
+        pool.execute([&] { ran.fetch_add(1); });
+        ++accepted;
+      } catch (const rejected&) {
+      }
+    }
+    other.join();
+    pool.await_termination();
+    require(ran.load() == accepted, "what was accepted ran");
+    balanced(pool);
+  });
+}
+
+TEST(thread_pool_model, submit_against_shutdown_now) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    int accepted = 0;
+    std::size_t returned = 0;
+    thread_pool pool({.core = 1});
+    sync::thread other([&] { returned = pool.shutdown_now().size(); });
+    for (int i = 0; i < 2; ++i) {
+      try {
+        pool.execute([&] { ran.fetch_add(1); });
+        ++accepted;
+      } catch (const rejected&) {
+      }
+    }
+    other.join();
+    pool.await_termination();
+    require(ran.load() + static_cast<int>(returned) == accepted, "ran or returned");
+    balanced(pool);
+  });
+}
+
+// A task that waits for its token hears of it, whenever it begins.
+TEST(thread_pool_model, shutdown_now_reaches_what_runs) {
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 1});
+    auto f = pool.submit([](const sync::stop_token& stop) {
+      promise<void> never;
+      never.get_future().wait(stop);
+      return 1;
+    });
+    auto unstarted = pool.shutdown_now();
+    require(unstarted.size() <= 1, "one at most");
+    if (unstarted.empty()) {
+      require(f.get() == 1, "it came to its end");
+    } else {
+      unstarted = {};
+      try {
+        f.get();
+        require(false, "it never ran");
+      } catch (const abandoned&) {
+      }
+    }
+    pool.await_termination();
+    balanced(pool);
+  });
+}
+
+TEST(thread_pool_model, two_shutdowns_and_a_stop) {
+  check({.runs = 10'000}, [] {
+    runs ended{0};
+    thread_pool pool({.core = 1, .terminated = [&] { ended.fetch_add(1); }});
+    pool.execute([] {});
+    sync::thread a([&] { pool.shutdown(); });
+    sync::thread b([&] { static_cast<void>(pool.shutdown_now()); });
+    a.join();
+    b.join();
+    pool.await_termination();
+    require(ended.load() == 1, "one end");
+    balanced(pool);
+  });
+}
+
+TEST(thread_pool_model, cancel_against_run) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    thread_pool pool({.core = 1});
+    auto f = pool.submit([&] { ran.fetch_add(1); });
+    if (f.cancel() == cancel_result::prevented) require(ran.load() == 0, "prevented");
+    f.wait();
+    pool.close(drain);
+    const task_totals tasks = pool.statistics().tasks;
+    require(tasks.finished + tasks.cancelled == 1, "one end");
+  });
+}
+
+TEST(thread_pool_model, resize_against_submit) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    thread_pool pool({.core = 2});
+    sync::thread other([&] {
+      pool.resize(1);
+      pool.resize(2);
+    });
+    for (int i = 0; i < 3; ++i) pool.execute([&] { ran.fetch_add(1); });
+    other.join();
+    pool.close(drain);
+    require(ran.load() == 3, "each once");
+    balanced(pool);
+  });
+}
+
+// The worker's time is up just when a task comes.
+TEST(thread_pool_model, keep_alive_against_submit) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    manual_clock time;
+    {
+      thread_pool pool({.core = 0, .max = 1, .keep_alive = 1s, .time = &time});
+      pool.execute([&] { ran.fetch_add(1); });
+      sync::thread other([&] { time.advance(1s); });
+      pool.execute([&] { ran.fetch_add(1); });
+      other.join();
+      pool.close(drain);
+      balanced(pool);
+    }
+    require(ran.load() == 2, "each once");
+  });
+}
+
+// Hand-off: nothing waits in a queue behind a worker that leaves.
+TEST(thread_pool_model, hand_off_against_keep_alive) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    manual_clock time;
+    {
+      thread_pool pool({.core = 0, .max = 2, .keep_alive = 1s, .queue_capacity = 0, .time = &time});
+      pool.execute([&] { ran.fetch_add(1); });
+      sync::thread other([&] { time.advance(1s); });
+      pool.execute([&] { ran.fetch_add(1); });
+      other.join();
+      pool.close(drain);
+      balanced(pool);
+    }
+    require(ran.load() == 2, "each once");
+  });
+}
+
+TEST(thread_pool_model, blocked_producers_get_room_or_are_told) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    runs refused{0};
+    thread_pool pool({.core = 1, .queue_capacity = 1, .rejection = rejection_policy::block()});
+    const auto produce = [&] {
+      for (int i = 0; i < 2; ++i) {
+        try {
+          pool.execute([&] { ran.fetch_add(1); });
+        } catch (const rejected&) {
+          refused.fetch_add(1);
+        }
+      }
+    };
+    sync::thread other(produce);
+    produce();
+    pool.shutdown();
+    other.join();
+    pool.await_termination();
+    require(ran.load() + refused.load() == 4, "each has one end");
+    balanced(pool);
+  });
+}
+
+TEST(thread_pool_model, throwing_tasks_do_not_stop_the_worker) {
+  check({.runs = 5'000}, [] {
+    class count_hook final : public unhandled_hook {
+     public:
+      void on_unhandled(unhandled kind, const std::exception_ptr&) const noexcept override {
+        if (kind == unhandled::uncaught) seen.fetch_add(1);
+      }
+      mutable runs seen{0};
+    } hook;
+    {
+      thread_pool pool({.core = 1, .unhandled = &hook});
+      pool.execute([] { throw 1; });
+      require(pool.submit([] { return 2; }).get() == 2, "the worker goes on");
+    }
+    require(hook.seen.load() == 1, "told once");
+  });
+}
+
+// Each waits for what only the other's thread could run: one of them is told.
+TEST(thread_pool_model, waiting_for_each_other_is_found_out) {
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 2});
+    const auto wait_for_another = [&] { pool.submit([] {}).get(); };
+    auto a = pool.submit(wait_for_another);
+    auto b = pool.submit(wait_for_another);
+    int deadlocks = 0;
+    for (auto* f : {&a, &b}) {
+      try {
+        f->get();
+      } catch (const std::system_error&) {
+        ++deadlocks;
+      }
+    }
+    require(deadlocks <= 1, "the other one goes on");
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+TEST(thread_pool_model, a_blocking_region_has_its_work_done_by_another) {
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 1});
+    promise<void> p;
+    auto f = p.get_future();
+    pool.execute([&] {
+      const blocking_region waiting;
+      f.wait();
+    });
+    pool.execute([&] { p.set_value(); });
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+// The last owner of the pool is one of its tasks.
+TEST(thread_pool_model, destroyed_by_its_own_task) {
+  check({.runs = 10'000}, [] {
+    runs ended{0};
+    runs ran{0};
+    auto pool = std::make_unique<thread_pool>(
+        thread_pool_options{.core = 2, .terminated = [&] { ended.fetch_add(1); }});
+    thread_pool& alive = *pool;
+    promise<void> go;
+    auto gone = go.get_future();
+    alive.execute([&] { ran.fetch_add(1); });
+    alive.execute([&ran, p = std::move(pool), g = std::move(go)]() mutable {
+      p.reset();
+      require(ran.load() <= 1, "what ran before");
+      g.set_value();
+    });
+    gone.wait();
+    while (ended.load() == 0) sync::yield();  // its own worker ends by itself
+  });
+}
+
+TEST(thread_pool_model, destructor_against_running_and_queued_work) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    future<void> f;
+    future<void> g;
+    {
+      thread_pool pool({.core = 1});
+      f = pool.submit([&] { ran.fetch_add(1); });
+      g = pool.submit([&] { ran.fetch_add(1); });
+    }
+    require(f.is_ready() && g.is_ready(), "all has ended");
+    const int finished = (f.is_cancelled() ? 0 : 1) + (g.is_cancelled() ? 0 : 1);
+    require(ran.load() == finished, "ran or cancelled");
+  });
+}
+
+TEST(thread_pool_model, a_thread_that_cannot_start_loses_nothing) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    runs refused{0};
+    runs budget{1};
+    thread_pool pool(
+        {.core = 2, .threads = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
+    const auto produce = [&] {
+      try {
+        pool.execute([&] { ran.fetch_add(1); });
+      } catch (const rejected&) {
+        refused.fetch_add(1);
+      }
+    };
+    sync::thread other(produce);
+    produce();
+    other.join();
+    pool.close(drain);
+    require(ran.load() == 2 && refused.load() == 0, "the one worker does it all");
+    balanced(pool);
+  });
+}
+
+}  // namespace
