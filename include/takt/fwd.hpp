@@ -145,11 +145,17 @@ class when_all_state;
 template <class Futures>
 class when_any_state;
 
+// takt/exec/any_executor.hpp
+class any_executor;
+
 // takt/exec/executor.hpp
 template <class E>
 class schedule_awaiter;
 template <class Derived>
 class executor_interface;
+
+// takt/exec/inline_executor.hpp
+class inline_executor;
 
 // takt/exec/lifecycle.hpp
 enum class life_state : std::uint8_t;

@@ -16,7 +16,9 @@
 #include <takt/clock/manual_clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/clock/timed_condition.hpp>
+#include <takt/exec/any_executor.hpp>
 #include <takt/exec/executor.hpp>
+#include <takt/exec/inline_executor.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/exec/thread_options.hpp>
 #include <takt/exec/thread_pool.hpp>

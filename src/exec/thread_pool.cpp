@@ -27,9 +27,7 @@
 //      be late.
 //   5. Each worker that leaves joins the one that left before it; so at most one ended thread is
 //      unjoined, and the last one knows that all others have ended.
-//   6. What runs is known to its slot (`running`) before the worker looks at the state for the last
-//      time, and shutdown_now() looks at slots after it has changed the state. So none is missed
-//      when stop is requested.
+//   6. shutdown_now() asks the slots to stop after it has changed the state: see running_task.
 #include <takt/exec/thread_pool.hpp>
 
 #include <algorithm>
@@ -48,7 +46,9 @@
 #include <takt/clock/timed_condition.hpp>
 #include <takt/task/task_runner.hpp>
 
+#include "ledger.hpp"
 #include "os.hpp"
+#include "running_task.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace {
@@ -137,8 +137,7 @@ class thread_pool::impl {
     sync::thread thread;
     bool called = false;  // out of idle_, and counted in coming_
 
-    mutex mu;
-    future_core* running TAKT_GUARDED_BY(mu) = nullptr;  // what its task shares with its future
+    running_task running;
   };
 
   // On the stack of a worker.
@@ -175,20 +174,14 @@ class thread_pool::impl {
   void leave(worker& self, mutex_lock& lock) TAKT_REQUIRES(mu_);
   void end() noexcept;
 
-  struct ended {
-    bool started = false;
-    bool failed = false;
-    bool cancelled = false;
-  };
-  ended run(task& t, worker* self) noexcept;
-  void count(const ended& how) noexcept TAKT_REQUIRES(mu_);
+  run_result run(task& t, running_task* where) const noexcept {
+    return book_.run(t, life_, where, {how_.before, how_.after});
+  }
 
   bool begin_wait() noexcept;
   void end_wait() noexcept;
   void begin_blocking() noexcept;
   void end_blocking() noexcept;
-
-  void tell(task_event::kind what, const task& t) const noexcept;
 
   sync::atomic<std::size_t> references_{1};
 
@@ -198,7 +191,7 @@ class thread_pool::impl {
   std::chrono::nanoseconds keep_alive_ TAKT_GUARDED_BY(mu_);
   bool core_time_out_ TAKT_GUARDED_BY(mu_);
   std::uint64_t last_id_ TAKT_GUARDED_BY(mu_) = 0;
-  task_totals totals_ TAKT_GUARDED_BY(mu_);
+  ledger book_;  // its counts: guarded by mu_
 
   // A heap if by priority. Null once it has been given back.
   std::unique_ptr<std::deque<task>> queue_ TAKT_GUARDED_BY(mu_) =
@@ -224,21 +217,13 @@ thread_pool::impl::impl(options how)
       core_(how_.core),
       max_(how_.max == 0 ? how_.core : how_.max),
       keep_alive_(how_.keep_alive),
-      core_time_out_(how_.core_time_out) {}
+      core_time_out_(how_.core_time_out),
+      book_(*how_.time, *how_.unhandled, how_.observer) {}
 
 std::size_t thread_pool::impl::core_size() const noexcept {
   return saturating_sum(core_, blocked_);
 }
 std::size_t thread_pool::impl::max_size() const noexcept { return saturating_sum(max_, blocked_); }
-
-void thread_pool::impl::tell(task_event::kind what, const task& t) const noexcept {
-  if (how_.observer == nullptr) return;
-  how_.observer->on_event({.what = what,
-                           .id = t.id(),
-                           .name = t.name(),
-                           .when = how_.time->now(),
-                           .due = t.deadline()});
-}
 
 // --- submission
 
@@ -247,11 +232,10 @@ void thread_pool::impl::execute(task t) {
   if (future_core* state = t.state()) state->set_home(this);
   mutex_lock lock(mu_);
   t.set_id(++last_id_);
-  ++totals_.submitted;
-  if (how_.observer != nullptr) {
+  ++book_.totals.submitted;
+  if (book_.observed()) {
     lock.unlock();
-    t.set_deadline(how_.time->now());
-    tell(task_event::kind::submitted, t);
+    book_.tell_submitted(t);
     lock.lock();
   }
   std::optional<rejection> refused = offer(t);
@@ -268,10 +252,10 @@ void thread_pool::impl::execute(task t) {
          !queue_->empty()) {
     task oldest;
     pop(oldest);
-    ++totals_.rejected;
+    ++book_.totals.rejected;
     refused = offer(t);
     lock.unlock();
-    tell(task_event::kind::rejected, oldest);
+    book_.tell(task_event::kind::rejected, oldest);
     oldest.reject(rejection::discarded);
     lock.lock();
     if (refused == rejection::saturated) refused = offer(t);
@@ -298,7 +282,7 @@ std::optional<rejection> thread_pool::impl::offer(task& t) {
   try {
     push(std::move(t));
   } catch (...) {
-    ++totals_.rejected;
+    ++book_.totals.rejected;
     throw;
   }
   return std::nullopt;
@@ -309,15 +293,15 @@ void thread_pool::impl::refuse(task t, rejection why, mutex_lock& lock) {
   if (policy == kind::caller_runs && why == rejection::saturated) {
     lock.unlock();
     if (future_core* state = t.state()) state->set_home(nullptr);
-    const ended how = run(t, nullptr);
+    const run_result result = run(t, nullptr);
     lock.lock();
-    count(how);
+    book_.count(result);
     lock.unlock();
     return;
   }
-  ++totals_.rejected;
+  ++book_.totals.rejected;
   lock.unlock();
-  tell(task_event::kind::rejected, t);
+  book_.tell(task_event::kind::rejected, t);
   if (policy == kind::call) {
     how_.rejection.own_(std::move(t), why);
     return;
@@ -404,10 +388,10 @@ void thread_pool::impl::work(worker& self) noexcept {
       worker* const called = call_worker();
       lock.unlock();
       if (called != nullptr) called->wake.unpark();
-      const ended how = run(t, &self);
+      const run_result result = run(t, &self.running);
       lock.lock();
       ++free_;
-      count(how);
+      book_.count(result);
     }
     leave(self, lock);
   }
@@ -469,69 +453,6 @@ void thread_pool::impl::leave(worker& self, mutex_lock& lock) {
 void thread_pool::impl::end() noexcept {
   if (how_.terminated != nullptr) how_.terminated();
   life_.terminate();
-}
-
-// --- running a task
-
-thread_pool::impl::ended thread_pool::impl::run(task& t, worker* self) noexcept {
-  if (t.is_cancelled()) {
-    tell(task_event::kind::cancelled, t);
-    t = task();
-    return {.cancelled = true};
-  }
-  future_core* const state = t.state();
-  if (state != nullptr && self != nullptr) {
-    {
-      const mutex_lock lock(self->mu);
-      self->running = state;
-    }
-    if (life_.state() >= life_state::stop) state->request_stop();
-  }
-  task_event event{
-      .what = task_event::kind::started, .id = t.id(), .name = t.name(), .due = t.deadline()};
-  if (how_.observer != nullptr) {
-    event.when = event.began = how_.time->now();
-    how_.observer->on_event(event);
-  }
-  ended how{.started = true};
-  std::exception_ptr uncaught;
-  bool begun = false;
-  try {
-    if (how_.before != nullptr) how_.before(t);
-    begun = true;
-    const task_outcome outcome = t.run();
-    how.failed = outcome == task_outcome::failed;
-    how.cancelled = outcome == task_outcome::cancelled;
-  } catch (...) {
-    how.failed = true;
-    uncaught = std::current_exception();
-    if (!begun && state != nullptr) state->fail(uncaught);
-  }
-  if (how_.after != nullptr) how_.after(t, uncaught);
-  if (state != nullptr && self != nullptr) {
-    const mutex_lock lock(self->mu);
-    self->running = nullptr;
-  }
-  t = task();
-  if (uncaught != nullptr && (begun || state == nullptr)) {
-    how_.unhandled->on_unhandled(unhandled::uncaught, uncaught);
-  }
-  if (how_.observer != nullptr) {
-    event.when = how_.time->now();
-    event.failed = how.failed;
-    event.what = how.cancelled ? task_event::kind::ran : task_event::kind::finished;
-    how_.observer->on_event(event);
-    event.what = task_event::kind::cancelled;
-    if (how.cancelled) how_.observer->on_event(event);
-  }
-  return how;
-}
-
-void thread_pool::impl::count(const ended& how) noexcept {
-  totals_.started += how.started ? 1 : 0;
-  totals_.failed += how.failed ? 1 : 0;
-  totals_.ran += how.started && how.cancelled ? 1 : 0;
-  ++(how.cancelled ? totals_.cancelled : totals_.finished);
 }
 
 // --- tasks that wait
@@ -596,15 +517,7 @@ task_list thread_pool::impl::stop(bool give_back) noexcept {
       const mutex_lock lock(mu_);
       slot = &slots_[i];
     }
-    state_ref<future_core> running;
-    {
-      const mutex_lock lock(slot->mu);
-      if (slot->running != nullptr) {
-        slot->running->retain();
-        running = state_ref<future_core>(slot->running);
-      }
-    }
-    if (running) running->request_stop();
+    slot->running.request_stop();
   }
   if (last) end();
   if (unstarted == nullptr) return {};
@@ -616,18 +529,18 @@ task_list thread_pool::impl::stop(bool give_back) noexcept {
   std::size_t cancelled = 0;
   for (task& t : *unstarted) {
     if (give_back && !t.is_cancelled()) {
-      tell(task_event::kind::returned, t);
+      book_.tell(task_event::kind::returned, t);
       continue;
     }
     ++cancelled;
-    tell(task_event::kind::cancelled, t);
+    book_.tell(task_event::kind::cancelled, t);
     t.cancel();
   }
   if (cancelled != 0) std::erase_if(*unstarted, [](const task& t) { return !t; });
   {
     const mutex_lock lock(mu_);
-    totals_.cancelled += cancelled;
-    totals_.returned += unstarted->size();
+    book_.totals.cancelled += cancelled;
+    book_.totals.returned += unstarted->size();
   }
   return task_list(std::move(unstarted));
 }
@@ -696,7 +609,7 @@ task thread_pool::impl::take_back(const future_core& state) {
   if (how_.order == queue_order::priority) {
     std::make_heap(queue_->begin(), queue_->end(), &leaves_later);
   }
-  ++totals_.returned;
+  ++book_.totals.returned;
   room_.notify_one();
   return found;
 }
@@ -709,7 +622,7 @@ std::size_t thread_pool::impl::purge() {
   if (how_.order == queue_order::priority) {
     std::make_heap(queue_->begin(), queue_->end(), &leaves_later);
   }
-  totals_.cancelled += purged;
+  book_.totals.cancelled += purged;
   room_.notify_all();
   return purged;
 }
@@ -717,7 +630,7 @@ std::size_t thread_pool::impl::purge() {
 thread_pool_statistics thread_pool::impl::statistics() const {
   const mutex_lock lock(mu_);
   const std::size_t workers = life_.workers();
-  return {.tasks = totals_,
+  return {.tasks = book_.totals,
           .queued = queue_ == nullptr ? 0 : queue_->size(),
           .active = workers - free_,
           .workers = workers,

@@ -163,6 +163,8 @@ class alignas(std::max_align_t) task {
   /// For executors: what id() and deadline() tell.
   void set_id(std::uint64_t id) noexcept { id_ = id & ((std::uint64_t{1} << 48) - 1); }
   void set_deadline(clock::time_point deadline) noexcept { deadline_ = deadline; }
+  /// Whether somebody waits for its result.
+  [[nodiscard]] bool has_future() const noexcept { return table_ == &with_future; }
   /// For executors: what it shares with its future, or with its stop token; null if it has neither.
   /// Stays until the task is dropped or moved, also when it has run.
   [[nodiscard]] future_core* state() const noexcept {

@@ -1,0 +1,73 @@
+#include "ledger.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+void ledger::tell(task_event::kind what, const task& t) const noexcept {
+  if (observer_ == nullptr) return;
+  observer_->on_event(
+      {.what = what, .id = t.id(), .name = t.name(), .when = time_.now(), .due = t.deadline()});
+}
+
+void ledger::tell_submitted(task& t) const noexcept {
+  if (observer_ == nullptr) return;
+  t.set_deadline(time_.now());
+  tell(task_event::kind::submitted, t);
+}
+
+run_result ledger::run(task& t, const lifecycle& life, running_task* where,
+                       const run_hooks& hooks) const noexcept {
+  if (t.is_cancelled()) {
+    tell(task_event::kind::cancelled, t);
+    t = task();
+    return {.cancelled = true};
+  }
+  future_core* const state = t.state();
+  if (where != nullptr && state != nullptr) {
+    where->enter(t);
+    if (life.state() >= life_state::stop) state->request_stop();
+  }
+  task_event event{
+      .what = task_event::kind::started, .id = t.id(), .name = t.name(), .due = t.deadline()};
+  if (observer_ != nullptr) {
+    event.when = event.began = time_.now();
+    observer_->on_event(event);
+  }
+  run_result result{.started = true};
+  std::exception_ptr uncaught;
+  bool begun = false;
+  try {
+    if (hooks.before != nullptr) hooks.before(t);
+    begun = true;
+    const task_outcome outcome = t.run();
+    result.failed = outcome == task_outcome::failed;
+    result.cancelled = outcome == task_outcome::cancelled;
+  } catch (...) {
+    result.failed = true;
+    uncaught = std::current_exception();
+  }
+  if (!begun && t.has_future()) {
+    state->fail(std::exchange(uncaught, nullptr));
+  }
+  if (hooks.after != nullptr) hooks.after(t, uncaught);
+  if (where != nullptr) where->leave(t);
+  t = task();
+  if (uncaught != nullptr) unhandled_.on_unhandled(unhandled::uncaught, uncaught);
+  if (observer_ != nullptr) {
+    event.when = time_.now();
+    event.failed = result.failed;
+    event.what = result.cancelled ? task_event::kind::ran : task_event::kind::finished;
+    observer_->on_event(event);
+    event.what = task_event::kind::cancelled;
+    if (result.cancelled) observer_->on_event(event);
+  }
+  return result;
+}
+
+void ledger::count(const run_result& r) noexcept {
+  totals.started += r.started ? 1 : 0;
+  totals.failed += r.failed ? 1 : 0;
+  totals.ran += r.started && r.cancelled ? 1 : 0;
+  ++(r.cancelled ? totals.cancelled : totals.finished);
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,48 @@
+/// What a thread runs at the moment, so that others can ask it to stop.
+#pragma once
+
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/task/future_state.hpp>
+#include <takt/task/task.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// The owner of an executor changes its state, and then asks each of these to stop; who runs a task
+/// makes it known here, and then looks at the state. So no task is missed, whichever comes first.
+///
+/// Thread safety: enter() and leave() belong to the thread that runs; request_stop() to anyone.
+class running_task {
+ public:
+  /// `t` is about to run; it keeps its state until leave().
+  void enter(const task& t) noexcept {
+    if (t.state() == nullptr) return;
+    const mutex_lock lock(mu_);
+    state_ = t.state();
+  }
+
+  void leave(const task& t) noexcept {
+    if (t.state() == nullptr) return;
+    const mutex_lock lock(mu_);
+    state_ = nullptr;
+  }
+
+  void request_stop() noexcept {
+    state_ref<future_core> found;
+    {
+      const mutex_lock lock(mu_);
+      if (state_ == nullptr) return;
+      state_->retain();
+      found = state_ref<future_core>(state_);
+    }
+    found->request_stop();
+  }
+
+ private:
+  mutex mu_;
+  future_core* state_ TAKT_GUARDED_BY(mu_) = nullptr;
+};
+
+}  // namespace takt::inline TAKT_ABI
