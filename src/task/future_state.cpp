@@ -11,7 +11,7 @@
 //   pending           -> pending, running    begin()
 //   pending, running  -> value | error       finish_value(), finish_error()
 //   pending, running  -> cancelled           finish_cancelled()
-//   pending, running  -> pending             reset()
+//   pending, running  -> pending             reset(); if it was abandoned meanwhile, it ends then
 //   pending, running  -> cancelled, running  cancel(); the body goes on
 //   cancelled, running-> cancelled           finish_late(): the result comes too late
 //
@@ -140,8 +140,9 @@ bool future_core::wait_until(clock::time_point deadline, const sync::stop_token&
   call_queued();  // what this thread owes to others may be what it waits for
   if (is_ready()) return true;
   if (!runner->begin_wait()) {
-    throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                            "takt: a task waits for another one that only its own thread could run");
+    throw std::system_error(
+        std::make_error_code(std::errc::resource_deadlock_would_occur),
+        "takt: a task waits for another one that only its own thread could run");
   }
   const bool ready = wait_while(&not_ready, deadline, stop);
   runner->end_wait();
@@ -156,8 +157,7 @@ bool future_core::wait_while(bool (*condition)(std::uint32_t), clock::time_point
   waiter self;
   {
     const mutex_lock lock(mu_);
-    // acquire: the result, if it is there
-    if (!condition(word_.load(std::memory_order_acquire))) return true;
+    if (!condition(word_.load(std::memory_order_relaxed))) return true;  // relaxed: under mu_
     waiters_.push_back(self);
   }
   bool holds = true;
@@ -166,7 +166,7 @@ bool future_core::wait_while(bool (*condition)(std::uint32_t), clock::time_point
     std::optional<sync::stop_callback<decltype(wake)>> on_stop;
     if (stop.stop_possible()) on_stop.emplace(stop, wake);
     const auto still = [&] {
-      return holds = condition(word_.load(std::memory_order_acquire));  // acquire: the result
+      return holds = condition(word_.load(std::memory_order_relaxed));  // relaxed: the lock below
     };
     while (still() && !stop.stop_requested() &&
            (deadline == clock::time_point::max() || time().now() < deadline)) {
@@ -230,9 +230,8 @@ cancel_result future_core::cancel_and_join(clock::time_point deadline,
 
 bool future_core::claim() noexcept {
   std::uint32_t expected = pending;
-  // acquire: as in cancel(); relaxed on failure: nothing is looked at
-  return word_.compare_exchange_strong(expected, completing, std::memory_order_acquire,
-                                       std::memory_order_relaxed);
+  // seq_cst: see abandon(); acquire would do for the closure, as in cancel()
+  return word_.compare_exchange_strong(expected, completing);
 }
 
 void future_core::publish(std::uint32_t from, std::uint32_t to) noexcept {
@@ -258,7 +257,11 @@ void future_core::publish_error(std::exception_ptr error) noexcept {
 
 void future_core::publish_cancelled() noexcept { publish(completing, with_cancel); }
 
-void future_core::abandon() noexcept { end_unrun(std::make_exception_ptr(abandoned()), true); }
+void future_core::abandon() noexcept {
+  if (is_ready()) return;  // as usual: no error need be made
+  dropped_.store(true);    // before it claims; reset() looks after it has let go
+  end_unrun(std::make_exception_ptr(abandoned()), true);
+}
 
 void future_core::reject(rejection reason) noexcept {
   end_unrun(std::make_exception_ptr(rejected(reason)), true);
@@ -335,14 +338,21 @@ void future_core::finish_like(future_core& source) noexcept {
 
 bool future_core::reset() noexcept {
   std::uint32_t expected = pending | running;
-  // release: this run happens before the next; relaxed on failure: nothing is looked at
-  return word_.compare_exchange_strong(expected, pending, std::memory_order_release,
+  // relaxed on failure: nothing is looked at
+  return word_.compare_exchange_strong(expected, pending, std::memory_order_seq_cst,
                                        std::memory_order_relaxed);
 }
 
+bool future_core::end_if_dropped() noexcept {
+  if (!dropped_.load()) return false;
+  abandon();
+  return true;
+}
+
 std::exception_ptr future_core::take_error() noexcept {
+  if (is_cancelled()) return nullptr;  // and the body, which goes on, may touch the rest
   observed_ = true;
-  return is_cancelled() ? nullptr : error_;
+  return error_;
 }
 
 void future_core::throw_error() {
@@ -352,27 +362,27 @@ void future_core::throw_error() {
 }
 
 void future_core::set_continuation(continuation& c) noexcept {
-  bool ready = false;
   bool call = false;
+  std::optional<keep_alive> mine;
   {
     const mutex_lock lock(mu_);
     TAKT_ASSERT(continuation_ == nullptr);
     continuation_ = &c;
-    ready = !not_ready(word_.load(std::memory_order_acquire));  // acquire: the result
-    if (ready) call = owes_a_call();
+    if (not_ready(word_.load(std::memory_order_relaxed))) return;  // relaxed: under mu_
+    call = owes_a_call();
+    mine.emplace(*this);  // a thread that has it in its queue may call `c` and drop the last owner
   }
   if (call) {
     call_continuation();
-  } else if (ready) {
-    take_and_call();  // another thread has it in its queue, and may be busy for long
+  } else {
+    take_and_call();  // the thread that has it in its queue may be busy for long
   }
 }
 
 bool future_core::try_set_continuation(continuation& c) noexcept {
   const mutex_lock lock(mu_);
   TAKT_ASSERT(continuation_ == nullptr);
-  // acquire: the result, if it is there
-  if (!not_ready(word_.load(std::memory_order_acquire))) return false;
+  if (!not_ready(word_.load(std::memory_order_relaxed))) return false;  // relaxed: under mu_
   continuation_ = &c;
   return true;
 }

@@ -311,6 +311,10 @@ TEST(future_task, closure_may_own_its_task_or_join_it) {
   std::optional<future_task<void>> resets_itself;
   resets_itself.emplace([&] { resets_itself.reset(); });
   resets_itself->run();
+  resets_itself.emplace([&] { resets_itself.reset(); });
+  auto series = resets_itself->get_future();
+  EXPECT_FALSE(resets_itself->run_and_reset());
+  EXPECT_THROW(series.get(), takt::abandoned) << "nobody will run it again";
 
   struct joiner {
     explicit joiner(cancel_result& result) : joined(&result) {}

@@ -68,6 +68,21 @@ TEST(when_any, gives_the_first_and_the_others_back) {
   EXPECT_EQ(futures[0].cancel(), takt::cancel_result::prevented);
 }
 
+// What has been continued once is continued again like any other: not within a continuation.
+TEST(when_any, futures_that_come_back_wait_for_their_turn) {
+  auto [index, futures] = takt::when_any(takt::make_ready_future(1)).get();
+  future<void> inner;
+  bool called = false;
+  takt::make_ready_future()
+      .then([&, first = &std::get<0>(futures)] {
+        inner = std::move(*first).then([&](int) { called = true; });
+        EXPECT_FALSE(called);
+      })
+      .get();
+  inner.get();
+  EXPECT_TRUE(called);
+}
+
 TEST(when_any, of_what_is_ready_already_and_of_different_types) {
   promise<std::string> never;
   auto any = takt::when_any(never.get_future(), takt::make_ready_future(5));

@@ -1,4 +1,5 @@
 // What a future publishes, and what may be destroyed when: results, closures, promises.
+#include <exception>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -37,12 +38,14 @@ class touches {
     if (data_ != nullptr) ++data_->write();
   }
   void operator()() const {}
+  void touch() const { ++data_->write(); }
 
  private:
   sync::var<int>* data_;
 };
 
-TEST(future_lifetime_model, polled_value_is_complete) {
+// A poll that says yes is enough: the result is complete, and what precedes it is seen.
+TEST(future_lifetime_model, polled_result_is_complete) {
   check({.runs = 5'000}, [] {
     promise<tracked> p;
     auto f = p.get_future();
@@ -51,31 +54,13 @@ TEST(future_lifetime_model, polled_value_is_complete) {
     require(f.get().get() == 7, "the value");
     setter.join();
   });
-}
-
-TEST(future_lifetime_model, polled_result_of_a_body_is_complete) {
   check({.runs = 5'000}, [] {
     future_task<tracked> task([] { return tracked(7); });
     auto f = task.get_future();
     sync::thread runner([&] { task.run(); });
-    while (!f.is_ready()) sync::yield();
-    require(f.get().get() == 7, "the value");
+    while (!f.state().has_value()) sync::yield();
+    require(f.state().take().get() == 7, "the value of a body");
     runner.join();
-  });
-}
-
-TEST(future_lifetime_model, readiness_publishes_what_precedes_it) {
-  check({.runs = 5'000}, [] {
-    sync::var<int> data{0};
-    promise<void> p;
-    auto f = p.get_future();
-    sync::thread setter([&] {
-      data.write() = 1;
-      p.set_value();
-    });
-    while (!f.is_ready()) sync::yield();
-    require(data.read() == 1, "seen with the result");
-    setter.join();
   });
 }
 
@@ -188,6 +173,41 @@ TEST(future_lifetime_model, join_waits_for_a_late_value_to_be_destroyed) {
   });
 }
 
+TEST(future_lifetime_model, join_waits_for_a_late_error_to_be_destroyed) {
+  check({.runs = 10'000}, [] {
+    auto data = std::make_unique<sync::var<int>>(0);
+    future_task<void> task([d = data.get()] { throw touches(d); });
+    auto f = task.get_future();
+    sync::thread runner([&] { task.run(); });
+    f.cancel_and_join();
+    if (f.is_cancelled()) {
+      data.reset();
+    } else {
+      static_cast<void>(f.state().take_error());
+    }
+    runner.join();
+  });
+}
+
+TEST(future_lifetime_model, cancelled_while_an_error_passes_by) {
+  check({.runs = 5'000}, [] {
+    promise<int> p;
+    auto g = p.get_future().then([](int) {});
+    sync::thread setter([&] { p.set_exception(std::make_exception_ptr(1)); });
+    if (g.cancel() != cancel_result::done) {
+      try {
+        g.get();
+        require(false, "there is no value");
+      } catch (const cancelled&) {
+      }
+    } else {
+      g.wait();
+      static_cast<void>(g.state().take_error());
+    }
+    setter.join();
+  });
+}
+
 TEST(future_lifetime_model, promise_may_be_destroyed_by_who_got_the_value) {
   check({.runs = 10'000}, [] {
     auto p = std::make_unique<promise<int>>();
@@ -196,6 +216,41 @@ TEST(future_lifetime_model, promise_may_be_destroyed_by_who_got_the_value) {
     f.get();
     p.reset();
     setter.join();
+  });
+}
+
+// An executor may let go of a series while another thread runs it.
+TEST(future_lifetime_model, abandoned_series_ends_after_its_run) {
+  check({.runs = 10'000}, [] {
+    sync::var<int> uses{0};
+    future_task<void> task([d = std::make_unique<touches>(&uses)] { d->touch(); });
+    auto f = task.get_future();
+    const auto state = task.release();
+    sync::thread runner([&] { static_cast<void>(state->run_and_reset()); });
+    state->abandon();
+    f.wait();
+    static_cast<void>(uses.read());  // the closure is gone
+    runner.join();
+  });
+}
+
+// The continuation lets go of the task, and the body ends, while cancel_and_join() is under way.
+TEST(future_lifetime_model, joined_state_may_lose_its_owners) {
+  check({.runs = 10'000}, [] {
+    future_task<void> task([] {});
+    auto f = task.get_future();
+    auto state = task.release();
+    auto g = std::move(f).then([&, canceller = sync::this_thread_id()](const future<void>&) {
+      if (sync::this_thread_id() == canceller) state = {};
+    });
+    future_state<void>* const raw = state.get();
+    sync::thread runner([mine = state.share()]() mutable {
+      mine->run();
+      mine = {};
+    });
+    raw->cancel_and_join(clock::time_point::max(), {});
+    g.wait();
+    runner.join();
   });
 }
 
@@ -226,6 +281,36 @@ TEST(future_lifetime_model, when_any_cancelled_and_dropped_while_its_futures_end
     }
     first.join();
     second.join();
+  });
+}
+
+// One thread has a future in its queue whose continuation was taken back; another continues it, and
+// whoever calls that lets go of the future.
+TEST(future_lifetime_model, future_queued_elsewhere_may_go_while_it_is_continued_here) {
+  check({.runs = 10'000}, [] {
+    promise<int> a;
+    promise<int> b;
+    promise<int> start;
+    sync::atomic<bool> queued{false};
+    sync::atomic<bool> go_on{false};
+    auto any = when_any(a.get_future(), b.get_future());
+    auto outer = start.get_future().then([&](int) {
+      {
+        promise<int> gone(std::move(a));
+        gone.set_value(1);  // queues up: this is a continuation
+      }
+      queued.store(true);
+      while (!go_on.load()) sync::yield();
+    });
+    sync::thread other([&] { start.set_value(0); });
+    while (!queued.load()) sync::yield();
+    b.set_value(2);
+    auto first = std::move(std::get<0>(any.get().futures));
+    go_on.store(true);
+    auto g = std::move(first).then([](int n) { return n; });
+    require(g.get() == 1, "continued by one of them");
+    other.join();
+    outer.get();
   });
 }
 

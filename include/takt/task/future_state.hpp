@@ -82,7 +82,7 @@ class future_core {
   void publish_error(std::exception_ptr error) noexcept;
   void publish_cancelled() noexcept;
   /// Ends what will never begin, unless it has ended; destroys its closure. Nobody is to blame, so
-  /// the error never counts as unobserved.
+  /// the error never counts as unobserved. What is running goes on, but not to begin again.
   void abandon() noexcept;
   void reject(rejection reason) noexcept;
   /// The same with an error that somebody should look at.
@@ -97,6 +97,8 @@ class future_core {
   void finish_cancelled() noexcept;
   /// Instead of finishing: it will begin again. False if it was cancelled, and has to finish.
   bool reset() noexcept;
+  /// After that: true if it was abandoned while it ran, and has ended now.
+  bool end_if_dropped() noexcept;
 
   /// What it does, if it has a body: calls it, for good or to be called again, unless it has been
   /// cancelled, is running or has run.
@@ -154,6 +156,8 @@ class future_core {
   // ends its body, is made under mu_ and releases the result to those who acquire it.
   sync::atomic<std::uint32_t> word_{0};
   sync::atomic<std::uint32_t> references_{1};
+  // Atomic. Written by abandon().
+  sync::atomic<bool> dropped_{false};
   // Atomic. Written by who puts it into a queue.
   sync::atomic<const void*> home_{nullptr};
 

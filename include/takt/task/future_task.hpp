@@ -79,7 +79,7 @@ class task_state final : public future_state<T> {
       } catch (...) {
         error = std::current_exception();
       }
-      if (error == nullptr && !ended && this->reset()) return true;
+      if (error == nullptr && !ended && this->reset()) return !this->end_if_dropped();
       drop_closure();
       here.reset();
       if (error != nullptr) {
