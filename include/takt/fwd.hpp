@@ -164,15 +164,32 @@ class close_policy;
 template <class Derived>
 class lifecycle_interface;
 
+// takt/exec/manual_executor.hpp
+class manual_executor;
+
+// takt/exec/queue_order.hpp
+enum class queue_order : std::uint8_t;
+
+// takt/exec/serial_executor.hpp
+struct serial_executor_options;
+class serial_executor;
+
 // takt/exec/thread_options.hpp
 struct thread_options;
 
 // takt/exec/thread_pool.hpp
-enum class queue_order : std::uint8_t;
 class rejection_policy;
 struct thread_pool_options;
 struct thread_pool_statistics;
 class thread_pool;
+
+// takt/exec/tracking_executor.hpp
+class tracked_task;
+template <class F>
+class tracked_callable;
+class tracking_record;
+template <class E>
+class tracking_executor;
 
 }  // namespace takt::inline TAKT_ABI
 // NOLINTEND(bugprone-forward-declaration-namespace)

@@ -20,8 +20,12 @@
 #include <takt/exec/executor.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/lifecycle.hpp>
+#include <takt/exec/manual_executor.hpp>
+#include <takt/exec/queue_order.hpp>
+#include <takt/exec/serial_executor.hpp>
 #include <takt/exec/thread_options.hpp>
 #include <takt/exec/thread_pool.hpp>
+#include <takt/exec/tracking_executor.hpp>
 #include <takt/fwd.hpp>
 #include <takt/observe/counter.hpp>
 #include <takt/observe/histogram.hpp>

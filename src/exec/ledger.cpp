@@ -14,8 +14,8 @@ void ledger::tell_submitted(task& t) const noexcept {
   tell(task_event::kind::submitted, t);
 }
 
-run_result ledger::run(task& t, const lifecycle& life, running_task* where,
-                       const run_hooks& hooks) const noexcept {
+run_result ledger::run(task& t, const lifecycle& life, running_task* where, const run_hooks& hooks,
+                       std::exception_ptr* caught) const noexcept {
   if (t.is_cancelled()) {
     tell(task_event::kind::cancelled, t);
     t = task();
@@ -36,7 +36,7 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where,
   std::exception_ptr uncaught;
   bool begun = false;
   try {
-    if (hooks.before != nullptr) hooks.before(t);
+    if (hooks.before != nullptr && *hooks.before) (*hooks.before)(t);
     begun = true;
     const task_outcome outcome = t.run();
     result.failed = outcome == task_outcome::failed;
@@ -48,10 +48,14 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where,
   if (!begun && t.has_future()) {
     state->fail(std::exchange(uncaught, nullptr));
   }
-  if (hooks.after != nullptr) hooks.after(t, uncaught);
+  if (hooks.after != nullptr && *hooks.after) (*hooks.after)(t, uncaught);
   if (where != nullptr) where->leave(t);
   t = task();
-  if (uncaught != nullptr) unhandled_.on_unhandled(unhandled::uncaught, uncaught);
+  if (uncaught != nullptr && caught != nullptr) {
+    *caught = uncaught;
+  } else if (uncaught != nullptr) {
+    unhandled_.on_unhandled(unhandled::uncaught, uncaught);
+  }
   if (observer_ != nullptr) {
     event.when = time_.now();
     event.failed = result.failed;
@@ -61,6 +65,21 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where,
     if (result.cancelled) observer_->on_event(event);
   }
   return result;
+}
+
+std::size_t ledger::end_unstarted(std::deque<task>& unstarted, bool give_back) const noexcept {
+  std::size_t ended = 0;
+  for (task& t : unstarted) {
+    if (give_back && !t.is_cancelled()) {
+      tell(task_event::kind::returned, t);
+    } else {
+      tell(task_event::kind::cancelled, t);
+      t.cancel();
+      ++ended;
+    }
+  }
+  if (ended != 0) std::erase_if(unstarted, [](const task& t) { return !t; });
+  return ended;
 }
 
 void ledger::count(const run_result& r) noexcept {

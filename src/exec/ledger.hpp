@@ -1,6 +1,8 @@
 /// What every executor with a queue does with a task: runs it, tells the observer, counts its end.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <exception>
 #include <functional>
 
@@ -23,10 +25,10 @@ struct run_result {
   bool cancelled = false;
 };
 
-/// What is called around a task; empty functions are not.
+/// What is called around a task, unless null or empty.
 struct run_hooks {
-  const std::function<void(const task&)>& before;
-  const std::function<void(const task&, const std::exception_ptr&)>& after;
+  const std::function<void(const task&)>* before = nullptr;
+  const std::function<void(const task&, const std::exception_ptr&)>* after = nullptr;
 };
 
 /// Thread safety: `totals` and count() belong to the executor's lock; the rest is constant, and is
@@ -44,9 +46,15 @@ class ledger {
   void tell_submitted(task& t) const noexcept;
 
   /// Runs `t` and drops it. If `where` is given, it is asked to stop when `life` is in stop or
-  /// later, or gets there meanwhile.
-  run_result run(task& t, const lifecycle& life, running_task* where,
-                 const run_hooks& hooks) const noexcept;
+  /// later, or gets there meanwhile. What nobody else catches goes to `caught`, if given, or to the
+  /// hook.
+  run_result run(task& t, const lifecycle& life, running_task* where, const run_hooks& hooks = {},
+                 std::exception_ptr* caught = nullptr) const noexcept;
+
+  /// Ends tasks that will not be run: those that were cancelled, or all unless `give_back`, are
+  /// cancelled; the rest are left in `unstarted`, to be given back. \return how many were
+  /// cancelled.
+  std::size_t end_unstarted(std::deque<task>& unstarted, bool give_back) const noexcept;
 
   void count(const run_result& r) noexcept;
 

@@ -29,15 +29,16 @@ class running_task {
     state_ = nullptr;
   }
 
+  /// A reference to the state of what runs; empty if nothing does, or it has none.
+  [[nodiscard]] state_ref<future_core> share() noexcept {
+    const mutex_lock lock(mu_);
+    if (state_ == nullptr) return {};
+    state_->retain();
+    return state_ref<future_core>(state_);
+  }
+
   void request_stop() noexcept {
-    state_ref<future_core> found;
-    {
-      const mutex_lock lock(mu_);
-      if (state_ == nullptr) return;
-      state_->retain();
-      found = state_ref<future_core>(state_);
-    }
-    found->request_stop();
+    if (const auto found = share()) found->request_stop();
   }
 
  private:

@@ -49,17 +49,13 @@
 #include "ledger.hpp"
 #include "os.hpp"
 #include "running_task.hpp"
+#include "task_queue.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace {
 
 constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) {
   return a > unbounded - b ? unbounded : a + b;
-}
-
-// For a heap whose top is what leaves next.
-bool leaves_later(const task& a, const task& b) {
-  return a.priority() != b.priority() ? a.priority() < b.priority() : a.id() > b.id();
 }
 
 void check_sizes(std::size_t core, std::size_t max) {
@@ -161,8 +157,6 @@ class thread_pool::impl {
 
   std::optional<rejection> offer(task& t) TAKT_REQUIRES(mu_);
   void refuse(task t, rejection why, mutex_lock& lock) TAKT_REQUIRES(mu_);
-  void push(task&& t) TAKT_REQUIRES(mu_);
-  void pop(task& t) noexcept TAKT_REQUIRES(mu_);
   bool start_worker() noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] worker* call_worker() noexcept TAKT_REQUIRES(mu_);
   void recall_idle() noexcept TAKT_REQUIRES(mu_);
@@ -175,7 +169,7 @@ class thread_pool::impl {
   void end() noexcept;
 
   run_result run(task& t, running_task* where) const noexcept {
-    return book_.run(t, life_, where, {how_.before, how_.after});
+    return book_.run(t, life_, where, {&how_.before, &how_.after});
   }
 
   bool begin_wait() noexcept;
@@ -193,9 +187,7 @@ class thread_pool::impl {
   std::uint64_t last_id_ TAKT_GUARDED_BY(mu_) = 0;
   ledger book_;  // its counts: guarded by mu_
 
-  // A heap if by priority. Null once it has been given back.
-  std::unique_ptr<std::deque<task>> queue_ TAKT_GUARDED_BY(mu_) =
-      std::make_unique<std::deque<task>>();
+  task_queue queue_ TAKT_GUARDED_BY(mu_);
   timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it
 
   std::deque<worker> slots_ TAKT_GUARDED_BY(mu_);
@@ -218,7 +210,8 @@ thread_pool::impl::impl(options how)
       max_(how_.max == 0 ? how_.core : how_.max),
       keep_alive_(how_.keep_alive),
       core_time_out_(how_.core_time_out),
-      book_(*how_.time, *how_.unhandled, how_.observer) {}
+      book_(*how_.time, *how_.unhandled, how_.observer),
+      queue_(how_.order) {}
 
 std::size_t thread_pool::impl::core_size() const noexcept {
   return saturating_sum(core_, blocked_);
@@ -249,9 +242,9 @@ void thread_pool::impl::execute(task t) {
     }
   }
   while (refused == rejection::saturated && how_.rejection.kind_ == kind::discard_oldest &&
-         !queue_->empty()) {
+         !queue_.empty()) {
     task oldest;
-    pop(oldest);
+    queue_.pop(oldest);
     ++book_.totals.rejected;
     refused = offer(t);
     lock.unlock();
@@ -273,14 +266,14 @@ void thread_pool::impl::execute(task t) {
 std::optional<rejection> thread_pool::impl::offer(task& t) {
   if (life_.state() != life_state::running) return rejection::shut_down;
   const std::size_t workers = life_.workers();
-  const bool room = queue_->size() < saturating_sum(how_.queue_capacity, free_);
+  const bool room = queue_.size() < saturating_sum(how_.queue_capacity, free_);
   const bool wanted = workers < core_size() || workers == 0 || (!room && workers < max_size());
   if (!wanted || !start_worker()) {
     if (workers == 0) return rejection::no_thread;
     if (!room) return rejection::saturated;
   }
   try {
-    push(std::move(t));
+    queue_.push(std::move(t));
   } catch (...) {
     ++book_.totals.rejected;
     throw;
@@ -314,24 +307,6 @@ void thread_pool::impl::refuse(task t, rejection why, mutex_lock& lock) {
   throw rejected(why);
 }
 
-void thread_pool::impl::push(task&& t) {
-  queue_->push_back(std::move(t));
-  if (how_.order == queue_order::priority) {
-    std::push_heap(queue_->begin(), queue_->end(), &leaves_later);
-  }
-}
-
-void thread_pool::impl::pop(task& t) noexcept {
-  if (how_.order == queue_order::priority) {
-    std::pop_heap(queue_->begin(), queue_->end(), &leaves_later);
-    t = std::move(queue_->back());
-    queue_->pop_back();
-  } else {
-    t = std::move(queue_->front());
-    queue_->pop_front();
-  }
-}
-
 // --- workers
 
 bool thread_pool::impl::start_worker() noexcept {
@@ -360,7 +335,7 @@ bool thread_pool::impl::start_worker() noexcept {
 
 // An idle worker to be woken after unlocking, if one is needed.
 thread_pool::impl::worker* thread_pool::impl::call_worker() noexcept {
-  if (coming_ != 0 || queue_ == nullptr || queue_->empty()) return nullptr;
+  if (coming_ != 0 || queue_.empty()) return nullptr;
   worker* const called = idle_.pop_front();
   if (called != nullptr) {
     called->called = true;
@@ -405,11 +380,11 @@ bool thread_pool::impl::take(worker& self, task& t, mutex_lock& lock) {
     const life_state state = life_.state();
     const std::size_t workers = life_.workers();
     if (state >= life_state::stop) return false;
-    const bool empty = queue_->empty();
+    const bool empty = queue_.empty();
     if (empty && state == life_state::shutdown) return false;
     if (workers > max_size() && (empty || workers - waiting_ > 1)) return false;
     if (!empty) {
-      pop(t);
+      queue_.pop(t);
       --free_;
       room_.notify_one();
       return true;
@@ -441,7 +416,7 @@ void thread_pool::impl::leave(worker& self, mutex_lock& lock) {
   vacant_.push_front(self);
   worker* const called = call_worker();
   life_.remove_worker();
-  const bool last = life_.try_tidy(queue_ == nullptr || queue_->empty());
+  const bool last = life_.try_tidy(queue_.empty());
   gone_.notify_all();
   lock.unlock();
   if (called != nullptr) called->wake.unpark();
@@ -475,7 +450,7 @@ void thread_pool::impl::end_wait() noexcept {
 void thread_pool::impl::begin_blocking() noexcept {
   const mutex_lock lock(mu_);
   ++blocked_;
-  if (queue_ != nullptr && !queue_->empty() && free_ == 0 && life_.workers() < core_size()) {
+  if (!queue_.empty() && free_ == 0 && life_.workers() < core_size()) {
     start_worker();
   }
 }
@@ -492,7 +467,7 @@ void thread_pool::impl::shutdown() noexcept {
   if (!life_.advance_to(life_state::shutdown)) return;
   recall_idle();
   room_.notify_all();
-  const bool last = life_.try_tidy(queue_->empty());
+  const bool last = life_.try_tidy(queue_.empty());
   lock.unlock();
   if (last) end();
 }
@@ -505,7 +480,7 @@ task_list thread_pool::impl::stop(bool give_back) noexcept {
   {
     const mutex_lock lock(mu_);
     life_.advance_to(life_state::stop);
-    unstarted = std::move(queue_);
+    unstarted = queue_.take_all();
     recall_idle();
     room_.notify_all();
     last = life_.try_tidy(true);
@@ -522,21 +497,8 @@ task_list thread_pool::impl::stop(bool give_back) noexcept {
   if (last) end();
   if (unstarted == nullptr) return {};
 
-  if (how_.order == queue_order::priority) {
-    std::sort(unstarted->begin(), unstarted->end(),
-              [](const task& a, const task& b) { return leaves_later(b, a); });
-  }
-  std::size_t cancelled = 0;
-  for (task& t : *unstarted) {
-    if (give_back && !t.is_cancelled()) {
-      book_.tell(task_event::kind::returned, t);
-      continue;
-    }
-    ++cancelled;
-    book_.tell(task_event::kind::cancelled, t);
-    t.cancel();
-  }
-  if (cancelled != 0) std::erase_if(*unstarted, [](const task& t) { return !t; });
+  queue_.sort(*unstarted);
+  const std::size_t cancelled = book_.end_unstarted(*unstarted, give_back);
   {
     const mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
@@ -584,7 +546,7 @@ void thread_pool::impl::resize(std::size_t core, std::size_t max) {
   recall_idle();
   if (life_.state() >= life_state::stop) return;
   // As many as the queue needs.
-  while (life_.workers() < core_size() && free_ < queue_->size() && start_worker()) {
+  while (life_.workers() < core_size() && free_ < queue_.size() && start_worker()) {
   }
   room_.notify_all();  // more workers, more room
 }
@@ -598,40 +560,34 @@ void thread_pool::impl::change_keep_alive(std::chrono::nanoseconds time, bool co
 }
 
 task thread_pool::impl::take_back(const future_core& state) {
-  task found;
-  const mutex_lock lock(mu_);
-  if (queue_ == nullptr) return found;
-  const auto at = std::find_if(queue_->begin(), queue_->end(),
-                               [&](const task& t) { return t.state() == &state; });
-  if (at == queue_->end()) return found;
-  found = std::move(*at);
-  queue_->erase(at);
-  if (how_.order == queue_order::priority) {
-    std::make_heap(queue_->begin(), queue_->end(), &leaves_later);
+  std::deque<task> taken;
+  {
+    const mutex_lock lock(mu_);
+    queue_.take_if([&](const task& t) { return t.state() == &state; }, taken);
+    if (taken.empty()) return {};
+    ++book_.totals.returned;
+    room_.notify_one();
   }
-  ++book_.totals.returned;
-  room_.notify_one();
-  return found;
+  book_.tell(task_event::kind::returned, taken.front());
+  return std::move(taken.front());
 }
 
 std::size_t thread_pool::impl::purge() {
-  const mutex_lock lock(mu_);
-  if (queue_ == nullptr) return 0;
-  // The closures are gone already: what is destroyed here is takt's own.
-  const std::size_t purged = std::erase_if(*queue_, [](const task& t) { return t.is_cancelled(); });
-  if (how_.order == queue_order::priority) {
-    std::make_heap(queue_->begin(), queue_->end(), &leaves_later);
+  std::deque<task> taken;
+  {
+    const mutex_lock lock(mu_);
+    queue_.take_if([](const task& t) { return t.is_cancelled(); }, taken);
+    book_.totals.cancelled += taken.size();
+    room_.notify_all();
   }
-  book_.totals.cancelled += purged;
-  room_.notify_all();
-  return purged;
+  return book_.end_unstarted(taken, false);
 }
 
 thread_pool_statistics thread_pool::impl::statistics() const {
   const mutex_lock lock(mu_);
   const std::size_t workers = life_.workers();
   return {.tasks = book_.totals,
-          .queued = queue_ == nullptr ? 0 : queue_->size(),
+          .queued = queue_.size(),
           .active = workers - free_,
           .workers = workers,
           .largest = largest_};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -38,42 +39,50 @@ class any_executor : public executor_interface<any_executor> {
   template <executor E>
     requires(!std::is_same_v<std::remove_const_t<E>, any_executor>)
   any_executor(E& e) noexcept  // NOLINT(google-explicit-constructor): as a reference would bind
-      : object_(const_cast<std::remove_const_t<E>*>(std::addressof(e))),  // NOLINT: see table_of
-        table_(&borrowed<E>) {}
+      : object_(const_cast<std::remove_const_t<E>*>(std::addressof(e))),  // NOLINT: E says it
+        table_(&table_of<E, false>) {}
 
   /// Holds a copy of `e`.
   template <executor E>
     requires(!std::is_same_v<E, any_executor> && !std::is_const_v<E> && is_small<E>)
   any_executor(E&& e) noexcept  // NOLINT(google-explicit-constructor)
-      : object_(nullptr), table_(&held<E>) {
+      : object_(nullptr), table_(&table_of<E, true>) {
     if constexpr (!std::is_empty_v<E>) std::memcpy(&object_, std::addressof(e), sizeof(E));
   }
 
-  void execute(task t) { table_->execute(*this, std::move(t)); }
-  [[nodiscard]] task_options future_options() const { return table_->options(*this); }
+  void execute(task t) { table_->execute(&object_, std::move(t)); }
+  [[nodiscard]] task_options future_options() const { return table_->options(&object_); }
 
   /// Whether both refer to the same executor, or hold equal ones of the same type.
-  friend bool operator==(const any_executor&, const any_executor&) = default;
+  friend bool operator==(const any_executor& a, const any_executor& b) noexcept {
+    return a.object_ == b.object_ && a.table_ == b.table_;
+  }
 
  private:
   struct table {
-    void (*execute)(any_executor& self, task&& t);
-    task_options (*options)(const any_executor& self);
+    void (*execute)(void** object, task&& t);
+    task_options (*options)(void* const* object);
   };
 
-  template <class E>
-  static constexpr table borrowed{
-      [](any_executor& self, task&& t) { static_cast<E*>(self.object_)->execute(std::move(t)); },
-      [](const any_executor& self) { return options_of(*static_cast<const E*>(self.object_)); }};
+  // The executor: what `object` points to, or, if it is held, `object` itself.
+  template <class E, bool Held>
+  static E& executor_in(void** object) noexcept {
+    return *static_cast<E*>(Held ? static_cast<void*>(object) : *object);
+  }
 
-  template <class E>
-  static constexpr table held{
-      [](any_executor& self, task&& t) {
-        static_cast<E*>(static_cast<void*>(&self.object_))->execute(std::move(t));
-      },
-      [](const any_executor& self) {
-        return options_of(*static_cast<const E*>(static_cast<const void*>(&self.object_)));
-      }};
+  template <class E, bool Held>
+  static void execute_in(void** object, task&& t) {
+    executor_in<E, Held>(object).execute(std::move(t));
+  }
+
+  template <class E, bool Held>
+  static task_options options_in(void* const* object) {
+    void* copy = *object;
+    return options_of(executor_in<E, Held>(&copy));
+  }
+
+  template <class E, bool Held>
+  static constexpr table table_of{&execute_in<E, Held>, &options_in<E, Held>};
 
   void* object_;
   const table* table_;

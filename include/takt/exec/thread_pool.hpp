@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include <takt/clock/time.hpp>
 #include <takt/exec/executor.hpp>
 #include <takt/exec/lifecycle.hpp>
+#include <takt/exec/queue_order.hpp>
 #include <takt/exec/thread_options.hpp>
 #include <takt/observe/task_observer.hpp>
 #include <takt/observe/task_statistics.hpp>
@@ -25,15 +25,6 @@
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {
-
-/// A queue that takes whatever comes.
-inline constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
-
-/// In which order tasks leave a queue.
-enum class queue_order : std::uint8_t {
-  fifo,      ///< As they came.
-  priority,  ///< The largest task_attributes::priority first; equals as they came.
-};
 
 /// What a pool does with a task for which it has neither a thread nor room in its queue.
 ///

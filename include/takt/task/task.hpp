@@ -206,7 +206,11 @@ class alignas(std::max_align_t) task {
       task& spent;
       ~dropped_after() { spent.drop(); }
     } const guard{self};
-    static_cast<void>(std::invoke(std::move(target_in<F>(self.bytes_))));
+    try {
+      static_cast<void>(std::invoke(std::move(target_in<F>(self.bytes_))));
+    } catch (const takt::cancelled&) {
+      return task_outcome::cancelled;
+    }
     return task_outcome::finished;
   }
 

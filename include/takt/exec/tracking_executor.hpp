@@ -1,0 +1,196 @@
+/// \file
+/// Remembers which tasks were cut off.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <takt/base/config.hpp>
+#include <takt/base/intrusive_list.hpp>
+#include <takt/base/move_only_function.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/exec/executor.hpp>
+#include <takt/task/future_task.hpp>
+#include <takt/task/task.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// A callable that is being tracked. For tracking_executor.
+class tracked_task : public list_node<> {
+ public:
+  virtual ~tracked_task() = default;
+  virtual void call(const sync::stop_token& stop) = 0;
+  /// The callable, as it was given.
+  [[nodiscard]] virtual task take() = 0;
+};
+
+/// The same with its type.
+template <class F>
+class tracked_callable final : public tracked_task {
+ public:
+  template <class G>
+  tracked_callable(G&& f, const task_attributes& about)
+      : call_(std::forward<G>(f)), about_(about) {}
+
+  void call(const sync::stop_token& stop) override {
+    if constexpr (takes_stop_token<F&>) {
+      static_cast<void>(std::invoke(call_, stop));
+    } else {
+      static_cast<void>(std::invoke(call_));
+    }
+  }
+  task take() override { return task(std::move(call_), about_); }
+
+ private:
+  F call_;
+  task_attributes about_;
+};
+
+/// What tracked tasks report to; they keep it alive.
+class tracking_record {
+ public:
+  /// What an executor is given; the second one for callables that take a token.
+  class run;
+  class run_with_token;
+
+  tracking_record() = default;
+  tracking_record(const tracking_record&) = delete;
+  tracking_record& operator=(const tracking_record&) = delete;
+
+  void retain() noexcept;
+  void release() noexcept;
+
+  /// Gives away those that were cut off. \throws std::logic_error if one is running.
+  [[nodiscard]] std::vector<task> take_cut_off();
+  /// The task as it was before it became `run` or `run_with_token`; others as they are.
+  [[nodiscard]] static task unwrap(task t);
+
+ private:
+  ~tracking_record();
+  void call(std::unique_ptr<tracked_task> what, const sync::stop_token& stop);
+
+  sync::atomic<std::size_t> references_{1};
+
+  mutex mu_;
+  std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;
+  intrusive_list<tracked_task> cut_off_ TAKT_GUARDED_BY(mu_);  // owned
+};
+
+class tracking_record::run {
+ public:
+  run(tracking_record& record, std::unique_ptr<tracked_task> what) noexcept
+      : record_(&record), what_(std::move(what)) {
+    record.retain();
+  }
+  run(run&& other) noexcept
+      : record_(std::exchange(other.record_, nullptr)), what_(std::move(other.what_)) {}
+  run& operator=(run&&) = delete;
+  ~run() {
+    if (record_ != nullptr) record_->release();
+  }
+
+  void operator()() { record_->call(std::move(what_), {}); }
+  [[nodiscard]] tracked_task& what() noexcept { return *what_; }
+
+ protected:
+  void call_with(const sync::stop_token& stop) { record_->call(std::move(what_), stop); }
+
+ private:
+  tracking_record* record_;
+  std::unique_ptr<tracked_task> what_;
+};
+
+class tracking_record::run_with_token : public run {
+ public:
+  using run::run;
+  void operator()(const sync::stop_token& stop) { call_with(stop); }
+};
+
+/// Runs tasks on another executor, and remembers those that had begun and did not come to their
+/// end, so that their work can be taken up again later.
+///
+/// \code
+/// takt::thread_pool pool{{.unhandled = &takt::lenient}};
+/// takt::tracking_executor tracker{pool};                    // borrowed: outlives the tracker
+///
+/// tracker.execute(fetch{url});                              // a type of yours
+/// ...
+/// for (takt::task& t : tracker.shutdown_now()) save(*t.target<fetch>());   // had not begun
+/// tracker.executor().await_termination();
+/// for (takt::task& t : tracker.cut_off()) save(*t.target<fetch>());        // had begun
+/// \endcode
+///
+/// **What counts as cut off.** A task that returns has come to its end, and one that throws has
+/// not: a task that is asked to stop and gives up throws takt::cancelled. This is exact: a task
+/// that ends just when stop is requested is not taken for one that was cut off.
+///
+/// Callables are called as lvalues, so that they can be given back. What is given as a takt::task
+/// already, and so also by submit(), is passed on and not tracked: its future knows how it ended.
+///
+/// **Shutdown** is the executor's; shutdown_now() is there to get tasks back as they were given.
+///
+/// **Thread safety**: all members from any thread, but for the destructor. **Destruction**: does
+/// nothing to the executor; tasks that are still there run untracked by anybody.
+template <class E>
+class tracking_executor : public executor_interface<tracking_executor<E>> {
+ public:
+  explicit tracking_executor(E& where) : where_(where), record_(new tracking_record) {}
+  ~tracking_executor() { record_->release(); }
+  tracking_executor(const tracking_executor&) = delete;
+  tracking_executor& operator=(const tracking_executor&) = delete;
+
+  /// Has `f` run, and tracks it. \throws what the executor throws; std::invalid_argument if `f` is
+  /// empty.
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, task> &&
+             (takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>))
+  void execute(F&& f, const task_attributes& about = {}) {
+    using call = std::decay_t<F>;
+    if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
+      if (f == nullptr) throw std::invalid_argument("takt::tracking_executor: the task is empty");
+    }
+    using tracked = std::conditional_t<takes_stop_token<call&>, tracking_record::run_with_token,
+                                       tracking_record::run>;
+    auto what = std::make_unique<tracked_callable<call>>(std::forward<F>(f), about);
+    where_.execute(task(tracked(*record_, std::move(what)), about));
+  }
+
+  /// Has a task run, untracked.
+  void execute(task t) { where_.execute(std::move(t)); }
+
+  /// Of the executor; tasks are given back as they were given to execute().
+  [[nodiscard]] task_list shutdown_now()
+    requires requires(E& e) { e.shutdown_now(); }
+  {
+    task_list unstarted = where_.shutdown_now();
+    for (task& t : unstarted) t = tracking_record::unwrap(std::move(t));
+    return unstarted;
+  }
+
+  /// Gives away those that had begun and did not come to their end, in the order in which they were
+  /// cut off. \throws std::logic_error if the executor is not terminated (if it can tell), or if
+  /// one of the tasks is running.
+  [[nodiscard]] std::vector<task> cut_off() {
+    if constexpr (requires(const E& e) { e.is_terminated(); }) {
+      if (!where_.is_terminated()) {
+        throw std::logic_error("takt::tracking_executor: the executor is not terminated yet");
+      }
+    }
+    return record_->take_cut_off();
+  }
+
+  [[nodiscard]] E& executor() noexcept { return where_; }
+  [[nodiscard]] task_options future_options() const { return options_of(where_); }
+
+ private:
+  E& where_;
+  tracking_record* const record_;
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,146 @@
+#include <takt/exec/manual_executor.hpp>
+
+#include <deque>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include <takt/base/intrusive_list.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/exec/lifecycle.hpp>
+
+#include "ledger.hpp"
+#include "running_task.hpp"
+#include "task_queue.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+class manual_executor::impl {
+ public:
+  void execute(task t) {
+    if (!t) throw std::invalid_argument("takt::manual_executor: the task is empty");
+    mutex_lock lock(mu_);
+    t.set_id(++last_id_);
+    ++book_.totals.submitted;
+    if (life_.state() != life_state::running) {
+      ++book_.totals.rejected;
+      lock.unlock();
+      t.reject(rejection::shut_down);
+      throw rejected(rejection::shut_down);
+    }
+    try {
+      queue_.push(std::move(t));
+    } catch (...) {
+      ++book_.totals.rejected;
+      throw;
+    }
+  }
+
+  bool run_one() {
+    running here;
+    task t;
+    {
+      const mutex_lock lock(mu_);
+      if (queue_.empty()) return false;
+      queue_.pop(t);
+      running_.push_back(here);
+    }
+    std::exception_ptr uncaught;
+    const run_result result = book_.run(t, life_, &here.what, {}, &uncaught);
+    {
+      const mutex_lock lock(mu_);
+      running_.erase(here);
+      book_.count(result);
+    }
+    if (uncaught != nullptr) std::rethrow_exception(uncaught);
+    return true;
+  }
+
+  // Gives back what has not begun, or cancels it and gives back nothing.
+  task_list stop(bool give_back) noexcept {
+    std::unique_ptr<std::deque<task>> unstarted;
+    {
+      const mutex_lock lock(mu_);
+      life_.advance_to(life_state::stop);
+      unstarted = queue_.take_all();
+    }
+    ask_to_stop();
+    if (unstarted == nullptr) return {};
+    const std::size_t cancelled = book_.end_unstarted(*unstarted, give_back);
+    const mutex_lock lock(mu_);
+    book_.totals.cancelled += cancelled;
+    book_.totals.returned += unstarted->size();
+    return task_list(std::move(unstarted));
+  }
+
+  std::size_t queued() const {
+    const mutex_lock lock(mu_);
+    return queue_.size();
+  }
+
+  task_totals totals() const {
+    const mutex_lock lock(mu_);
+    return book_.totals;
+  }
+
+  lifecycle life_{steady};
+
+ private:
+  // On the stack of a thread that runs a task.
+  struct running : list_node<> {
+    running_task what;
+    bool asked = false;
+  };
+
+  // Each that runs, without the lock; by the time of the next look others may have come or gone.
+  void ask_to_stop() noexcept {
+    for (;;) {
+      state_ref<future_core> found;
+      {
+        const mutex_lock lock(mu_);
+        for (running& r : running_) {
+          if (!std::exchange(r.asked, true)) {
+            found = r.what.share();
+            if (found) break;
+          }
+        }
+      }
+      if (!found) return;
+      found->request_stop();
+    }
+  }
+
+  mutable mutex mu_;
+  ledger book_{steady, strict, nullptr};  // its counts: guarded by mu_
+  std::uint64_t last_id_ TAKT_GUARDED_BY(mu_) = 0;
+  task_queue queue_ TAKT_GUARDED_BY(mu_);
+  intrusive_list<running> running_ TAKT_GUARDED_BY(mu_);
+};
+
+manual_executor::manual_executor() : impl_(new impl) {}
+
+manual_executor::~manual_executor() {
+  static_cast<void>(impl_->stop(false));
+  delete impl_;
+}
+
+void manual_executor::execute(task t) { impl_->execute(std::move(t)); }
+bool manual_executor::run_one() { return impl_->run_one(); }
+
+std::size_t manual_executor::run_all() {
+  std::size_t ran = 0;
+  while (run_one()) ++ran;
+  return ran;
+}
+
+std::size_t manual_executor::queued() const { return impl_->queued(); }
+task_totals manual_executor::totals() const { return impl_->totals(); }
+void manual_executor::shutdown() noexcept { impl_->life_.advance_to(life_state::shutdown); }
+task_list manual_executor::shutdown_now() noexcept { return impl_->stop(true); }
+
+bool manual_executor::is_shutdown() const noexcept {
+  return impl_->life_.state() != life_state::running;
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,266 @@
+// A queue, and at most one drain: a task given to the executor, which runs what is queued. While it
+// runs, the lifecycle counts it as a worker.
+//
+//   idle      nothing is queued, or it was stopped; no drain
+//   draining  a drain is queued in the executor, or runs
+//
+//   idle     -> draining   execute(), which then gives the executor a drain
+//   draining -> idle       the drain finds nothing queued, or stop; the drain was refused or
+//   dropped
+//
+// Invariants
+//   1. In draining there is exactly one drain, and only it takes tasks out to run them: they never
+//      overlap, and each happens before the next, by the lock or by the executor's queue.
+//   2. If something is queued, it is draining.
+//   3. Tasks, observers and the executor are called without the lock.
+#include <takt/exec/serial_executor.hpp>
+
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <takt/base/mutex.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/task/task_runner.hpp>
+
+#include "ledger.hpp"
+#include "running_task.hpp"
+#include "task_queue.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+class serial_executor::impl {
+ public:
+  impl(any_executor where, const options& how)
+      : how_(how),
+        life_(*how.time),
+        where_(where),
+        book_(*how.time, *how.unhandled, how.observer) {}
+
+  void retain() noexcept {
+    references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller has a reference
+  }
+  void release() noexcept {
+    // acq_rel: all uses by others happen before the destruction by the last
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  void execute(task t);
+  void shutdown() noexcept;
+  task_list stop(bool give_back) noexcept;
+  void destroy() noexcept;
+  std::size_t queued() const;
+  task_totals totals() const;
+
+  // Constant after construction.
+  const options how_;
+
+  lifecycle life_;
+
+ private:
+  // On the stack of the thread that drains.
+  class runner final : public task_runner {
+   public:
+    explicit runner(const impl& of) noexcept : task_runner(&of) {}
+    [[nodiscard]] bool begin_wait() noexcept override { return false; }
+    bool run_again = false;  // the executor ran the next drain within this one
+  };
+
+  // What the executor is given. If it drops it, nobody will run what is queued.
+  class drain {
+   public:
+    explicit drain(impl& of) noexcept : of_(&of) { of.retain(); }
+    drain(drain&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+    drain& operator=(drain&&) = delete;
+    ~drain() {
+      if (of_ == nullptr) return;
+      of_->drain_dropped();
+      of_->release();
+    }
+    void operator()() {
+      impl* const of = std::exchange(of_, nullptr);
+      of->run_drain();
+      of->release();
+    }
+
+   private:
+    impl* of_;
+  };
+
+  ~impl() = default;
+
+  void run_drain() noexcept;
+  void drain_dropped() noexcept;
+  void end_if_drained(mutex_lock& lock) TAKT_REQUIRES(mu_);
+
+  any_executor where_;
+  sync::atomic<std::size_t> references_{1};
+  running_task running_;
+
+  mutable mutex mu_;
+  ledger book_;  // its counts: guarded by mu_
+  std::uint64_t last_id_ TAKT_GUARDED_BY(mu_) = 0;
+  bool draining_ TAKT_GUARDED_BY(mu_) = false;
+  task_queue queue_ TAKT_GUARDED_BY(mu_);
+};
+
+void serial_executor::impl::execute(task t) {
+  if (!t) throw std::invalid_argument("takt::serial_executor: the task is empty");
+  if (future_core* state = t.state()) state->set_home(this);
+  mutex_lock lock(mu_);
+  t.set_id(++last_id_);
+  ++book_.totals.submitted;
+  if (book_.observed()) {
+    lock.unlock();
+    book_.tell_submitted(t);
+    lock.lock();
+  }
+  if (life_.state() != life_state::running) {
+    ++book_.totals.rejected;
+    lock.unlock();
+    book_.tell(task_event::kind::rejected, t);
+    t.reject(rejection::shut_down);
+    throw rejected(rejection::shut_down);
+  }
+  try {
+    queue_.push(std::move(t));
+  } catch (...) {
+    ++book_.totals.rejected;
+    throw;
+  }
+  if (std::exchange(draining_, true)) return;
+  lock.unlock();
+  where_.execute(task(drain(*this)));  // if it throws, the drain is gone and has rejected the queue
+}
+
+void serial_executor::impl::run_drain() noexcept {
+  if (task_runner* outer = task_runner::of(this)) {
+    static_cast<runner*>(outer)->run_again = true;
+    return;
+  }
+  runner here(*this);
+  task t;
+  std::size_t ran = 0;
+  mutex_lock lock(mu_);
+  bool counted = life_.add_worker();
+  while (counted && !queue_.empty()) {
+    if (ran++ == how_.batch) {
+      life_.remove_worker();
+      lock.unlock();
+      here.run_again = false;
+      try {
+        where_.execute(task(drain(*this)));
+      } catch (...) {  // the drain is gone, and has set run_again
+      }
+      if (!here.run_again) return;
+      lock.lock();
+      ran = 0;
+      counted = life_.add_worker();
+      continue;
+    }
+    queue_.pop(t);
+    lock.unlock();
+    const run_result result = book_.run(t, life_, &running_);
+    lock.lock();
+    book_.count(result);
+  }
+  draining_ = false;
+  if (counted) life_.remove_worker();
+  end_if_drained(lock);
+}
+
+// A drain is gone without having been run. If that is within another one, that one goes on.
+void serial_executor::impl::drain_dropped() noexcept {
+  if (task_runner* outer = task_runner::of(this)) {
+    static_cast<runner*>(outer)->run_again = true;
+    return;
+  }
+  std::unique_ptr<std::deque<task>> dropped;
+  mutex_lock lock(mu_);
+  draining_ = false;
+  dropped = queue_.take_all();
+  if (dropped != nullptr) book_.totals.rejected += dropped->size();
+  end_if_drained(lock);
+  if (dropped == nullptr) return;
+  for (task& t : *dropped) {
+    book_.tell(task_event::kind::rejected, t);
+    t.reject(rejection::discarded);
+  }
+}
+
+// Unlocks.
+void serial_executor::impl::end_if_drained(mutex_lock& lock) {
+  const bool last = life_.try_tidy(queue_.empty());
+  lock.unlock();
+  if (last) life_.terminate();
+}
+
+void serial_executor::impl::shutdown() noexcept {
+  mutex_lock lock(mu_);
+  life_.advance_to(life_state::shutdown);
+  end_if_drained(lock);
+}
+
+task_list serial_executor::impl::stop(bool give_back) noexcept {
+  mutex_lock lock(mu_);
+  life_.advance_to(life_state::stop);
+  std::unique_ptr<std::deque<task>> unstarted = queue_.take_all();
+  end_if_drained(lock);
+  running_.request_stop();
+  if (unstarted == nullptr) return {};
+  const std::size_t cancelled = book_.end_unstarted(*unstarted, give_back);
+  lock.lock();
+  book_.totals.cancelled += cancelled;
+  book_.totals.returned += unstarted->size();
+  lock.unlock();
+  return task_list(std::move(unstarted));
+}
+
+void serial_executor::impl::destroy() noexcept {
+  static_cast<void>(stop(false));
+  if (task_runner::of(this) == nullptr) life_.await(clock::time_point::max(), {});
+  release();
+}
+
+std::size_t serial_executor::impl::queued() const {
+  const mutex_lock lock(mu_);
+  return queue_.size();
+}
+
+task_totals serial_executor::impl::totals() const {
+  const mutex_lock lock(mu_);
+  return book_.totals;
+}
+
+serial_executor::serial_executor(any_executor where, const options& how) {
+  if (how.batch == 0) throw std::invalid_argument("takt::serial_executor: batch is 0");
+  if (how.time == nullptr) throw std::invalid_argument("takt::serial_executor: time is null");
+  if (how.unhandled == nullptr) {
+    throw std::invalid_argument("takt::serial_executor: unhandled is null");
+  }
+  impl_ = new impl(where, how);
+}
+
+serial_executor::~serial_executor() { impl_->destroy(); }
+
+void serial_executor::execute(task t) { impl_->execute(std::move(t)); }
+void serial_executor::shutdown() noexcept { impl_->shutdown(); }
+task_list serial_executor::shutdown_now() noexcept { return impl_->stop(true); }
+void serial_executor::shutdown_and_cancel() noexcept { static_cast<void>(impl_->stop(false)); }
+std::size_t serial_executor::queued() const { return impl_->queued(); }
+task_totals serial_executor::totals() const { return impl_->totals(); }
+const lifecycle& serial_executor::life() const noexcept { return impl_->life_; }
+
+task_options serial_executor::future_options() const noexcept {
+  return {.time = impl_->how_.time, .unhandled = impl_->how_.unhandled};
+}
+
+void serial_executor::throw_if_own_task() const {
+  if (task_runner::of(impl_) == nullptr) return;
+  throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                          "takt::serial_executor: one of its own tasks waits for its end");
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,66 @@
+#include <takt/exec/tracking_executor.hpp>
+
+#include <stdexcept>
+#include <string>
+
+namespace takt::inline TAKT_ABI {
+
+void tracking_record::retain() noexcept {
+  references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller has a reference
+}
+
+void tracking_record::release() noexcept {
+  // acq_rel: all uses by others happen before the destruction by the last
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+tracking_record::~tracking_record() {
+  const mutex_lock lock(mu_);  // nobody else is here; for the analysis
+  while (tracked_task* t = cut_off_.pop_front()) delete t;
+}
+
+void tracking_record::call(std::unique_ptr<tracked_task> what, const sync::stop_token& stop) {
+  {
+    const mutex_lock lock(mu_);
+    ++running_;
+  }
+  try {
+    what->call(stop);
+  } catch (...) {
+    const mutex_lock lock(mu_);
+    --running_;
+    cut_off_.push_back(*what.release());
+    throw;
+  }
+  what.reset();  // before it counts as ended, and without the lock
+  const mutex_lock lock(mu_);
+  --running_;
+}
+
+std::vector<task> tracking_record::take_cut_off() {
+  std::vector<task> taken;
+  const mutex_lock lock(mu_);
+  if (running_ != 0) {
+    throw std::logic_error("takt::tracking_executor: " + std::to_string(running_) +
+                           " tasks are still running");
+  }
+  std::size_t count = 0;
+  for (const tracked_task& t : cut_off_) {
+    static_cast<void>(t);
+    ++count;
+  }
+  taken.reserve(count);
+  while (!cut_off_.empty()) {
+    taken.push_back(cut_off_.front().take());  // if it throws, it is still there
+    delete cut_off_.pop_front();
+  }
+  return taken;
+}
+
+task tracking_record::unwrap(task t) {
+  if (run* r = t.target<run>()) return r->what().take();
+  if (run_with_token* r = t.target<run_with_token>()) return r->what().take();
+  return t;
+}
+
+}  // namespace takt::inline TAKT_ABI

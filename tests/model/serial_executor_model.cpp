@@ -1,0 +1,152 @@
+// The serial executor under every kind of interleaving: one after the other, in order, none lost.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <takt/base/sync.hpp>
+#include <takt/exec/inline_executor.hpp>
+#include <takt/exec/serial_executor.hpp>
+#include <takt/exec/thread_pool.hpp>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using model::require;
+
+// Plain data that only tasks of one strand touch: overlapping would be a race.
+using touched = sync::var<int>;
+
+TEST(serial_executor_model, tasks_never_overlap_and_keep_their_order) {
+  check({.runs = 10'000}, [] {
+    touched n(0);
+    thread_pool pool({.core = 2});
+    serial_executor strand(pool);
+    sync::thread other([&] { strand.execute([&] { n.write() += 10; }); });
+    strand.execute([&] { n.write() += 1; });
+    auto last = strand.submit([&] { return n.read(); });
+    other.join();
+    require(last.get() % 10 == 1, "after the first of its own thread");
+    strand.close(drain);
+    require(n.read() == 11, "each once");
+    require(strand.totals().pending() == 0, "the ledger balances");
+  });
+}
+
+TEST(serial_executor_model, a_fair_one_hands_over) {
+  check({.runs = 10'000}, [] {
+    touched n(0);
+    thread_pool pool({.core = 2});
+    serial_executor strand(pool, {.batch = 1});
+    for (int i = 0; i < 3; ++i) {
+      strand.execute([&n, i] {
+        require(n.read() == i, "in order");
+        n.write() = i + 1;
+      });
+    }
+    strand.close(drain);
+    require(n.read() == 3, "each once");
+  });
+}
+
+TEST(serial_executor_model, the_last_task_against_the_next) {
+  check({.runs = 10'000}, [] {
+    touched n(0);
+    thread_pool pool({.core = 1});
+    serial_executor strand(pool);
+    strand.submit([&] { n.write() += 1; }).get();  // the drain may be on its way out
+    strand.submit([&] { n.write() += 1; }).get();
+    strand.close(drain);
+    require(n.read() == 2, "each once");
+  });
+}
+
+TEST(serial_executor_model, submit_against_shutdown_now) {
+  check({.runs = 10'000}, [] {
+    sync::atomic<int> ran{0};
+    int accepted = 0;
+    std::size_t returned = 0;
+    thread_pool pool({.core = 1});
+    serial_executor strand(pool);
+    sync::thread other([&] { returned = strand.shutdown_now().size(); });
+    for (int i = 0; i < 2; ++i) {
+      try {
+        strand.execute([&] { ran.fetch_add(1); });
+        ++accepted;
+      } catch (const rejected&) {
+      }
+    }
+    other.join();
+    strand.await_termination();
+    require(ran.load() + static_cast<int>(returned) == accepted, "ran or returned");
+    require(strand.totals().pending() == 0, "the ledger balances");
+  });
+}
+
+// The pool is stopped with the drain in its queue, running, or about to be submitted again.
+TEST(serial_executor_model, the_pool_is_stopped_under_it) {
+  for (const std::size_t batch : {std::size_t{1}, unbounded}) {
+    check({.runs = 10'000}, [batch] {
+      sync::atomic<int> ran{0};
+      int refused = 0;
+      thread_pool pool({.core = 1});
+      serial_executor strand(pool, {.batch = batch});
+      sync::thread other([&] { static_cast<void>(pool.shutdown_now()); });
+      std::vector<future<void>> all;
+      for (int i = 0; i < 2; ++i) {
+        try {
+          all.push_back(strand.submit([&] { ran.fetch_add(1); }));
+        } catch (const rejected&) {
+          ++refused;
+        }
+      }
+      other.join();
+      int dropped = 0;
+      for (auto& f : all) {
+        try {
+          f.get();
+        } catch (const rejected&) {
+          ++dropped;
+        }
+      }
+      require(ran.load() + refused + dropped == 2, "each has one end");
+      pool.await_termination();
+      strand.close(drain);
+      require(strand.totals().pending() == 0, "the ledger balances");
+    });
+  }
+}
+
+TEST(serial_executor_model, destroyed_while_it_runs) {
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 1});
+    {
+      auto data = std::make_unique<touched>(0);
+      serial_executor strand(pool);
+      strand.execute([d = data.get()] { d->write() += 1; });
+      strand.execute([d = data.get()] { d->write() += 1; });
+    }  // the strand first: nothing of it runs when `data` goes
+    pool.close(drain);
+  });
+}
+
+TEST(serial_executor_model, destroyed_by_its_own_task) {
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 1});
+    auto strand = std::make_unique<serial_executor>(pool);
+    serial_executor& alive = *strand;
+    sync::atomic<bool> gone{false};
+    sync::atomic<int> later{0};
+    auto queued = alive.submit([&, s = std::move(strand)]() mutable {
+      s.reset();
+      gone.store(true);
+    });
+    queued.wait();
+    require(gone.load(), "it ran");
+    pool.close(drain);
+    require(later.load() == 0, "nothing else");
+  });
+}
+
+}  // namespace
