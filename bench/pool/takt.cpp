@@ -1,6 +1,7 @@
 #include <cstddef>
 #include <utility>
 
+#include <takt/exec/serial_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 
 #include "pool.hpp"
@@ -10,6 +11,19 @@ namespace {
 
 class takt_pool {
  public:
+  class strand {
+   public:
+    explicit strand(takt_pool& pool) : strand_(pool.pool_) {}
+
+    template <class Task>
+    void post(Task&& task) {
+      strand_.execute(std::forward<Task>(task));
+    }
+
+   private:
+    takt::serial_executor strand_;
+  };
+
   explicit takt_pool(std::size_t workers) : pool_({.core = workers}) { pool_.prestart(); }
 
   template <class Task>
@@ -45,6 +59,7 @@ pool_competitors takt_pools() {
   return {.submit = {{"takt::thread_pool", submit_into<takt_pool>},
                      {"takt::thread_pool (future)", submit_into<takt_pool_with_futures>}},
           .wake = {{"takt::thread_pool", wake_in<takt_pool>}},
+          .serial = {{"takt::serial_executor", serial_over<takt_pool>}},
           .stop = {{"takt::thread_pool", stop_with_pending<takt_pool>}}};
 }
 

@@ -51,7 +51,8 @@ workload serial_workload() {
           .title = "1 M tasks through one strand over a pool of 2 workers",
           .metrics = {{"task", "ns/task"}},
           .parameters = {{"producers", {1, 4}}},
-          .competitors = all(&pool_competitors::serial)};
+          .competitors = all(&pool_competitors::serial),
+          .bars = {{.who = "takt::serial_executor", .of = "asio::strand"}}};
 }
 
 workload stop_workload() {
