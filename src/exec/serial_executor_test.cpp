@@ -1,0 +1,300 @@
+#include <takt/exec/serial_executor.hpp>
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <takt/exec/inline_executor.hpp>
+#include <takt/exec/manual_executor.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/observe/task_statistics.hpp>
+
+namespace {
+
+using takt::drain;
+using takt::manual_executor;
+using takt::rejected;
+using takt::rejection;
+using takt::serial_executor;
+using takt::thread_pool;
+
+static_assert(takt::executor<serial_executor>);
+static_assert(takt::is_serial_executor<serial_executor>);
+static_assert(takt::is_fifo_executor<serial_executor>);
+
+// Refuses, or drops without a word, as it is told.
+class moody_executor {
+ public:
+  enum class mood { runs, refuses, drops };
+  void execute(takt::task t) {
+    if (now == mood::refuses) throw rejected(rejection::saturated);
+    if (now == mood::runs) inner.execute(std::move(t));
+  }
+  mood now = mood::runs;
+  manual_executor inner;
+};
+
+TEST(serial_executor, runs_in_order_without_overlap_on_many_threads) {
+  thread_pool pool{{.core = 4}};
+  for (const std::size_t batch : {std::size_t{1}, std::size_t{3}, takt::unbounded}) {
+    serial_executor strand(pool, {.batch = batch});
+    std::vector<int> seen;  // touched by its tasks only, without a lock
+    for (int i = 0; i < 1000; ++i) strand.execute([&seen, i] { seen.push_back(i); });
+    EXPECT_TRUE(strand.close(drain));
+    ASSERT_EQ(seen.size(), 1000U);
+    for (int i = 0; i < 1000; ++i) EXPECT_EQ(seen[static_cast<std::size_t>(i)], i);
+    EXPECT_EQ(strand.totals().finished, 1000U);
+    EXPECT_EQ(strand.totals().pending(), 0U);
+  }
+}
+
+TEST(serial_executor, keeps_the_order_of_each_of_several_producers) {
+  thread_pool pool{{.core = 2}};
+  serial_executor strand(pool, {.batch = 2});
+  std::vector<std::pair<int, int>> seen;
+  {
+    std::vector<std::jthread> producers;
+    for (int p = 0; p < 3; ++p) {
+      producers.emplace_back([&, p] {
+        for (int i = 0; i < 300; ++i) strand.execute([&seen, p, i] { seen.emplace_back(p, i); });
+      });
+    }
+  }
+  strand.close(drain);
+  ASSERT_EQ(seen.size(), 900U);
+  std::vector<int> next(3, 0);
+  for (const auto& [p, i] : seen) EXPECT_EQ(i, next[static_cast<std::size_t>(p)]++);
+}
+
+TEST(serial_executor, holds_no_thread_while_it_has_nothing_to_do) {
+  manual_executor loop;
+  serial_executor strand(loop);
+  EXPECT_EQ(loop.queued(), 0U);
+  strand.execute([] {});
+  strand.execute([] {});
+  EXPECT_EQ(loop.queued(), 1U);  // one drain for both
+  EXPECT_EQ(loop.run_all(), 1U);
+  EXPECT_EQ(loop.queued(), 0U);
+}
+
+TEST(serial_executor, an_eager_one_goes_on_and_a_fair_one_lets_others_go_first) {
+  for (const bool fair : {false, true}) {
+    manual_executor loop;
+    serial_executor strand(loop, {.batch = fair ? 1U : takt::unbounded});
+    std::string order;
+    strand.execute([&] { order += 'a'; });
+    strand.execute([&] { order += 'b'; });
+    loop.execute([&] { order += '-'; });
+    loop.run_all();
+    EXPECT_EQ(order, fair ? "a-b" : "ab-");
+  }
+}
+
+TEST(serial_executor, a_task_that_adds_one_is_not_interrupted) {
+  serial_executor strand{takt::inline_executor()};
+  std::string order;
+  strand.execute([&] {
+    order += '(';
+    strand.execute([&] { order += 'x'; });
+    order += ')';
+  });
+  EXPECT_EQ(order, "()x");
+}
+
+// An executor that runs the drain within execute() must not make it nest: a million would need a
+// million frames.
+TEST(serial_executor, a_fair_one_on_an_inline_executor_needs_no_stack) {
+  serial_executor strand(takt::inline_executor(), {.batch = 1});
+  int ran = 0;
+  strand.execute([&] {
+    for (int i = 0; i < 1'000'000; ++i) strand.execute([&] { ++ran; });
+  });
+  EXPECT_EQ(ran, 1'000'000);
+}
+
+TEST(serial_executor, errors_go_to_the_future_or_to_the_hook_and_the_next_task_runs) {
+  class counting final : public takt::unhandled_hook {
+   public:
+    void on_unhandled(takt::unhandled kind, const std::exception_ptr&) const noexcept override {
+      if (kind == takt::unhandled::uncaught) ++seen;
+    }
+    mutable int seen = 0;
+  } hook;
+  manual_executor loop;
+  serial_executor strand(loop, {.unhandled = &hook});
+  auto failed = strand.submit([] { throw std::runtime_error("x"); });
+  strand.execute([] { throw std::runtime_error("y"); });
+  auto fine = strand.submit([] { return 1; });
+  loop.run_all();
+  EXPECT_THROW(failed.get(), std::runtime_error);
+  EXPECT_EQ(fine.get(), 1);
+  EXPECT_EQ(hook.seen, 1);
+  EXPECT_EQ(strand.totals().failed, 2U);
+}
+
+TEST(serial_executor, an_executor_that_refuses_is_told_to_the_caller_and_tried_again) {
+  moody_executor moody;
+  serial_executor strand(moody);
+  moody.now = moody_executor::mood::refuses;
+  EXPECT_THROW(strand.execute([] { FAIL(); }), rejected);
+  EXPECT_EQ(strand.queued(), 0U);
+  moody.now = moody_executor::mood::runs;
+  auto f = strand.submit([] { return 2; });
+  moody.inner.run_all();
+  EXPECT_EQ(f.get(), 2);
+  EXPECT_EQ(strand.totals().rejected, 1U);
+  EXPECT_EQ(strand.totals().pending(), 0U);
+}
+
+TEST(serial_executor, a_fair_one_goes_on_by_itself_if_it_is_refused) {
+  moody_executor moody;
+  serial_executor strand(moody, {.batch = 1});
+  int ran = 0;
+  for (int i = 0; i < 5; ++i) strand.execute([&] { ++ran; });
+  for (const auto mood : {moody_executor::mood::refuses, moody_executor::mood::drops}) {
+    moody.now = mood;
+    moody.inner.run_all();
+    EXPECT_EQ(ran, 5);
+    moody.now = moody_executor::mood::runs;
+    strand.execute([&] { --ran; });
+    strand.execute([&] { ++ran; });
+  }
+}
+
+TEST(serial_executor, an_executor_that_drops_it_rejects_what_is_queued) {
+  moody_executor moody;
+  serial_executor strand(moody);
+  auto f = strand.submit([] {});
+  auto g = strand.submit([] {});
+  {
+    auto dropped = moody.inner.shutdown_now();
+  }
+  for (auto* each : {&f, &g}) {
+    try {
+      each->get();
+      FAIL();
+    } catch (const rejected& e) {
+      EXPECT_EQ(e.reason(), rejection::discarded);
+    }
+  }
+  EXPECT_THROW(strand.execute([] {}), rejected);
+  EXPECT_EQ(strand.totals().rejected, 3U);
+  strand.shutdown();
+  EXPECT_TRUE(strand.is_terminated());
+}
+
+// What the pool gives back is the drain: who runs it, runs the tasks.
+TEST(serial_executor, a_drain_that_is_given_back_can_be_run) {
+  manual_executor loop;
+  serial_executor strand(loop);
+  auto f = strand.submit([] { return 3; });
+  for (takt::task& t : loop.shutdown_now()) t.run();
+  EXPECT_EQ(f.get(), 3);
+}
+
+TEST(serial_executor, waiting_for_its_own_task_is_found_out) {
+  thread_pool pool{{.core = 2}};
+  serial_executor strand(pool);
+  auto f = strand.submit([&] { strand.submit([] {}).get(); });
+  try {
+    f.get();
+    FAIL();
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(e.code(), std::errc::resource_deadlock_would_occur);
+  }
+  EXPECT_THROW(strand.submit([&] { strand.await_termination(); }).get(), std::system_error);
+  EXPECT_THROW(strand.submit([&] { strand.close(drain); }).get(), std::system_error);
+  EXPECT_EQ(strand.state(), takt::life_state::running);
+}
+
+TEST(serial_executor, shutdown_lets_queued_tasks_run) {
+  manual_executor loop;
+  serial_executor strand(loop);
+  int ran = 0;
+  strand.execute([&] { ++ran; });
+  strand.shutdown();
+  EXPECT_THROW(strand.execute([] {}), rejected);
+  EXPECT_FALSE(strand.is_terminated());
+  loop.run_all();
+  EXPECT_EQ(ran, 1);
+  EXPECT_TRUE(strand.is_terminated());
+}
+
+TEST(serial_executor, shutdown_now_gives_back_and_asks_what_runs_to_stop) {
+  thread_pool pool{{.core = 1}};
+  serial_executor strand(pool);
+  takt::promise<void> begun;
+  auto is_running = begun.get_future();
+  auto f = strand.submit([&](std::stop_token stop) {
+    begun.set_value();
+    takt::promise<void> never;
+    never.get_future().wait(stop);
+    return 4;
+  });
+  auto g = strand.submit([] { return 5; });
+  auto cancelled = strand.submit([] {});
+  is_running.wait();
+  cancelled.cancel();
+  auto unstarted = strand.shutdown_now();
+  ASSERT_EQ(unstarted.size(), 1U);
+  unstarted[0].run();
+  EXPECT_EQ(f.get(), 4);
+  EXPECT_EQ(g.get(), 5);
+  strand.await_termination();
+  const auto totals = strand.totals();
+  EXPECT_EQ(totals.finished, 1U);
+  EXPECT_EQ(totals.returned, 1U);
+  EXPECT_EQ(totals.cancelled, 1U);
+}
+
+TEST(serial_executor, the_destructor_cancels_and_does_not_wait_for_a_drain_that_nobody_runs) {
+  manual_executor loop;
+  takt::future<void> f;
+  {
+    serial_executor strand(loop);
+    f = strand.submit([] {});
+  }
+  EXPECT_TRUE(f.is_cancelled());
+  EXPECT_EQ(loop.run_all(), 1U);  // the drain finds nothing
+}
+
+TEST(serial_executor, can_be_destroyed_by_its_own_task) {
+  thread_pool pool{{.core = 1}};
+  auto strand = std::make_unique<serial_executor>(pool);
+  serial_executor& alive = *strand;
+  auto f = alive.submit([s = std::move(strand)]() mutable { s.reset(); });
+  f.get();
+  EXPECT_TRUE(pool.close(drain));
+}
+
+TEST(serial_executor, tells_an_observer) {
+  takt::task_statistics figures;
+  manual_executor loop;
+  {
+    serial_executor strand(loop, {.observer = &figures});
+    strand.execute([] {});
+    loop.run_all();
+    strand.execute([] {});
+  }
+  const auto totals = figures.totals();
+  EXPECT_EQ(totals.submitted, 2U);
+  EXPECT_EQ(totals.finished, 1U);
+  EXPECT_EQ(totals.cancelled, 1U);
+}
+
+TEST(serial_executor, bad_options_are_told) {
+  manual_executor loop;
+  EXPECT_THROW(serial_executor(loop, {.batch = 0}), std::invalid_argument);
+  EXPECT_THROW(serial_executor(loop, {.time = nullptr}), std::invalid_argument);
+  EXPECT_THROW(serial_executor(loop, {.unhandled = nullptr}), std::invalid_argument);
+  serial_executor strand(loop);
+  EXPECT_THROW(strand.execute(takt::task()), std::invalid_argument);
+}
+
+}  // namespace

@@ -1,0 +1,129 @@
+#include <takt/exec/tracking_executor.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <takt/exec/manual_executor.hpp>
+#include <takt/exec/thread_pool.hpp>
+
+namespace {
+
+using takt::manual_executor;
+using takt::thread_pool;
+using takt::tracking_executor;
+
+static_assert(takt::executor<tracking_executor<thread_pool>>);
+
+// A type of the user's: it waits until it is asked to stop, or does not wait at all.
+struct fetch {
+  std::string url;
+  takt::promise<void>* begun = nullptr;
+
+  void operator()(const std::stop_token& stop) {
+    if (begun == nullptr) return;
+    begun->set_value();
+    takt::promise<void> never;
+    never.get_future().wait(stop);
+    throw takt::cancelled();
+  }
+};
+
+TEST(tracking_executor, tells_what_was_cut_off_and_what_had_not_begun) {
+  thread_pool pool{{.core = 1}};
+  tracking_executor tracker{pool};
+  takt::promise<void> begun;
+  auto is_running = begun.get_future();
+  tracker.execute(fetch{"first"});
+  tracker.execute(fetch{"second", &begun}, {.name = "second"});
+  tracker.execute(fetch{"third"});
+  is_running.wait();
+  EXPECT_THROW(static_cast<void>(tracker.cut_off()), std::logic_error);  // too early
+
+  auto unstarted = tracker.shutdown_now();
+  ASSERT_EQ(unstarted.size(), 1U);
+  ASSERT_NE(unstarted[0].target<fetch>(), nullptr);
+  EXPECT_EQ(unstarted[0].target<fetch>()->url, "third");
+
+  tracker.executor().await_termination();
+  auto cut_off = tracker.cut_off();
+  ASSERT_EQ(cut_off.size(), 1U);
+  ASSERT_NE(cut_off[0].target<fetch>(), nullptr);
+  EXPECT_EQ(cut_off[0].target<fetch>()->url, "second");
+  EXPECT_EQ(cut_off[0].name(), "second");
+  EXPECT_TRUE(tracker.cut_off().empty());
+}
+
+// A stop request is for ever: a task that comes to its end after it is not cut off.
+TEST(tracking_executor, a_task_that_finishes_after_the_stop_request_was_not_cut_off) {
+  thread_pool pool{{.core = 1}};
+  tracking_executor tracker{pool};
+  takt::promise<void> begun;
+  auto is_running = begun.get_future();
+  bool asked = false;
+  tracker.execute([&](const std::stop_token& stop) {
+    begun.set_value();
+    takt::promise<void> never;
+    never.get_future().wait(stop);
+    asked = stop.stop_requested();
+  });
+  is_running.wait();
+  static_cast<void>(tracker.shutdown_now());
+  pool.await_termination();
+  EXPECT_TRUE(asked);
+  EXPECT_TRUE(tracker.cut_off().empty());
+}
+
+TEST(tracking_executor, a_task_that_throws_was_cut_off_and_can_be_run_again) {
+  manual_executor loop;
+  tracking_executor tracker{loop};
+  int attempts = 0;
+  tracker.execute([&] {
+    if (++attempts == 1) throw std::runtime_error("x");
+  });
+  EXPECT_THROW(loop.run_all(), std::runtime_error);
+  auto cut_off = tracker.cut_off();
+  ASSERT_EQ(cut_off.size(), 1U);
+  cut_off[0].run();
+  EXPECT_EQ(attempts, 2);
+}
+
+TEST(tracking_executor, asking_while_a_task_runs_is_an_error) {
+  manual_executor loop;  // cannot tell whether it is terminated
+  tracking_executor tracker{loop};
+  tracker.execute([&] { EXPECT_THROW(static_cast<void>(tracker.cut_off()), std::logic_error); });
+  EXPECT_EQ(loop.run_all(), 1U);
+}
+
+TEST(tracking_executor, what_has_a_future_is_passed_on) {
+  manual_executor loop;
+  tracking_executor tracker{loop};
+  auto f = tracker.submit([]() -> int { throw std::runtime_error("x"); });
+  loop.run_all();
+  EXPECT_THROW(f.get(), std::runtime_error);
+  EXPECT_TRUE(tracker.cut_off().empty());
+}
+
+TEST(tracking_executor, tasks_may_outlive_it) {
+  manual_executor loop;
+  bool ran = false;
+  {
+    tracking_executor tracker{loop};
+    tracker.execute([&] { ran = true; });
+    tracker.execute([] { throw takt::cancelled(); });
+  }
+  loop.run_all();
+  EXPECT_TRUE(ran);
+}
+
+TEST(tracking_executor, an_empty_callable_is_an_error) {
+  manual_executor loop;
+  tracking_executor tracker{loop};
+  EXPECT_THROW(tracker.execute(std::function<void()>()), std::invalid_argument);
+  EXPECT_EQ(loop.queued(), 0U);
+}
+
+}  // namespace
