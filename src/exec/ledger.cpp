@@ -72,6 +72,7 @@ std::size_t ledger::end_unstarted(std::deque<task>& unstarted, bool give_back) c
   for (task& t : unstarted) {
     if (give_back && !t.is_cancelled()) {
       tell(task_event::kind::returned, t);
+      if (future_core* state = t.state()) state->set_home(nullptr);
     } else {
       tell(task_event::kind::cancelled, t);
       t.cancel();

@@ -22,7 +22,8 @@
 //   2. If a task is queued and a worker idle, some worker is coming; it calls the next one when it
 //      has taken its task, if more are queued. So a burst costs its producer one wake-up, and no
 //      task waits while a worker sleeps.
-//   3. Of the queued tasks, at most `capacity` have no free worker to take them.
+//   3. Of the queued tasks, at most `capacity` have no free worker to take them. So there is room
+//      when a worker becomes free, and not when it takes a task.
 //   4. A slot is never freed before the pool: who calls a worker does so after unlocking, and may
 //      be late.
 //   5. Each worker that leaves joins the one that left before it; so at most one ended thread is
@@ -296,6 +297,7 @@ void thread_pool::impl::refuse(task t, rejection why, mutex_lock& lock) {
   lock.unlock();
   book_.tell(task_event::kind::rejected, t);
   if (policy == kind::call) {
+    if (future_core* state = t.state()) state->set_home(nullptr);
     how_.rejection.own_(std::move(t), why);
     return;
   }
@@ -328,6 +330,7 @@ bool thread_pool::impl::start_worker() noexcept {
     return false;
   }
   ++free_;
+  room_.notify_one();
   ++coming_;
   largest_ = std::max(largest_, life_.workers());
   return true;
@@ -366,6 +369,7 @@ void thread_pool::impl::work(worker& self) noexcept {
       const run_result result = run(t, &self.running);
       lock.lock();
       ++free_;
+      room_.notify_one();
       book_.count(result);
     }
     leave(self, lock);
@@ -386,7 +390,6 @@ bool thread_pool::impl::take(worker& self, task& t, mutex_lock& lock) {
     if (!empty) {
       queue_.pop(t);
       --free_;
-      room_.notify_one();
       return true;
     }
     clock::time_point deadline = clock::time_point::max();
@@ -453,6 +456,7 @@ void thread_pool::impl::begin_blocking() noexcept {
   if (!queue_.empty() && free_ == 0 && life_.workers() < core_size()) {
     start_worker();
   }
+  room_.notify_one();  // it may start one for its task
 }
 
 void thread_pool::impl::end_blocking() noexcept {
@@ -569,6 +573,7 @@ task thread_pool::impl::take_back(const future_core& state) {
     room_.notify_one();
   }
   book_.tell(task_event::kind::returned, taken.front());
+  taken.front().state()->set_home(nullptr);
   return std::move(taken.front());
 }
 

@@ -10,8 +10,9 @@ future_core*& state_in(void* storage) noexcept {
 }
 
 task_outcome outcome_of(const future_core& state) noexcept {
-  if (state.has_value()) return task_outcome::finished;
-  return state.is_cancelled() ? task_outcome::cancelled : task_outcome::failed;
+  // Not ready: it did not run, as another thread is just cancelling it.
+  if (!state.is_ready() || state.is_cancelled()) return task_outcome::cancelled;
+  return state.has_value() ? task_outcome::finished : task_outcome::failed;
 }
 
 void let_go(void* storage) noexcept {

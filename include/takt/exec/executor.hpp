@@ -77,9 +77,9 @@ template <executor E>
 /// Has `f` run by an executor. \return the future of its result.
 /// \throws takt::rejected if the executor does not take it; std::invalid_argument if `f` is empty.
 template <executor E, class F>
-  requires(takes_stop_token<std::decay_t<F> &&> || std::is_invocable_v<std::decay_t<F> &&>)
+  requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
 [[nodiscard]] auto submit(E& e, F&& f, const task_attributes& about = {}) {
-  using result = typename task_result<std::decay_t<F>&&>::type;
+  using result = typename task_result<std::decay_t<F>>::type;
   future_task<result> work(std::forward<F>(f), options_of(e));
   future<result> filled = work.get_future();
   e.execute(task(std::move(work), about));
@@ -105,7 +105,7 @@ class [[nodiscard]] schedule_awaiter final : private continuation {
     arrival_.state().try_set_continuation(*this);
     try {
       executor_.execute(task(std::move(work), about_));  // *this may be gone when it returns
-    } catch (const rejected&) {
+    } catch (...) {
       // The task is gone, and so the coroutine has been resumed: it throws what became of it.
     }
   }
@@ -131,7 +131,7 @@ class executor_interface {
  public:
   /// As takt::submit().
   template <class F>
-    requires(takes_stop_token<std::decay_t<F> &&> || std::is_invocable_v<std::decay_t<F> &&>)
+    requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
   [[nodiscard]] auto submit(F&& f, const task_attributes& about = {}) {
     return takt::submit(self(), std::forward<F>(f), about);
   }

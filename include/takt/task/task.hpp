@@ -70,9 +70,10 @@ enum class task_outcome : std::uint8_t {
 /// Each task comes to one end: it is run, or cancel()led, or reject()ed, or dropped, and then its
 /// future, if it has one, ends accordingly: with its outcome, `cancelled`, `rejected`, `abandoned`.
 ///
-/// The callable takes a `std::stop_token` or nothing, and is called as an rvalue. A token's stop is
-/// requested by the executor that runs it, when that is told to stop at once. A callable of up to
-/// 32 bytes that can be moved without throwing is held inside; one that takes a token is not.
+/// The callable takes a `std::stop_token` or nothing, and is called as an rvalue, if it can be. A
+/// token's stop is requested by the executor that runs it, when that is told to stop at once. A
+/// callable of up to 32 bytes that can be moved without throwing is held inside; one that takes a
+/// token is not.
 ///
 /// **Size**: 64 bytes, one cache line. **Thread safety**: as for an int. **Destruction** drops it.
 class alignas(std::max_align_t) task {
@@ -83,14 +84,14 @@ class alignas(std::max_align_t) task {
   /// Holds `f`, decayed. \throws std::invalid_argument if `f` is null or empty.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, task> &&
-             (takes_stop_token<std::decay_t<F> &&> || std::is_invocable_v<std::decay_t<F> &&>))
+             (takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>))
   task(F&& f, const task_attributes& about = {})  // NOLINT(google-explicit-constructor)
       : task(about) {
     using call = std::decay_t<F>;
     if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
       if (f == nullptr) throw std::invalid_argument("takt::task: the callable is empty");
     }
-    if constexpr (takes_stop_token<call&&>) {
+    if constexpr (takes_stop_token<call>) {
       state_ = new task_state<void, call>({}, std::forward<F>(f));
       table_ = &without_future;
     } else {
@@ -207,7 +208,7 @@ class alignas(std::max_align_t) task {
       ~dropped_after() { spent.drop(); }
     } const guard{self};
     try {
-      static_cast<void>(std::invoke(std::move(target_in<F>(self.bytes_))));
+      static_cast<void>(std::invoke(static_cast<one_shot<F>>(target_in<F>(self.bytes_))));
     } catch (const takt::cancelled&) {
       return task_outcome::cancelled;
     }
