@@ -4,7 +4,6 @@
 // that complains about a twin is, too.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,8 +11,7 @@ struct planted_bug {
   std::string name;
   void (*bug)();
   void (*twin)();
-  std::uint64_t limit;    // the rotation finds the bug within so many runs, whatever the seed
-  bool by_search = true;  // the exhaustive search finds it, too
+  bool by_search;  // the exhaustive search finds it, too
 };
 
 const std::vector<planted_bug>& planted_bugs();
