@@ -93,7 +93,7 @@ class serial_executor::impl {
 
   void run_drain() noexcept;
   void drain_dropped() noexcept;
-  void end_if_drained(mutex_lock& lock) TAKT_REQUIRES(mu_);
+  bool is_at_its_end() noexcept TAKT_REQUIRES(mu_);
 
   any_executor where_;
   sync::atomic<std::size_t> references_{1};
@@ -168,7 +168,9 @@ void serial_executor::impl::run_drain() noexcept {
   }
   draining_ = false;
   if (counted) life_.remove_worker();
-  end_if_drained(lock);
+  const bool last = is_at_its_end();
+  lock.unlock();
+  if (last) life_.terminate();
 }
 
 // A drain is gone without having been run. If that is within another one, that one goes on.
@@ -177,12 +179,13 @@ void serial_executor::impl::drain_dropped() noexcept {
     static_cast<runner*>(outer)->run_again = true;
     return;
   }
-  std::unique_ptr<std::deque<task>> dropped;
   mutex_lock lock(mu_);
   draining_ = false;
-  dropped = queue_.take_all();
+  const std::unique_ptr<std::deque<task>> dropped = queue_.take_all();
   if (dropped != nullptr) book_.totals.rejected += dropped->size();
-  end_if_drained(lock);
+  const bool last = is_at_its_end();
+  lock.unlock();
+  if (last) life_.terminate();
   if (dropped == nullptr) return;
   for (task& t : *dropped) {
     book_.tell(task_event::kind::rejected, t);
@@ -190,24 +193,24 @@ void serial_executor::impl::drain_dropped() noexcept {
   }
 }
 
-// Unlocks.
-void serial_executor::impl::end_if_drained(mutex_lock& lock) {
-  const bool last = life_.try_tidy(queue_.empty());
-  lock.unlock();
-  if (last) life_.terminate();
-}
+// True once; then the caller ends it, without the lock.
+bool serial_executor::impl::is_at_its_end() noexcept { return life_.try_tidy(queue_.empty()); }
 
 void serial_executor::impl::shutdown() noexcept {
   mutex_lock lock(mu_);
   life_.advance_to(life_state::shutdown);
-  end_if_drained(lock);
+  const bool last = is_at_its_end();
+  lock.unlock();
+  if (last) life_.terminate();
 }
 
 task_list serial_executor::impl::stop(bool give_back) noexcept {
   mutex_lock lock(mu_);
   life_.advance_to(life_state::stop);
   std::unique_ptr<std::deque<task>> unstarted = queue_.take_all();
-  end_if_drained(lock);
+  const bool last = is_at_its_end();
+  lock.unlock();
+  if (last) life_.terminate();
   running_.request_stop();
   if (unstarted == nullptr) return {};
   const std::size_t cancelled = book_.end_unstarted(*unstarted, give_back);

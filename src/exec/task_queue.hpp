@@ -45,9 +45,9 @@ class task_queue {
   /// All of them, and none is left. In no particular order, if by priority: see sort().
   [[nodiscard]] std::unique_ptr<std::deque<task>> take_all() noexcept { return std::move(tasks_); }
 
-  /// Puts what take_all() gave into the order of the queue; can be called without its lock.
-  void sort(std::deque<task>& tasks) const noexcept {
-    if (order_ == queue_order::fifo) return;
+  /// Puts what take_all() gave into the order of the queue.
+  static void sort(std::deque<task>& tasks, queue_order order) noexcept {
+    if (order == queue_order::fifo) return;
     std::sort(tasks.begin(), tasks.end(),
               [](const task& a, const task& b) { return leaves_later(b, a); });
   }

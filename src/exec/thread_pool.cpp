@@ -157,7 +157,8 @@ class thread_pool::impl {
   }
 
   std::optional<rejection> offer(task& t) TAKT_REQUIRES(mu_);
-  void refuse(task t, rejection why, mutex_lock& lock) TAKT_REQUIRES(mu_);
+  void run_here(task t);
+  void refuse(task t, rejection why);
   bool start_worker() noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] worker* call_worker() noexcept TAKT_REQUIRES(mu_);
   void recall_idle() noexcept TAKT_REQUIRES(mu_);
@@ -165,8 +166,14 @@ class thread_pool::impl {
   std::size_t max_size() const noexcept TAKT_REQUIRES(mu_);
 
   void work(worker& self) noexcept;
-  bool take(worker& self, task& t, mutex_lock& lock) TAKT_REQUIRES(mu_);
-  void leave(worker& self, mutex_lock& lock) TAKT_REQUIRES(mu_);
+  bool take(worker& self, task& t) TAKT_REQUIRES(mu_);
+  // What a worker has to do after it has left.
+  struct departure {
+    sync::thread before;       // to be joined
+    worker* called = nullptr;  // to be woken
+    bool last = false;         // the pool is at its end
+  };
+  departure depart(worker& self) noexcept TAKT_REQUIRES(mu_);
   void end() noexcept;
 
   run_result run(task& t, running_task* where) const noexcept {
@@ -254,13 +261,17 @@ void thread_pool::impl::execute(task t) {
     lock.lock();
     if (refused == rejection::saturated) refused = offer(t);
   }
-  if (refused) {
-    refuse(std::move(t), *refused, lock);
-    return;
-  }
   worker* const called = call_worker();
+  const bool runs_here =
+      refused == rejection::saturated && how_.rejection.kind_ == kind::caller_runs;
+  if (refused && !runs_here) ++book_.totals.rejected;
   lock.unlock();
   if (called != nullptr) called->wake.unpark();
+  if (runs_here) {
+    run_here(std::move(t));
+  } else if (refused) {
+    refuse(std::move(t), *refused);
+  }
 }
 
 // Queues the task, and starts a worker if there is to be one; or says why not.
@@ -282,19 +293,16 @@ std::optional<rejection> thread_pool::impl::offer(task& t) {
   return std::nullopt;
 }
 
-void thread_pool::impl::refuse(task t, rejection why, mutex_lock& lock) {
+void thread_pool::impl::run_here(task t) {
+  if (future_core* state = t.state()) state->set_home(nullptr);
+  const run_result result = run(t, nullptr);
+  const mutex_lock lock(mu_);
+  book_.count(result);
+}
+
+// What has been counted as rejected.
+void thread_pool::impl::refuse(task t, rejection why) {
   const kind policy = how_.rejection.kind_;
-  if (policy == kind::caller_runs && why == rejection::saturated) {
-    lock.unlock();
-    if (future_core* state = t.state()) state->set_home(nullptr);
-    const run_result result = run(t, nullptr);
-    lock.lock();
-    book_.count(result);
-    lock.unlock();
-    return;
-  }
-  ++book_.totals.rejected;
-  lock.unlock();
   book_.tell(task_event::kind::rejected, t);
   if (policy == kind::call) {
     if (future_core* state = t.state()) state->set_home(nullptr);
@@ -359,26 +367,33 @@ void thread_pool::impl::work(worker& self) noexcept {
   if (how_.threads.on_start != nullptr) how_.threads.on_start();
   {
     const runner here(*this);
-    task t;
-    mutex_lock lock(mu_);
-    --coming_;
-    while (take(self, t, lock)) {
-      worker* const called = call_worker();
-      lock.unlock();
-      if (called != nullptr) called->wake.unpark();
-      const run_result result = run(t, &self.running);
-      lock.lock();
-      ++free_;
-      room_.notify_one();
-      book_.count(result);
+    departure gone;
+    {
+      task t;
+      mutex_lock lock(mu_);
+      --coming_;
+      while (take(self, t)) {
+        worker* const called = call_worker();
+        lock.unlock();
+        if (called != nullptr) called->wake.unpark();
+        const run_result result = run(t, &self.running);
+        lock.lock();
+        ++free_;
+        room_.notify_one();
+        book_.count(result);
+      }
+      gone = depart(self);
     }
-    leave(self, lock);
+    if (gone.called != nullptr) gone.called->wake.unpark();
+    if (gone.before.joinable()) gone.before.join();
+    if (how_.threads.on_exit != nullptr) how_.threads.on_exit();
+    if (gone.last) end();
   }
   release();
 }
 
 // The next task. False: this worker is not needed any more.
-bool thread_pool::impl::take(worker& self, task& t, mutex_lock& lock) {
+bool thread_pool::impl::take(worker& self, task& t) {
   std::optional<clock::time_point> idle_since;
   for (;;) {
     const life_state state = life_.state();
@@ -400,32 +415,30 @@ bool thread_pool::impl::take(worker& self, task& t, mutex_lock& lock) {
       if (now >= deadline) return false;
     }
     idle_.push_front(self);
-    lock.unlock();
+    mu_.unlock();
     how_.time->park_until(self.wake, deadline);
-    lock.lock();
+    mu_.lock();
     if (self.is_linked()) idle_.erase(self);
     if (std::exchange(self.called, false)) --coming_;
   }
 }
 
-void thread_pool::impl::leave(worker& self, mutex_lock& lock) {
+// From here on it does not count, and its slot can be given to another.
+thread_pool::impl::departure thread_pool::impl::depart(worker& self) noexcept {
+  departure gone;
   --free_;
-  sync::thread before = std::exchange(last_gone_, sync::thread());
+  gone.before = std::exchange(last_gone_, sync::thread());
   if (orphaned_) {
     self.thread.detach();
   } else {
     last_gone_ = std::move(self.thread);
   }
   vacant_.push_front(self);
-  worker* const called = call_worker();
+  gone.called = call_worker();
   life_.remove_worker();
-  const bool last = life_.try_tidy(queue_.empty());
+  gone.last = life_.try_tidy(queue_.empty());
   gone_.notify_all();
-  lock.unlock();
-  if (called != nullptr) called->wake.unpark();
-  if (before.joinable()) before.join();
-  if (how_.threads.on_exit != nullptr) how_.threads.on_exit();
-  if (last) end();
+  return gone;
 }
 
 void thread_pool::impl::end() noexcept {
@@ -501,7 +514,7 @@ task_list thread_pool::impl::stop(bool give_back) noexcept {
   if (last) end();
   if (unstarted == nullptr) return {};
 
-  queue_.sort(*unstarted);
+  task_queue::sort(*unstarted, how_.order);
   const std::size_t cancelled = book_.end_unstarted(*unstarted, give_back);
   {
     const mutex_lock lock(mu_);

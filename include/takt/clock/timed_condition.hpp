@@ -44,7 +44,8 @@ class timed_condition {
   /// Unlocks, waits until notified, until `deadline` by `time`, or until stop is requested, and
   /// locks again. \return whether it was notified.
   bool wait_until(mutex_lock& lock, const clock& time, clock::time_point deadline,
-                  const sync::stop_token& stop = {}) {
+                  const sync::stop_token& stop = {})
+      TAKT_NO_THREAD_SAFETY_ANALYSIS {  // which does not follow a lock that is passed on
     waiter self;
     waiters_.push_back(self);
     lock.unlock();

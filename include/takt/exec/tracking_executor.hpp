@@ -82,6 +82,7 @@ class tracking_record {
   intrusive_list<tracked_task> cut_off_ TAKT_GUARDED_BY(mu_);  // owned
 };
 
+/// A tracked task, for the executor.
 class tracking_record::run {
  public:
   run(tracking_record& record, std::unique_ptr<tracked_task> what) noexcept
@@ -106,6 +107,7 @@ class tracking_record::run {
   std::unique_ptr<tracked_task> what_;
 };
 
+/// One that takes a token.
 class tracking_record::run_with_token : public run {
  public:
   using run::run;
