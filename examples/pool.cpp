@@ -1,0 +1,41 @@
+// Give work to a pool, wait for its results, stop, and account for every task.
+#include <chrono>
+#include <cstdio>
+#include <stop_token>
+#include <thread>
+
+#include <takt/takt.hpp>
+
+using namespace std::chrono_literals;
+
+int main() {
+  takt::thread_pool pool{{.core = 2, .name = "work"}};
+
+  takt::future<int> answer = pool.submit([] { return 42; });
+  std::printf("answer: %d\n", answer.get());
+
+  // A long task that heeds its token, on each thread; and one that waits behind them.
+  for (int i = 0; i < 2; ++i) {
+    pool.execute([](std::stop_token stop) {
+      while (!stop.stop_requested()) std::this_thread::yield();
+    });
+  }
+  takt::future<int> late = pool.submit([] { return 7; }, {.name = "late"});
+
+  pool.shutdown();                               // takes no more; what is queued may still run
+  if (!pool.await_termination(10ms)) {           // but not for ever:
+    for (takt::task& t : pool.shutdown_now()) {  // stops what runs, gives back what has not begun
+      std::printf("not begun: %s\n", std::string(t.name()).c_str());
+      t.run();  // here, for instance; or drop it
+    }
+  }
+  pool.await_termination();
+  std::printf("late: %d\n", late.get());
+
+  const takt::task_totals tasks = pool.statistics().tasks;
+  std::printf("submitted %llu = finished %llu + returned %llu\n",
+              static_cast<unsigned long long>(tasks.submitted),
+              static_cast<unsigned long long>(tasks.finished),
+              static_cast<unsigned long long>(tasks.returned));
+  return tasks.submitted == 4 && tasks.finished == 3 && tasks.returned == 1 ? 0 : 1;
+}
