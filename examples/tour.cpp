@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -16,16 +15,6 @@ using namespace std::chrono_literals;
 using real_time = std::chrono::steady_clock;
 
 namespace {
-
-// What was handed over, and what became of it. Each job that is submitted ends exactly once.
-struct ledger {
-  long submitted = 0;
-  long finished = 0;
-  long failed = 0;
-  long parked = 0;
-
-  [[nodiscard]] bool balanced() const { return submitted == finished + failed; }
-};
 
 double microseconds(real_time::duration d) {
   return std::chrono::duration<double, std::micro>(d).count();
@@ -54,75 +43,45 @@ void show_functions() {
   }
 }
 
-using closure = takt::move_only_function<void() &&>;
+// Two threads submit to a pool; a strand on it counts without a lock; then it is stopped while
+// there is work left. Returns what became of each task.
+takt::task_totals show_pool() {
+  title("thread_pool, serial_executor: two threads submit for half a second, then it is stopped");
 
-struct job : takt::mpsc_node {
-  closure run;
-  real_time::time_point posted;
-};
+  takt::task_statistics figures;
+  takt::thread_pool pool{
+      {.core = 2, .name = "tour", .unhandled = &takt::lenient, .observer = &figures}};
+  takt::serial_executor counter{pool};
+  long sum = 0;  // the strand's
 
-// Two threads post jobs, a third one runs them: the queue carries, the parker wakes.
-ledger show_queue() {
-  title("mpsc_queue, parker, histogram: two threads post for half a second, one runs");
-
-  takt::mpsc_queue<job> inbox;
-  takt::parker ready;
-  ledger book;  // the consumer's, and everybody's when all have been joined
-  bool stopped = false;
-  takt::histogram waits;
-
-  auto post = [&](closure work) {
-    auto* added = new job;
-    added->run = std::move(work);
-    added->posted = real_time::now();
-    inbox.push(*added);
-    ready.unpark();
-  };
-
-  std::thread consumer([&] {
-    while (!stopped) {
-      while (std::unique_ptr<job> next{inbox.pop()}) {
-        waits.record(real_time::now() - next->posted);
-        try {
-          std::move(next->run)();
-          ++book.finished;
-        } catch (const std::exception&) {
-          ++book.failed;
-        }
-      }
-      if (!stopped) {
-        ++book.parked;
-        ready.park();
-      }
-    }
-  });
-
-  long sum = 0;  // the consumer's: only jobs touch it, and no lock is needed
-  auto produce = [&](long& posted) {
+  auto submit = [&] {
     for (const auto end = real_time::now() + 500ms; real_time::now() < end;) {
-      for (int i = 0; i < 100; ++i) post([&sum] { ++sum; });
-      post([] { throw std::runtime_error("a job that fails"); });
-      posted += 101;
+      for (int i = 0; i < 100; ++i) counter.execute([&sum] { ++sum; });
+      static_cast<void>(pool.submit([] {}).cancel());
       std::this_thread::sleep_for(1ms);
     }
   };
-  long by_one = 0;
-  long by_two = 0;
-  std::thread one(produce, std::ref(by_one));
-  std::thread two(produce, std::ref(by_two));
+  std::thread one(submit);
+  std::thread two(submit);
   one.join();
   two.join();
-  post([&stopped] { stopped = true; });
-  consumer.join();
-  book.submitted = by_one + by_two + 1;
+  counter.close(takt::drain);
+  std::printf("the strand counted to %ld in %llu tasks of the pool; they waited %.0f us (median)\n",
+              sum, static_cast<unsigned long long>(figures.totals().finished),
+              microseconds(figures.delays().percentile(50)));
 
-  std::printf("posted by one %ld, by two %ld; the jobs counted to %ld\n", by_one, by_two, sum);
-  const takt::histogram_snapshot waited = waits.snapshot();
-  std::printf(
-      "the consumer slept %ld times; jobs waited %.0f us (median), %.0f us (99 %%), %.0f us\n",
-      book.parked, microseconds(waited.percentile(50)), microseconds(waited.percentile(99)),
-      microseconds(waited.max()));
-  return book;
+  for (int i = 0; i < 2; ++i) {  // one for each thread, until it is asked to stop
+    pool.execute([](std::stop_token stop) {
+      while (!stop.stop_requested()) std::this_thread::yield();
+    });
+  }
+  while (pool.statistics().active != 2) std::this_thread::yield();
+  for (int i = 0; i < 1000; ++i) pool.execute([] {});
+  const takt::task_list unstarted = pool.shutdown_now();
+  pool.await_termination();
+  std::printf("shutdown_now() with 1000 tasks queued behind long ones gave back %zu\n",
+              unstarted.size());
+  return pool.statistics().tasks;
 }
 
 // Beats so many times; returns how late the latest of them was.
@@ -219,13 +178,19 @@ int main() {
   std::printf("takt %d.%d.%d, a tour\n", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR,
               TAKT_VERSION_PATCH);
   show_functions();
-  const ledger book = show_queue();
   show_parker();
   show_clock();
   show_tasks();
+  const takt::task_totals book = show_pool();
 
-  title("ledger");
-  std::printf("submitted %ld = finished %ld + failed %ld: %s\n", book.submitted, book.finished,
-              book.failed, book.balanced() ? "balanced" : "NOT BALANCED");
-  return book.balanced() ? 0 : 1;
+  title("ledger of the pool");
+  std::printf(
+      "submitted %llu = finished %llu + cancelled %llu + rejected %llu + returned %llu: %s\n",
+      static_cast<unsigned long long>(book.submitted),
+      static_cast<unsigned long long>(book.finished),
+      static_cast<unsigned long long>(book.cancelled),
+      static_cast<unsigned long long>(book.rejected),
+      static_cast<unsigned long long>(book.returned),
+      book.pending() == 0 ? "balanced" : "NOT BALANCED");
+  return book.pending() == 0 ? 0 : 1;
 }

@@ -27,8 +27,8 @@ namespace takt::inline TAKT_ABI {
 ///    submitted = finished + rejected + cancelled + returned + pending, always.
 /// 3. Each `started` is followed by one `ran` or `finished`, on the same thread. These come in
 ///    turns: the runs of a task do not overlap.
-/// 4. Nothing comes after the end, but for one thing: a task that is cancelled while it runs has
-///    ended, and when its body comes back, that is `ran`.
+/// 4. Nothing comes after the end. A task that is cancelled while it runs: `ran`, when its body comes
+///    back, then `cancelled`.
 ///
 /// **Thread safety**: as for a struct of values. **Destruction**: nothing to it; `name` is a view
 /// of the emitter's, valid during the call of the observer only.
@@ -40,7 +40,7 @@ struct task_event {
     started,    ///< A run is about to begin, on the thread that runs it.
     ran,        ///< A run is over, and it was not the end of the task (periodic, or cancelled).
     finished,   ///< An end: the last run is over.
-    cancelled,  ///< An end, on the canceller's thread. If it was running, the body still is.
+    cancelled,  ///< An end: cancelled, as the emitter finds out when its turn comes, or stops.
     returned,   ///< An end: handed back by shutdown_now() before it could run (again).
     missed,     ///< Runs of a periodic task are left out: the emitter was too far behind.
   };
