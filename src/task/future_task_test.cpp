@@ -308,6 +308,15 @@ TEST(future_task, closure_may_own_its_task_or_join_it) {
     o.reset();  // the closure has the last reference
     run ? raw->task->run() : static_cast<void>(raw->task->cancel());
   }
+  struct state_owner {
+    takt::state_ref<takt::future_state<void>> state;
+  };
+  auto entry = std::make_shared<state_owner>();
+  entry->state = future_task<void>([entry] {}).release();
+  state_owner* const only = entry.get();
+  entry.reset();
+  only->state->abandon();
+
   std::optional<future_task<void>> resets_itself;
   resets_itself.emplace([&] { resets_itself.reset(); });
   resets_itself->run();
@@ -324,14 +333,18 @@ TEST(future_task, closure_may_own_its_task_or_join_it) {
     future<void> f;
     cancel_result* joined;
   };
-  cancel_result joined = cancel_result::done;
-  auto j = std::make_shared<joiner>(joined);
-  joiner* const raw = j.get();
-  future_task<void> task([j] {});
-  raw->f = task.get_future();
-  j.reset();
-  task.run();
-  EXPECT_EQ(joined, cancel_result::running) << "from within itself";
+  for (const int how : {0, 1, 2}) {
+    cancel_result joined = cancel_result::done;
+    auto j = std::make_shared<joiner>(joined);
+    joiner* const raw = j.get();
+    std::optional<future_task<void>> task(std::in_place, [j] {});
+    raw->f = task->get_future();
+    j.reset();
+    if (how == 0) task->run();
+    if (how == 1) task->cancel();
+    task.reset();
+    EXPECT_EQ(joined, cancel_result::running) << "from within itself";
+  }
 }
 
 TEST(future_task, of_void_drops_what_the_callable_returns) {
