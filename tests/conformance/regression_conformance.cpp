@@ -1,0 +1,443 @@
+// The regression programs beside java.util.concurrent's TCK that concern pools, by their names.
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+#include <takt/exec/thread_pool.hpp>
+
+#include "../support/pools.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using takt::future;
+using takt::rejection;
+using takt::rejection_policy;
+using takt::task;
+using takt::thread_pool;
+using takt::sync::stop_token;
+using takt::sync::thread;
+using takt_test::busy;
+using takt_test::drain;
+using takt_test::expect_balance;
+using takt_test::finds_deadlock;
+using takt_test::gate;
+using takt_test::recording_hook;
+using takt_test::rejection_of;
+using takt_test::tally;
+
+// Runs until it is asked to stop.
+void until_stopped(const stop_token& stop) {
+  gate stopped;
+  const std::stop_callback on_stop(stop, [&] { stopped.open(); });
+  stopped.wait();
+}
+
+TEST(Regression, ConfigChanges) {
+  constexpr std::size_t n = 3;
+  takt::manual_clock time;
+  tally gone;
+  thread_pool pool{{.core = n,
+                    .max = 3 * n,
+                    .keep_alive = 1h,
+                    .queue_capacity = 3 * n,
+                    .threads = {.on_exit = [&] { gone.add(); }},
+                    .time = &time}};
+  // Up to core, then the queue, then up to max, then no more.
+  busy core(pool, n);
+  EXPECT_EQ(pool.statistics().workers, n);
+  gate go_on;
+  const auto held = [&] { go_on.wait(); };
+  for (std::size_t i = 0; i < 3 * n; ++i) pool.execute(held);
+  EXPECT_EQ(pool.statistics().workers, n);
+  for (std::size_t i = 0; i < 2 * n; ++i) {
+    pool.execute(held);
+    EXPECT_EQ(pool.statistics().workers, n + i + 1);
+  }
+  EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::saturated);
+  // A larger max is heeded by the next submission.
+  pool.resize(n, 3 * n + 1);
+  pool.execute(held);
+  EXPECT_EQ(pool.statistics().workers, 3 * n + 1);
+  go_on.open();
+  core.release();
+  time.wait_for_waiters(3 * n + 1);
+  // Idle threads beyond a smaller max go at once, those beyond core after keep_alive.
+  pool.resize(n, 2 * n);
+  gone.wait_for(n + 1);
+  time.wait_for_waiters(2 * n);
+  EXPECT_EQ(pool.statistics().workers, 2 * n);
+  pool.set_keep_alive(1s);
+  time.wait_for_waiters(2 * n);
+  time.advance(1s);
+  gone.wait_for(2 * n + 1);
+  time.wait_for_waiters(n);
+  EXPECT_EQ(pool.statistics().workers, n);
+  // Core threads go when they may.
+  EXPECT_THROW(pool.set_keep_alive(0s, true), std::invalid_argument);
+  pool.set_keep_alive(1s, true);
+  time.advance(1s);
+  gone.wait_for(3 * n + 1);
+  EXPECT_EQ(pool.statistics().workers, 0u);
+  const auto s = drain(pool);
+  EXPECT_EQ(s.largest, 3 * n + 1);
+}
+
+TEST(Regression, CoreThreadTimeOut) {
+  constexpr std::size_t n = 10;
+  takt::manual_clock time;
+  tally started;
+  tally gone;
+  thread_pool pool{{.core = n,
+                    .keep_alive = 12ms,
+                    .core_time_out = true,
+                    .threads = {.on_start = [&] { started.add(); }, .on_exit = [&] { gone.add(); }},
+                    .time = &time}};
+  for (std::size_t round = 1; round <= 2; ++round) {
+    {
+      const busy all(pool, n);
+    }
+    time.wait_for_waiters(n);
+    EXPECT_EQ(started.count(), round * n);
+    time.advance(12ms);
+    gone.wait_for(round * n);
+    EXPECT_EQ(pool.statistics().workers, 0u);
+  }
+  drain(pool);
+}
+
+TEST(Regression, FlakyThreadFactory) {
+  constexpr std::size_t count = 200;
+  for (const int period : {2, 3, 7}) {
+    int asked = 0;  // under the pool's lock
+    tally gone;
+    takt::manual_clock time;
+    thread_pool pool{{.core = 4,
+                      .max = 8,
+                      .keep_alive = 1s,
+                      .core_time_out = true,
+                      .queue_capacity = 3,
+                      .rejection = rejection_policy::caller_runs(),
+                      .threads = {.on_exit = [&] { gone.add(); },
+                                  .may_start = [&] { return ++asked % period == 0; }},
+                      .time = &time}};
+    tally ran;
+    std::size_t refused = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto why = rejection_of([&] { pool.execute([&] { ran.add(); }); });
+      if (why) {
+        EXPECT_EQ(why, rejection::no_thread);
+        ++refused;
+      }
+      if (i % 50 == 49) {  // all threads go, and have to be started again
+        const std::size_t workers = pool.statistics().workers;
+        const std::size_t left = gone.count();
+        time.wait_for_waiters(workers);
+        time.advance(1s);
+        gone.wait_for(left + workers);
+      }
+    }
+    const auto s = drain(pool);
+    EXPECT_EQ(ran.count() + refused, count);
+    EXPECT_EQ(s.tasks.finished, ran.count());
+    EXPECT_EQ(s.tasks.rejected, refused);
+    EXPECT_GE(refused, 1u);  // the first one, at least
+  }
+}
+
+TEST(Regression, ModifyCorePoolSize) {
+  takt::manual_clock time;
+  tally gone;
+  thread_pool pool{
+      {.core = 10, .keep_alive = 1ms, .threads = {.on_exit = [&] { gone.add(); }}, .time = &time}};
+  pool.prestart();
+  time.wait_for_waiters(10);
+  for (std::size_t size = 9; size >= 5; --size) {
+    pool.resize(size);
+    gone.wait_for(10 - size);
+    time.wait_for_waiters(size);
+    EXPECT_EQ(pool.statistics().workers, size);
+  }
+  for (std::size_t size = 6; size <= 10; ++size) {
+    pool.resize(size);
+    EXPECT_EQ(pool.prestart(), 1u);
+    time.wait_for_waiters(size);
+    EXPECT_EQ(pool.statistics().workers, size);
+  }
+  EXPECT_EQ(gone.count(), 5u);
+  drain(pool);
+}
+
+// Java: an interrupt that a task leaves behind does not reach the next one. Here the next one has a
+// token of its own.
+TEST(Regression, SelfInterrupt) {
+  thread_pool pool{thread_pool::single()};
+  for (int i = 0; i < 10; ++i) {
+    auto own = std::make_shared<future<void>>();
+    gate submitted;
+    *own = pool.submit([own, &submitted](const stop_token& stop) {
+      submitted.wait();
+      EXPECT_EQ(own->cancel(), takt::cancel_result::running);
+      EXPECT_TRUE(stop.stop_requested());
+    });
+    submitted.open();
+    EXPECT_FALSE(pool.submit([](const stop_token& stop) { return stop.stop_requested(); }).get());
+    EXPECT_TRUE(own->is_cancelled());
+    own->wait();
+    *own = {};
+  }
+  const auto s = drain(pool);
+  EXPECT_EQ(s.tasks.cancelled, 10u);
+}
+
+TEST(Regression, ShutdownNowExecuteRace) {
+  for (int round = 0; round < 50; ++round) {
+    thread_pool pool{{.core = 2}};
+    takt::sync::atomic<std::uint64_t> ran{0};
+    std::uint64_t accepted = 0;
+    std::uint64_t refused = 0;
+    gate begun;
+    pool.execute([&] { begun.open(); });
+    thread producer([&] {
+      while (refused == 0) {
+        const auto why = rejection_of([&] { pool.execute([&] { ++ran; }); });
+        EXPECT_TRUE(!why || why == rejection::shut_down);
+        ++(why ? refused : accepted);
+      }
+    });
+    begun.wait();
+    const takt::task_list rest = pool.shutdown_now();
+    producer.join();
+    pool.await_termination();
+    EXPECT_EQ(ran.load() + rest.size(), accepted);
+    EXPECT_EQ(pool.statistics().tasks.returned, rest.size());
+    expect_balance(pool);
+  }
+}
+
+TEST(Regression, ThreadRestarts) {
+  takt::manual_clock time;
+  tally started;
+  tally gone;
+  thread_pool pool{{.core = 1,
+                    .keep_alive = 1s,
+                    .core_time_out = true,
+                    .threads = {.on_start = [&] { started.add(); }, .on_exit = [&] { gone.add(); }},
+                    .time = &time}};
+  for (int i = 0; i < 10; ++i) {
+    pool.submit([] {}).get();
+    time.wait_for_waiters(1);
+    time.advance(500ms);
+  }
+  EXPECT_EQ(started.count(), 1u);
+  time.advance(1s);
+  gone.wait_for(1);
+  pool.submit([] {}).get();
+  EXPECT_EQ(started.count(), 2u);
+  drain(pool);
+}
+
+// Java loses a thread with each of them and starts another; here the thread survives.
+TEST(Regression, ThrowingTasks) {
+  constexpr std::size_t count = 50;
+  recording_hook hook;
+  tally started;
+  tally after;
+  thread_pool pool{{.core = 4,
+                    .threads = {.on_start = [&] { started.add(); }},
+                    .before =
+                        [](const task& t) {
+                          if (t.name() == "stopped before") throw std::runtime_error("before");
+                        },
+                    .after =
+                        [&](const task&, const std::exception_ptr& error) {
+                          if (error != nullptr) after.add();
+                        },
+                    .unhandled = &hook}};
+  for (std::size_t i = 0; i < count; ++i) {
+    pool.execute([] { throw std::runtime_error("body"); });
+    pool.execute(task([] { ADD_FAILURE(); }, {.name = "stopped before"}));
+    pool.execute([] {});
+  }
+  const auto s = drain(pool);
+  EXPECT_EQ(hook.uncaught().size(), 2 * count);
+  EXPECT_EQ(after.count(), 2 * count);
+  EXPECT_EQ(s.tasks.failed, 2 * count);
+  EXPECT_EQ(s.tasks.finished, 3 * count);
+  EXPECT_EQ(started.count(), 4u);
+}
+
+TEST(Regression, TimeOutShrink) {
+  constexpr std::size_t n = 4;
+  takt::manual_clock time;
+  tally gone;
+  thread_pool pool{{.core = n,
+                    .max = 2 * n,
+                    .keep_alive = 1s,
+                    .queue_capacity = 0,
+                    .threads = {.on_exit = [&] { gone.add(); }},
+                    .time = &time}};
+  busy one(pool, 1);
+  {
+    const busy rest(pool, 2 * n - 1);
+  }
+  EXPECT_EQ(pool.statistics().workers, 2 * n);
+  time.wait_for_waiters(2 * n - 1);
+  time.advance(1s);
+  gone.wait_for(n);  // down to core, the busy one included
+  time.wait_for_waiters(n - 1);
+  EXPECT_EQ(pool.statistics().workers, n);
+  time.advance(1h);
+  EXPECT_EQ(time.waiters(), n - 1);
+  one.release();
+  time.wait_for_waiters(n);
+  EXPECT_EQ(pool.statistics().workers, n);
+  drain(pool);
+}
+
+// Idle workers keep no finished task alive.
+TEST(Regression, GCRetention) {
+  constexpr std::size_t n = 10;
+  takt::manual_clock time;
+  thread_pool pool{{.core = n, .time = &time}};
+  std::vector<std::weak_ptr<int>> alive;
+  const auto owner = [&] {
+    auto made = std::make_shared<int>(1);
+    alive.push_back(made);
+    return made;
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    pool.execute([kept = owner()] { static_cast<void>(*kept); });
+    pool.submit([kept = owner()] { return kept; }).get();  // the result goes with its future
+    static_cast<void>(pool.submit([kept = owner()](const stop_token&) { return kept; }));
+  }
+  time.wait_for_waiters(n);
+  for (const auto& one : alive) EXPECT_TRUE(one.expired());
+  drain(pool);
+}
+
+// Who waits for tasks that block gives up, and cancels them: each is told.
+TEST(Regression, BlockingTaskExecutor) {
+  constexpr std::size_t n = 3;
+  for (const auto& preset : {thread_pool::fixed(n), thread_pool::cached()}) {
+    takt::manual_clock time;
+    auto how = preset;
+    how.time = &time;
+    thread_pool pool{how};
+    tally begun;
+    tally stopped;
+    takt::sync::stop_source interrupt;
+    thread caller([&] {
+      std::vector<future<void>> all;
+      for (std::size_t i = 0; i < n; ++i) {
+        all.push_back(pool.submit([&](const stop_token& stop) {
+          begun.add();
+          until_stopped(stop);
+          stopped.add();
+        }));
+      }
+      EXPECT_THROW(all[0].get(interrupt.get_token()), takt::wait_stopped);
+      for (auto& f : all) EXPECT_EQ(f.cancel_and_join(), takt::cancel_result::done);
+      EXPECT_EQ(stopped.count(), n);
+      for (auto& f : all) EXPECT_THROW(f.get(), takt::cancelled);
+    });
+    begun.wait_for(n);
+    time.wait_for_waiters(1);
+    interrupt.request_stop();
+    caller.join();
+    const auto s = drain(pool);
+    EXPECT_EQ(s.tasks.cancelled, n);
+  }
+}
+
+TEST(Regression, StressShutdown) {
+  std::mt19937 random(20240229);
+  for (int round = 0; round < 100; ++round) {
+    thread_pool pool{{.core = 1 + random() % 3}};
+    takt::sync::atomic<std::uint64_t> ran{0};
+    const unsigned kind = random() % 4;
+    // Each task submits the next, until it is refused.
+    std::function<void()> next = [&] {
+      ++ran;
+      if (ran == 20 && kind == 3) pool.shutdown();
+      static_cast<void>(rejection_of([&] { pool.execute(next); }));
+    };
+    pool.execute(next);
+    if (kind == 0) pool.shutdown();
+    if (kind == 1) static_cast<void>(pool.shutdown_now());
+    if (kind == 2) pool.close(takt::cancel_rest);
+    pool.await_termination();
+    expect_balance(pool);
+    EXPECT_EQ(pool.statistics().tasks.finished, ran.load());
+  }
+}
+
+TEST(Regression, CloseTest) {
+  {  // nothing was ever done
+    thread_pool pool{{.core = 2}};
+    EXPECT_TRUE(pool.close(takt::drain));
+    expect_balance(pool);
+    EXPECT_TRUE(pool.close(takt::drain));  // again
+  }
+  {  // with a task that runs, and one that waits
+    thread_pool pool{{.core = 1}};
+    auto first = pool.submit([] { return 1; });
+    auto second = pool.submit([] { return 2; });
+    EXPECT_TRUE(pool.close(takt::drain));
+    EXPECT_TRUE(first.is_ready());
+    EXPECT_EQ(first.get(), 1);
+    EXPECT_EQ(second.get(), 2);
+    EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::shut_down);
+  }
+  {  // after shutdown
+    thread_pool pool{{.core = 1}};
+    auto f = pool.submit([] { return 1; });
+    pool.shutdown();
+    EXPECT_TRUE(pool.close(takt::drain));
+    EXPECT_EQ(f.get(), 1);
+  }
+  {  // Java: interrupted while it closes, it stops at once. Here that is a time.
+    takt::manual_clock time;
+    thread_pool pool{{.core = 1, .time = &time}};
+    gate begun;
+    auto running = pool.submit([&](const stop_token& stop) {
+      begun.open();
+      until_stopped(stop);
+    });
+    auto queued = pool.submit([] {});
+    begun.wait();
+    thread closer([&] { EXPECT_FALSE(pool.close(takt::drain_for(1h))); });
+    time.wait_for_waiters(1);
+    time.advance(1h);
+    closer.join();
+    EXPECT_TRUE(running.is_ready());
+    EXPECT_TRUE(queued.is_cancelled());
+    expect_balance(pool);
+  }
+  {  // by two at once
+    thread_pool pool{{.core = 1}};
+    busy hold(pool, 1);
+    thread other([&] { EXPECT_TRUE(pool.close(takt::drain)); });
+    pool.shutdown();
+    hold.release();
+    EXPECT_TRUE(pool.close(takt::drain));
+    other.join();
+  }
+  {  // by a task of its own
+    thread_pool pool{{.core = 1}};
+    pool.submit([&] { EXPECT_TRUE(finds_deadlock([&] { pool.close(takt::drain); })); }).get();
+    drain(pool);
+  }
+}
+
+}  // namespace

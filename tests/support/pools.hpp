@@ -1,0 +1,157 @@
+// What tests of executors have in common: order without sleeping, and the ledger.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <takt/base/mutex.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/unhandled.hpp>
+
+namespace takt_test {
+
+// Opens once, for all that wait at it.
+class gate {
+ public:
+  void open() { opened_.set_value(); }
+  void wait() const { is_open_.wait(); }
+  [[nodiscard]] bool is_open() const { return is_open_.is_ready(); }
+
+ private:
+  takt::promise<void> opened_;
+  takt::future<void> is_open_ = opened_.get_future();
+};
+
+// Counts up, and lets others wait for a count.
+class tally {
+ public:
+  void add() {
+    const takt::mutex_lock lock(mu_);
+    ++count_;
+    changed_.notify_all();
+  }
+  void wait_for(std::size_t count) const {
+    takt::mutex_lock lock(mu_);
+    while (count_ < count) changed_.wait(lock);
+  }
+  [[nodiscard]] std::size_t count() const {
+    const takt::mutex_lock lock(mu_);
+    return count_;
+  }
+
+ private:
+  mutable takt::mutex mu_;
+  mutable takt::condition changed_;
+  std::size_t count_ TAKT_GUARDED_BY(mu_) = 0;
+};
+
+// Keeps threads of a pool busy, from its construction until release() or its destruction.
+class busy {
+ public:
+  busy(takt::thread_pool& pool, std::size_t threads) {
+    for (std::size_t i = 0; i < threads; ++i) {
+      pool.execute([shared = shared_] {
+        shared->begun.add();
+        shared->go_on.wait();
+      });
+    }
+    shared_->begun.wait_for(threads);
+  }
+  ~busy() { release(); }
+  busy(const busy&) = delete;
+  busy& operator=(const busy&) = delete;
+
+  void release() {
+    if (!shared_->go_on.is_open()) shared_->go_on.open();
+  }
+
+ private:
+  struct state {
+    tally begun;
+    gate go_on;
+  };
+  std::shared_ptr<state> shared_ = std::make_shared<state>();
+};
+
+// Remembers what the unhandled hook is told.
+class recording_hook final : public takt::unhandled_hook {
+ public:
+  void on_unhandled(takt::unhandled kind, const std::exception_ptr& error) const noexcept override {
+    std::string text = "?";
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      text = e.what();
+    } catch (...) {
+    }
+    const takt::mutex_lock lock(mu_);
+    (kind == takt::unhandled::uncaught ? uncaught_ : unobserved_).push_back(std::move(text));
+  }
+  [[nodiscard]] std::vector<std::string> uncaught() const {
+    const takt::mutex_lock lock(mu_);
+    return uncaught_;
+  }
+  [[nodiscard]] std::vector<std::string> unobserved() const {
+    const takt::mutex_lock lock(mu_);
+    return unobserved_;
+  }
+
+ private:
+  mutable takt::mutex mu_;
+  mutable std::vector<std::string> uncaught_ TAKT_GUARDED_BY(mu_);
+  mutable std::vector<std::string> unobserved_ TAKT_GUARDED_BY(mu_);
+};
+
+// Why `call` was rejected, if it was.
+template <class Call>
+std::optional<takt::rejection> rejection_of(Call&& call) {
+  try {
+    std::forward<Call>(call)();
+  } catch (const takt::rejected& r) {
+    return r.reason();
+  }
+  return std::nullopt;
+}
+
+// Whether `call` is told that it would wait for ever.
+template <class Call>
+bool finds_deadlock(Call&& call) {
+  try {
+    std::forward<Call>(call)();
+  } catch (const std::system_error& e) {
+    return e.code() == std::errc::resource_deadlock_would_occur;
+  }
+  return false;
+}
+
+// Of a pool that is terminated: each task has had one end, and no thread is left.
+inline void expect_balance(const takt::thread_pool& pool) {
+  EXPECT_TRUE(pool.is_terminated());
+  const takt::thread_pool_statistics s = pool.statistics();
+  EXPECT_EQ(s.tasks.submitted,
+            s.tasks.rejected + s.tasks.finished + s.tasks.cancelled + s.tasks.returned);
+  EXPECT_EQ(s.tasks.pending(), 0u);
+  EXPECT_EQ(s.tasks.running(), 0u);
+  EXPECT_EQ(s.queued, 0u);
+  EXPECT_EQ(s.active, 0u);
+  EXPECT_EQ(s.workers, 0u);
+}
+
+// Has a pool do all that it was given.
+inline takt::thread_pool_statistics drain(takt::thread_pool& pool) {
+  EXPECT_TRUE(pool.close(takt::drain));
+  expect_balance(pool);
+  return pool.statistics();
+}
+
+}  // namespace takt_test
