@@ -81,6 +81,7 @@ class task_statistics;
 class cancelled;
 class abandoned;
 class wait_stopped;
+class wait_timed_out;
 enum class rejection : std::uint8_t;
 class rejected;
 enum class cancel_result : std::uint8_t;
@@ -147,6 +148,11 @@ class when_any_state;
 
 // takt/exec/any_executor.hpp
 class any_executor;
+
+// takt/exec/completion_queue.hpp
+class completion_core;
+template <class T>
+class completion_queue;
 
 // takt/exec/executor.hpp
 template <class E>

@@ -17,8 +17,10 @@
 #include <takt/clock/time.hpp>
 #include <takt/clock/timed_condition.hpp>
 #include <takt/exec/any_executor.hpp>
+#include <takt/exec/completion_queue.hpp>
 #include <takt/exec/executor.hpp>
 #include <takt/exec/inline_executor.hpp>
+#include <takt/exec/invoke.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/queue_order.hpp>

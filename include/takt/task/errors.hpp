@@ -32,6 +32,14 @@ class wait_stopped : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "takt: the wait was stopped"; }
 };
 
+/// Thrown by those who wait for a value until a deadline: it was not there by then.
+class wait_timed_out : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override {
+    return "takt: the wait has timed out";
+  }
+};
+
 /// Why an executor did not take a task.
 enum class rejection : std::uint8_t {
   shut_down,      ///< It takes no more work.
