@@ -26,9 +26,10 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where, cons
     where->enter(t);
     if (life.state() >= life_state::stop) state->request_stop();
   }
-  task_event event{
-      .what = task_event::kind::started, .id = t.id(), .name = t.name(), .due = t.deadline()};
+  task_event event;
   if (observer_ != nullptr) {
+    event = {
+        .what = task_event::kind::started, .id = t.id(), .name = t.name(), .due = t.deadline()};
     event.when = event.began = time_.now();
     observer_->on_event(event);
   }
@@ -67,7 +68,7 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where, cons
   return result;
 }
 
-std::size_t ledger::end_unstarted(std::deque<task>& unstarted, bool give_back) const noexcept {
+std::size_t ledger::end_unstarted(task_list& unstarted, bool give_back) const noexcept {
   std::size_t ended = 0;
   for (task& t : unstarted) {
     if (give_back && !t.is_cancelled()) {
@@ -79,7 +80,7 @@ std::size_t ledger::end_unstarted(std::deque<task>& unstarted, bool give_back) c
       ++ended;
     }
   }
-  if (ended != 0) std::erase_if(unstarted, [](const task& t) { return !t; });
+  if (ended != 0) unstarted.remove_empty();
   return ended;
 }
 

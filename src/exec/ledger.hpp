@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <exception>
 #include <functional>
 
@@ -54,7 +53,7 @@ class ledger {
   /// Ends tasks that will not be run: those that were cancelled, or all unless `give_back`, are
   /// cancelled; the rest are left in `unstarted`, to be given back. \return how many were
   /// cancelled.
-  std::size_t end_unstarted(std::deque<task>& unstarted, bool give_back) const noexcept;
+  std::size_t end_unstarted(task_list& unstarted, bool give_back) const noexcept;
 
   void count(const run_result& r) noexcept;
 

@@ -1,8 +1,6 @@
 #include <takt/exec/manual_executor.hpp>
 
-#include <deque>
 #include <exception>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -59,19 +57,18 @@ class manual_executor::impl {
 
   // Gives back what has not begun, or cancels it and gives back nothing.
   task_list stop(bool give_back) noexcept {
-    std::unique_ptr<std::deque<task>> unstarted;
+    task_list unstarted;
     {
       const mutex_lock lock(mu_);
       life_.advance_to(life_state::stop);
       unstarted = queue_.take_all();
     }
     ask_to_stop();
-    if (unstarted == nullptr) return {};
-    const std::size_t cancelled = book_.end_unstarted(*unstarted, give_back);
+    const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
     const mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
-    book_.totals.returned += unstarted->size();
-    return task_list(std::move(unstarted));
+    book_.totals.returned += unstarted.size();
+    return unstarted;
   }
 
   std::size_t queued() const {

@@ -15,8 +15,6 @@
 //   3. Tasks, observers and the executor are called without the lock.
 #include <takt/exec/serial_executor.hpp>
 
-#include <deque>
-#include <memory>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -181,13 +179,12 @@ void serial_executor::impl::drain_dropped() noexcept {
   }
   mutex_lock lock(mu_);
   draining_ = false;
-  const std::unique_ptr<std::deque<task>> dropped = queue_.take_all();
-  if (dropped != nullptr) book_.totals.rejected += dropped->size();
+  task_list dropped = queue_.take_all();
+  book_.totals.rejected += dropped.size();
   const bool last = is_at_its_end();
   lock.unlock();
   if (last) life_.terminate();
-  if (dropped == nullptr) return;
-  for (task& t : *dropped) {
+  for (task& t : dropped) {
     book_.tell(task_event::kind::rejected, t);
     t.reject(rejection::discarded);
   }
@@ -207,18 +204,17 @@ void serial_executor::impl::shutdown() noexcept {
 task_list serial_executor::impl::stop(bool give_back) noexcept {
   mutex_lock lock(mu_);
   life_.advance_to(life_state::stop);
-  std::unique_ptr<std::deque<task>> unstarted = queue_.take_all();
+  task_list unstarted = queue_.take_all();
   const bool last = is_at_its_end();
   lock.unlock();
   if (last) life_.terminate();
   running_.request_stop();
-  if (unstarted == nullptr) return {};
-  const std::size_t cancelled = book_.end_unstarted(*unstarted, give_back);
+  const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
   lock.lock();
   book_.totals.cancelled += cancelled;
-  book_.totals.returned += unstarted->size();
+  book_.totals.returned += unstarted.size();
   lock.unlock();
-  return task_list(std::move(unstarted));
+  return unstarted;
 }
 
 void serial_executor::impl::destroy() noexcept {

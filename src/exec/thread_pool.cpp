@@ -491,7 +491,7 @@ void thread_pool::impl::shutdown() noexcept {
 
 // Gives back what has not begun, or cancels it and gives back nothing.
 task_list thread_pool::impl::stop(bool give_back) noexcept {
-  std::unique_ptr<std::deque<task>> unstarted;
+  task_list unstarted;
   bool last = false;
   std::size_t slots = 0;
   {
@@ -512,16 +512,15 @@ task_list thread_pool::impl::stop(bool give_back) noexcept {
     slot->running.request_stop();
   }
   if (last) end();
-  if (unstarted == nullptr) return {};
 
-  task_queue::sort(*unstarted, how_.order);
-  const std::size_t cancelled = book_.end_unstarted(*unstarted, give_back);
+  task_queue::sort(unstarted, how_.order);
+  const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
   {
     const mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
-    book_.totals.returned += unstarted->size();
+    book_.totals.returned += unstarted.size();
   }
-  return task_list(std::move(unstarted));
+  return unstarted;
 }
 
 void thread_pool::impl::destroy() noexcept {
@@ -577,7 +576,7 @@ void thread_pool::impl::change_keep_alive(std::chrono::nanoseconds time, bool co
 }
 
 task thread_pool::impl::take_back(const future_core& state) {
-  std::deque<task> taken;
+  task_list taken;
   {
     const mutex_lock lock(mu_);
     queue_.take_if([&](const task& t) { return t.state() == &state; }, taken);
@@ -585,13 +584,13 @@ task thread_pool::impl::take_back(const future_core& state) {
     ++book_.totals.returned;
     room_.notify_one();
   }
-  book_.tell(task_event::kind::returned, taken.front());
-  taken.front().state()->set_home(nullptr);
-  return std::move(taken.front());
+  book_.tell(task_event::kind::returned, taken[0]);
+  taken[0].state()->set_home(nullptr);
+  return std::move(taken[0]);
 }
 
 std::size_t thread_pool::impl::purge() {
-  std::deque<task> taken;
+  task_list taken;
   {
     const mutex_lock lock(mu_);
     queue_.take_if([](const task& t) { return t.is_cancelled(); }, taken);

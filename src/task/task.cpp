@@ -41,4 +41,48 @@ constexpr task::table task::without_future{[](task& self) {
                                            },
                                            nullptr, &let_go, &find_in_state, true};
 
+void task_list::add_block() {
+  blocks_.emplace_back();  // room for it first: if that throws, nothing has changed
+  if (spare_ != nullptr) {
+    blocks_.back() = std::move(spare_);
+    return;
+  }
+  try {
+    blocks_.back() = std::make_unique<block>();
+  } catch (...) {
+    blocks_.pop_back();
+    throw;
+  }
+}
+
+// The first block has no task any more, or there is none at all.
+void task_list::drop_front_block() noexcept {
+  if (size_ == 0) {  // begin again with the block that was in use last
+    first_ = 0;
+    if (blocks_.size() > 1) {
+      blocks_.front() = std::move(blocks_.back());
+      blocks_.resize(1);
+    }
+    return;
+  }
+  // Blocks that are done with stay in front, empty, until they are half of all: then they go at
+  // once, so that it costs little per task.
+  const std::size_t done = first_ / per_block;
+  spare_ = std::move(blocks_[done - 1]);
+  if (done * 2 < blocks_.size() && done < 64) return;
+  blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(done));
+  first_ -= done * per_block;
+}
+
+void task_list::remove_empty() noexcept {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < size_; ++i) {
+    task& t = (*this)[i];
+    if (!t) continue;
+    if (i != kept) (*this)[kept] = std::move(t);
+    ++kept;
+  }
+  size_ = kept;
+}
+
 }  // namespace takt::inline TAKT_ABI

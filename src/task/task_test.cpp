@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -345,10 +346,9 @@ TEST(task, run_while_it_is_being_cancelled_is_cancelled) {
 TEST(task_list, owns_what_is_in_it) {
   filled x;
   {
-    auto tasks = std::make_unique<std::deque<task>>();
-    tasks->push_back(std::move(x.t));
-    tasks->emplace_back([] {});
-    task_list list(std::move(tasks));
+    task_list list;
+    list.push_back(std::move(x.t));
+    list.push_back(task([] {}));
     EXPECT_EQ(list.size(), 2u);
     EXPECT_FALSE(list.empty());
     EXPECT_EQ(list[0].name(), "filled");
@@ -361,6 +361,45 @@ TEST(task_list, owns_what_is_in_it) {
   task_list none;
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(none.begin(), none.end());
+}
+
+// Against a deque of numbers, through many blocks, and back to empty ones.
+TEST(task_list, keeps_its_order_whatever_comes_and_goes) {
+  std::mt19937 random(1);
+  task_list list;
+  std::deque<std::uint64_t> expected;
+  std::uint64_t next = 0;
+  task taken;
+  for (int step = 0; step < 200'000; ++step) {
+    const bool growing = step / 2000 % 2 == 0;
+    const unsigned what = random() % 8;
+    if (expected.empty() || what < (growing ? 6U : 2U)) {
+      task added([] {});
+      added.set_id(++next);
+      list.push_back(std::move(added));
+      expected.push_back(next);
+    } else if (what == 7 && random() % 50 == 0) {
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        if (list[i].id() % 3 == 0) list[i] = task();
+      }
+      list.remove_empty();
+      std::erase_if(expected, [](std::uint64_t id) { return id % 3 == 0; });
+    } else if (what == 6) {
+      list.pop_back(taken);
+      ASSERT_EQ(taken.id(), expected.back());
+      expected.pop_back();
+    } else {
+      list.pop_front(taken);
+      ASSERT_EQ(taken.id(), expected.front());
+      expected.pop_front();
+    }
+    ASSERT_EQ(list.size(), expected.size());
+  }
+  task_list moved = std::move(list);
+  EXPECT_TRUE(list.empty());  // NOLINT(bugprone-use-after-move): as it says
+  std::size_t i = 0;
+  for (const task& t : moved) EXPECT_EQ(t.id(), expected[i++]);
+  EXPECT_EQ(i, expected.size());
 }
 
 }  // namespace

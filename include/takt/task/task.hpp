@@ -6,14 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
@@ -296,30 +297,111 @@ class alignas(std::max_align_t) task {
 
 static_assert(sizeof(task) == 64, "one cache line");
 
-/// Tasks in the order of their queue, as shutdown_now() gives them back. Owns them: those that are
-/// left when it goes are dropped, which ends their futures with takt::abandoned.
+/// Tasks in a row: what executors keep them in, and what shutdown_now() gives back. Owns them:
+/// those that are left when it goes are dropped, which ends their futures with takt::abandoned.
 ///
 /// \code
 /// for (takt::task& t : pool.shutdown_now()) keep(std::move(t));
 /// \endcode
 ///
+/// They live in blocks that do not move, of which one is kept when it is empty: in a steady flow
+/// nothing is allocated. Moving the list moves none of them, and does not allocate or throw.
+///
 /// **Thread safety**: as for a container.
 class task_list {
  public:
-  using iterator = std::deque<task>::iterator;
+  /// Goes through the tasks. Invalid when the list changes.
+  class iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = task;
+    using difference_type = std::ptrdiff_t;
+    using pointer = task*;
+    using reference = task&;
+
+    iterator() = default;
+    iterator(task_list* list, std::size_t index) noexcept : list_(list), index_(index) {}
+    reference operator*() const noexcept { return (*list_)[index_]; }
+    pointer operator->() const noexcept { return &**this; }
+    iterator& operator++() noexcept {
+      ++index_;
+      return *this;
+    }
+    iterator operator++(int) noexcept {
+      const iterator before = *this;
+      ++index_;
+      return before;
+    }
+    friend bool operator==(const iterator&, const iterator&) = default;
+
+   private:
+    task_list* list_ = nullptr;
+    std::size_t index_ = 0;
+  };
 
   task_list() noexcept = default;
-  /// Takes over what a queue held.
-  explicit task_list(std::unique_ptr<std::deque<task>> tasks) noexcept : tasks_(std::move(tasks)) {}
+  task_list(task_list&& other) noexcept { swap(other); }
+  task_list& operator=(task_list&& other) noexcept {
+    task_list(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~task_list() = default;
+  void swap(task_list& other) noexcept {
+    blocks_.swap(other.blocks_);
+    std::swap(first_, other.first_);
+    std::swap(size_, other.size_);
+    spare_.swap(other.spare_);
+  }
 
-  [[nodiscard]] std::size_t size() const noexcept { return tasks_ ? tasks_->size() : 0; }
-  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  [[nodiscard]] task& operator[](std::size_t index) { return (*tasks_)[index]; }
-  [[nodiscard]] iterator begin() noexcept { return tasks_ ? tasks_->begin() : iterator(); }
-  [[nodiscard]] iterator end() noexcept { return tasks_ ? tasks_->end() : iterator(); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] task& operator[](std::size_t index) noexcept {
+    const std::size_t at = first_ + index;
+    return blocks_[at / per_block]->tasks[at % per_block];
+  }
+  [[nodiscard]] task& back() noexcept { return (*this)[size_ - 1]; }
+  [[nodiscard]] iterator begin() noexcept { return {this, 0}; }
+  [[nodiscard]] iterator end() noexcept { return {this, size_}; }
+
+  /// Adds a task at the end. If it throws, `t` is as it was.
+  void push_back(task&& t) {
+    if (first_ + size_ == blocks_.size() * per_block) add_block();
+    ++size_;
+    back() = std::move(t);
+  }
+
+  /// Takes the first one out. The list is not empty.
+  void pop_front(task& t) noexcept {
+    t = std::move((*this)[0]);
+    ++first_;
+    --size_;
+    if (first_ % per_block == 0 || size_ == 0) drop_front_block();
+  }
+
+  /// Takes the last one out. The list is not empty.
+  void pop_back(task& t) noexcept {
+    t = std::move(back());
+    --size_;
+    if (first_ + size_ + 2 * per_block <= blocks_.size() * per_block) blocks_.pop_back();
+  }
+
+  /// Takes out the tasks that are empty.
+  void remove_empty() noexcept;
 
  private:
-  std::unique_ptr<std::deque<task>> tasks_;
+  static constexpr std::size_t per_block = 63;  // with the header of an allocation: a page
+  struct block {
+    task tasks[per_block];
+  };
+
+  void add_block();
+  void drop_front_block() noexcept;
+
+  // The tasks are those from `first_` on, counted through the blocks; all others are empty.
+  std::vector<std::unique_ptr<block>> blocks_;
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+  std::unique_ptr<block> spare_;
 };
 
 }  // namespace takt::inline TAKT_ABI
