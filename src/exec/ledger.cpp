@@ -51,7 +51,7 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where, cons
   }
   if (hooks.after != nullptr && *hooks.after) (*hooks.after)(t, uncaught);
   if (where != nullptr) where->leave(t);
-  t = task();
+  if (t) t = task();
   if (uncaught != nullptr && caught != nullptr) {
     *caught = uncaught;
   } else if (uncaught != nullptr) {

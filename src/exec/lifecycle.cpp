@@ -49,15 +49,6 @@ std::string_view to_string(life_state s) noexcept {
 lifecycle::lifecycle(const clock& time)
     : time_(time), end_(task_options{.time = &time}), ended_(end_.get_future()) {}
 
-life_state lifecycle::state() const noexcept {
-  // acquire: what was done before the transition that is seen
-  return state_in(word_.load(std::memory_order_acquire));
-}
-
-std::size_t lifecycle::workers() const noexcept {
-  return workers_in(word_.load(std::memory_order_acquire));  // acquire: as above
-}
-
 bool lifecycle::advance_to(life_state next) noexcept {
   TAKT_ASSERT(next == life_state::shutdown || next == life_state::stop);
   std::uint64_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides

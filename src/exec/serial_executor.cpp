@@ -45,7 +45,7 @@ class serial_executor::impl {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  void execute(task t);
+  void execute(task&& t);
   void shutdown() noexcept;
   task_list stop(bool give_back) noexcept;
   void destroy() noexcept;
@@ -104,7 +104,7 @@ class serial_executor::impl {
   task_queue queue_ TAKT_GUARDED_BY(mu_);
 };
 
-void serial_executor::impl::execute(task t) {
+void serial_executor::impl::execute(task&& t) {
   if (!t) throw std::invalid_argument("takt::serial_executor: the task is empty");
   if (future_core* state = t.state()) state->set_home(this);
   mutex_lock lock(mu_);

@@ -101,7 +101,7 @@ class thread_pool::impl {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  void execute(task t);
+  void execute(task&& t);
   void shutdown() noexcept;
   task_list stop(bool give_back) noexcept;
   void destroy() noexcept;
@@ -228,7 +228,7 @@ std::size_t thread_pool::impl::max_size() const noexcept { return saturating_sum
 
 // --- submission
 
-void thread_pool::impl::execute(task t) {
+void thread_pool::impl::execute(task&& t) {
   if (!t) throw std::invalid_argument("takt::thread_pool: the task is empty");
   if (future_core* state = t.state()) state->set_home(this);
   mutex_lock lock(mu_);

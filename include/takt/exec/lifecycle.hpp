@@ -47,8 +47,13 @@ class lifecycle {
   lifecycle(const lifecycle&) = delete;
   lifecycle& operator=(const lifecycle&) = delete;
 
-  [[nodiscard]] life_state state() const noexcept;
-  [[nodiscard]] std::size_t workers() const noexcept;
+  [[nodiscard]] life_state state() const noexcept {
+    // acquire: what was done before the transition that is seen
+    return static_cast<life_state>(word_.load(std::memory_order_acquire) >> state_shift);
+  }
+  [[nodiscard]] std::size_t workers() const noexcept {
+    return word_.load(std::memory_order_acquire) & 0xffff'ffff;  // acquire: as above
+  }
 
   /// Goes on to `next`, shutdown or stop, unless it is there or beyond.
   /// \return whether this call did it.
@@ -72,6 +77,8 @@ class lifecycle {
   [[nodiscard]] const clock& time() const noexcept { return time_; }
 
  private:
+  static constexpr int state_shift = 32;
+
   // Constant after construction.
   const clock& time_;
 
