@@ -97,6 +97,33 @@ TEST(waiting_in_a_pool, is_fine_while_a_thread_is_left) {
   drain(prestarted);
 }
 
+TEST(waiting_in_a_pool, is_fine_any_number_of_times) {
+  thread_pool pool{{.core = 2}};
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(pool.submit([&] { return pool.submit([] { return 1; }).get(); }).get(), 1);
+  }
+  drain(pool);
+}
+
+TEST(waiting_in_a_pool, keeps_a_thread_for_what_is_waited_for_when_the_pool_shrinks) {
+  takt::manual_clock time;
+  thread_pool pool{{.core = 2, .time = &time}};
+  busy hold(pool, 1);
+  gate queued;
+  future<int> wanted;
+  auto waiting = pool.submit([&] {
+    queued.wait();
+    return wanted.get();
+  });
+  wanted = pool.submit([] { return 1; });
+  queued.open();
+  time.wait_for_waiters(1);
+  pool.resize(1);
+  hold.release();  // one thread too many, but the other one waits
+  EXPECT_EQ(waiting.get(), 1);
+  drain(pool);
+}
+
 TEST(waiting_in_a_pool, is_fine_again_after_it_was_found_out) {
   thread_pool pool{thread_pool::single()};
   for (int i = 0; i < 3; ++i) {
