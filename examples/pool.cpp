@@ -16,7 +16,7 @@ int main() {
 
   // A long task that heeds its token, on each thread; and one that waits behind them.
   for (int i = 0; i < 2; ++i) {
-    pool.execute([](std::stop_token stop) {
+    pool.execute([](const std::stop_token& stop) {
       while (!stop.stop_requested()) std::this_thread::yield();
     });
   }

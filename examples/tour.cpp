@@ -71,7 +71,7 @@ takt::task_totals show_pool() {
               microseconds(figures.delays().percentile(50)));
 
   for (int i = 0; i < 2; ++i) {  // one for each thread, until it is asked to stop
-    pool.execute([](std::stop_token stop) {
+    pool.execute([](const std::stop_token& stop) {
       while (!stop.stop_requested()) std::this_thread::yield();
     });
   }

@@ -133,6 +133,7 @@ class task;
 class task_list;
 
 // takt/task/task_runner.hpp
+class task_wait;
 class task_runner;
 class blocking_region;
 

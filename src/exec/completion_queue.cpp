@@ -83,12 +83,33 @@ state_ref<future_core> completion_core::poll() noexcept {
   return take_out(first);
 }
 
+// Of a task for the first of what is pending.
+class completion_core::wait_for_any final : public task_wait {
+ public:
+  explicit wait_for_any(const completion_core& of) noexcept : of_(of) {}
+  [[nodiscard]] bool depends_on(const void* executor) const noexcept override {
+    const mutex_lock lock(of_.mu_);
+    bool pending = false;
+    for (const entry& e : of_.pending_) {
+      if (!e.result_) continue;  // a mark
+      if (!e.result_->is_pending() || e.result_->home() != executor) return false;
+      pending = true;
+    }
+    return pending && of_.ready_.empty();
+  }
+
+ private:
+  const completion_core& of_;
+};
+
 state_ref<future_core> completion_core::take_until(clock::time_point deadline,
                                                    const sync::stop_token& stop) {
   if (state_ref<future_core> first = poll()) return first;
   // Only waits without a deadline can last for ever.
-  task_runner* const runner = deadline == clock::time_point::max() ? runner_of_pending() : nullptr;
-  if (runner != nullptr && !runner->begin_wait()) {
+  const bool for_ever = deadline == clock::time_point::max() && !stop.stop_possible();
+  task_runner* const runner = for_ever ? runner_of_pending() : nullptr;
+  wait_for_any self(*this);
+  if (runner != nullptr && !runner->begin_wait(self)) {
     throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                             "takt: a task waits for others that only its own thread could run");
   }
@@ -100,7 +121,7 @@ state_ref<future_core> completion_core::take_until(clock::time_point deadline,
       goes_on = arrived_.wait_until(lock, time_, deadline, stop);
     }
   }
-  if (runner != nullptr) runner->end_wait();
+  if (runner != nullptr) runner->end_wait(self);
   return take_out(first);
 }
 

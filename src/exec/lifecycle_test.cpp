@@ -10,7 +10,6 @@
 namespace {
 
 using namespace std::chrono_literals;
-using takt::close_policy;
 using takt::life_state;
 using takt::lifecycle;
 

@@ -24,6 +24,7 @@
 #include <takt/task/task_runner.hpp>
 
 #include "ledger.hpp"
+#include "os.hpp"
 #include "running_task.hpp"
 #include "task_queue.hpp"
 
@@ -54,6 +55,7 @@ class serial_executor::impl {
 
   // Constant after construction.
   const options how_;
+  const long process_ = os::process_id();
 
   lifecycle life_;
 
@@ -62,7 +64,7 @@ class serial_executor::impl {
   class runner final : public task_runner {
    public:
     explicit runner(const impl& of) noexcept : task_runner(&of) {}
-    [[nodiscard]] bool begin_wait() noexcept override { return false; }
+    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return false; }
     bool run_again = false;  // the executor ran the next drain within this one
   };
 
@@ -100,6 +102,7 @@ class serial_executor::impl {
   mutable mutex mu_;
   ledger book_;  // its counts: guarded by mu_
   std::uint64_t last_id_ TAKT_GUARDED_BY(mu_) = 0;
+  std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
   task_queue queue_ TAKT_GUARDED_BY(mu_);
 };
@@ -108,7 +111,8 @@ void serial_executor::impl::execute(task&& t) {
   if (!t) throw std::invalid_argument("takt::serial_executor: the task is empty");
   if (future_core* state = t.state()) state->set_home(this);
   mutex_lock lock(mu_);
-  t.set_id(++last_id_);
+  const std::uint64_t id = ++last_id_;
+  t.set_id(id);
   ++book_.totals.submitted;
   if (book_.observed()) {
     lock.unlock();
@@ -130,7 +134,20 @@ void serial_executor::impl::execute(task&& t) {
   }
   if (std::exchange(draining_, true)) return;
   lock.unlock();
-  where_.execute(task(drain(*this)));  // if it throws, the drain is gone and has rejected the queue
+  any_executor where = where_;  // the task may destroy *this
+  retain();
+  try {
+    where.execute(task(drain(*this)));
+  } catch (...) {
+    // The drain is gone and has rejected what was queued; unless shutdown_now() had it back before.
+    lock.lock();
+    const bool dropped = id <= last_dropped_;
+    lock.unlock();
+    release();
+    if (dropped) throw;
+    return;
+  }
+  release();
 }
 
 void serial_executor::impl::run_drain() noexcept {
@@ -181,13 +198,14 @@ void serial_executor::impl::drain_dropped() noexcept {
   draining_ = false;
   task_list dropped = queue_.take_all();
   book_.totals.rejected += dropped.size();
+  if (!dropped.empty()) last_dropped_ = dropped.back().id();
   const bool last = is_at_its_end();
   lock.unlock();
-  if (last) life_.terminate();
   for (task& t : dropped) {
     book_.tell(task_event::kind::rejected, t);
     t.reject(rejection::discarded);
   }
+  if (last) life_.terminate();
 }
 
 // True once; then the caller ends it, without the lock.
@@ -203,17 +221,20 @@ void serial_executor::impl::shutdown() noexcept {
 
 task_list serial_executor::impl::stop(bool give_back) noexcept {
   mutex_lock lock(mu_);
+  // Counts as a drain that runs, so that it does not end before what was queued has ended.
+  const bool holds = life_.add_worker();
   life_.advance_to(life_state::stop);
   task_list unstarted = queue_.take_all();
-  const bool last = is_at_its_end();
   lock.unlock();
-  if (last) life_.terminate();
   running_.request_stop();
   const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
   lock.lock();
   book_.totals.cancelled += cancelled;
   book_.totals.returned += unstarted.size();
+  if (holds) life_.remove_worker();
+  const bool last = is_at_its_end();
   lock.unlock();
+  if (last) life_.terminate();
   return unstarted;
 }
 
@@ -242,7 +263,10 @@ serial_executor::serial_executor(any_executor where, const options& how) {
   impl_ = new impl(where, how);
 }
 
-serial_executor::~serial_executor() { impl_->destroy(); }
+serial_executor::~serial_executor() {
+  // After fork() the threads are not in this process, and the mutex is in no known state.
+  if (os::process_id() == impl_->process_) impl_->destroy();
+}
 
 void serial_executor::execute(task t) { impl_->execute(std::move(t)); }
 void serial_executor::shutdown() noexcept { impl_->shutdown(); }

@@ -141,8 +141,8 @@ class thread_pool::impl {
   class runner final : public task_runner {
    public:
     explicit runner(impl& pool) noexcept : task_runner(&pool), pool_(pool) {}
-    [[nodiscard]] bool begin_wait() noexcept override { return pool_.begin_wait(); }
-    void end_wait() noexcept override { pool_.end_wait(); }
+    [[nodiscard]] bool begin_wait(task_wait& w) noexcept override { return pool_.begin_wait(w); }
+    void end_wait(task_wait& w) noexcept override { pool_.end_wait(w); }
     void begin_blocking() noexcept override { pool_.begin_blocking(); }
     void end_blocking() noexcept override { pool_.end_blocking(); }
 
@@ -180,8 +180,8 @@ class thread_pool::impl {
     return book_.run(t, life_, where, {&how_.before, &how_.after});
   }
 
-  bool begin_wait() noexcept;
-  void end_wait() noexcept;
+  bool begin_wait(task_wait& w) noexcept;
+  void end_wait(task_wait& w) noexcept;
   void begin_blocking() noexcept;
   void end_blocking() noexcept;
 
@@ -204,7 +204,9 @@ class thread_pool::impl {
   std::size_t free_ TAKT_GUARDED_BY(mu_) = 0;
   std::size_t coming_ TAKT_GUARDED_BY(mu_) = 0;
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;  // for futures of this pool
+  intrusive_list<task_wait> waits_ TAKT_GUARDED_BY(mu_);
   std::size_t blocked_ TAKT_GUARDED_BY(mu_) = 0;  // in a blocking_region
+  std::size_t holds_ TAKT_GUARDED_BY(mu_) = 0;    // counted as workers, but are none
   std::size_t largest_ TAKT_GUARDED_BY(mu_) = 0;
   sync::thread last_gone_ TAKT_GUARDED_BY(mu_);
   bool orphaned_ TAKT_GUARDED_BY(mu_) = false;  // destroyed by the only worker left
@@ -262,11 +264,15 @@ void thread_pool::impl::execute(task&& t) {
     if (refused == rejection::saturated) refused = offer(t);
   }
   worker* const called = call_worker();
+  if (called != nullptr) retain();  // the task may destroy the pool before it is woken
   const bool runs_here =
       refused == rejection::saturated && how_.rejection.kind_ == kind::caller_runs;
   if (refused && !runs_here) ++book_.totals.rejected;
   lock.unlock();
-  if (called != nullptr) called->wake.unpark();
+  if (called != nullptr) {
+    called->wake.unpark();
+    release();
+  }
   if (runs_here) {
     run_here(std::move(t));
   } else if (refused) {
@@ -295,9 +301,13 @@ std::optional<rejection> thread_pool::impl::offer(task& t) {
 
 void thread_pool::impl::run_here(task t) {
   if (future_core* state = t.state()) state->set_home(nullptr);
+  retain();  // it may destroy the pool
   const run_result result = run(t, nullptr);
-  const mutex_lock lock(mu_);
-  book_.count(result);
+  {
+    const mutex_lock lock(mu_);
+    book_.count(result);
+  }
+  release();
 }
 
 // What has been counted as rejected.
@@ -365,9 +375,9 @@ void thread_pool::impl::work(worker& self) noexcept {
   if (how_.threads.nice != 0) os::set_thread_nice(how_.threads.nice);
   if (!how_.threads.cpus.empty()) os::set_thread_cpus(how_.threads.cpus);
   if (how_.threads.on_start != nullptr) how_.threads.on_start();
+  departure gone;
   {
     const runner here(*this);
-    departure gone;
     {
       task t;
       mutex_lock lock(mu_);
@@ -385,10 +395,10 @@ void thread_pool::impl::work(worker& self) noexcept {
       gone = depart(self);
     }
     if (gone.called != nullptr) gone.called->wake.unpark();
-    if (gone.before.joinable()) gone.before.join();
-    if (how_.threads.on_exit != nullptr) how_.threads.on_exit();
-    if (gone.last) end();
   }
+  if (gone.before.joinable()) gone.before.join();
+  if (how_.threads.on_exit != nullptr) how_.threads.on_exit();
+  if (gone.last) end();
   release();
 }
 
@@ -448,18 +458,24 @@ void thread_pool::impl::end() noexcept {
 
 // --- tasks that wait
 
-bool thread_pool::impl::begin_wait() noexcept {
+bool thread_pool::impl::begin_wait(task_wait& w) noexcept {
   const mutex_lock lock(mu_);
   const std::size_t workers = life_.workers();
-  if (waiting_ + 1 >= workers) {
-    if (workers >= core_size() || !start_worker()) return false;
+  // Those that have just got what they wait for, and have not said so yet, are not stuck.
+  std::size_t stuck = 0;
+  if (waiting_ + 1 >= workers && w.depends_on(this)) {
+    stuck = 1;
+    for (const task_wait& other : waits_) stuck += other.depends_on(this) ? 1U : 0U;
   }
+  if (stuck != 0 && stuck >= workers && (workers >= core_size() || !start_worker())) return false;
   ++waiting_;
+  waits_.push_back(w);
   return true;
 }
 
-void thread_pool::impl::end_wait() noexcept {
+void thread_pool::impl::end_wait(task_wait& w) noexcept {
   const mutex_lock lock(mu_);
+  waits_.erase(w);
   --waiting_;
 }
 
@@ -492,15 +508,17 @@ void thread_pool::impl::shutdown() noexcept {
 // Gives back what has not begun, or cancels it and gives back nothing.
 task_list thread_pool::impl::stop(bool give_back) noexcept {
   task_list unstarted;
-  bool last = false;
   std::size_t slots = 0;
+  bool holds = false;
   {
     const mutex_lock lock(mu_);
+    // Counts as a worker, so that the pool does not end before what was queued has ended.
+    holds = life_.add_worker();
+    holds_ += holds ? 1U : 0U;
     life_.advance_to(life_state::stop);
     unstarted = queue_.take_all();
     recall_idle();
     room_.notify_all();
-    last = life_.try_tidy(true);
     slots = slots_.size();
   }
   for (std::size_t i = 0; i < slots; ++i) {
@@ -511,15 +529,21 @@ task_list thread_pool::impl::stop(bool give_back) noexcept {
     }
     slot->running.request_stop();
   }
-  if (last) end();
-
   task_queue::sort(unstarted, how_.order);
   const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
+  bool last = false;
   {
     const mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
     book_.totals.returned += unstarted.size();
+    if (holds) {
+      --holds_;
+      life_.remove_worker();
+      gone_.notify_all();
+    }
+    last = life_.try_tidy(true);
   }
+  if (last) end();
   return unstarted;
 }
 
@@ -581,11 +605,11 @@ task thread_pool::impl::take_back(const future_core& state) {
     const mutex_lock lock(mu_);
     queue_.take_if([&](const task& t) { return t.state() == &state; }, taken);
     if (taken.empty()) return {};
+    taken[0].state()->set_home(nullptr);
     ++book_.totals.returned;
     room_.notify_one();
   }
   book_.tell(task_event::kind::returned, taken[0]);
-  taken[0].state()->set_home(nullptr);
   return std::move(taken[0]);
 }
 
@@ -602,7 +626,7 @@ std::size_t thread_pool::impl::purge() {
 
 thread_pool_statistics thread_pool::impl::statistics() const {
   const mutex_lock lock(mu_);
-  const std::size_t workers = life_.workers();
+  const std::size_t workers = life_.workers() - holds_;
   return {.tasks = book_.totals,
           .queued = queue_.size(),
           .active = workers - free_,

@@ -112,6 +112,23 @@ void future_core::release() noexcept {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
+// Of a task for the future of another.
+class future_wait final : public task_wait {
+ public:
+  explicit future_wait(const future_core& awaited) noexcept : awaited_(awaited) {}
+  [[nodiscard]] bool depends_on(const void* executor) const noexcept override {
+    return awaited_.is_pending() && awaited_.home() == executor;
+  }
+
+ private:
+  const future_core& awaited_;
+};
+
+bool future_core::is_pending() const noexcept {
+  // relaxed: a look, which orders nothing
+  return state_of(word_.load(std::memory_order_relaxed)) == pending;
+}
+
 bool future_core::is_ready() const noexcept {
   return !not_ready(word_.load(std::memory_order_acquire));  // acquire: the result
 }
@@ -131,7 +148,7 @@ bool future_core::wait_until(clock::time_point deadline, const sync::stop_token&
     throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                             "takt: a task waits for its own future");
   }
-  if (deadline != clock::time_point::max() || home() == nullptr) {
+  if (deadline != clock::time_point::max() || stop.stop_possible() || home() == nullptr) {
     return wait_while(&not_ready, deadline, stop);
   }
   // Only waits without a deadline can last for ever.
@@ -139,13 +156,14 @@ bool future_core::wait_until(clock::time_point deadline, const sync::stop_token&
   if (runner == nullptr) return wait_while(&not_ready, deadline, stop);
   call_queued();  // what this thread owes to others may be what it waits for
   if (is_ready()) return true;
-  if (!runner->begin_wait()) {
+  future_wait self(*this);
+  if (!runner->begin_wait(self)) {
     throw std::system_error(
         std::make_error_code(std::errc::resource_deadlock_would_occur),
         "takt: a task waits for another one that only its own thread could run");
   }
   const bool ready = wait_while(&not_ready, deadline, stop);
-  runner->end_wait();
+  runner->end_wait(self);
   return ready;
 }
 

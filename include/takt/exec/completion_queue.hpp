@@ -74,6 +74,7 @@ class completion_core {
   void release() noexcept;
 
   task_runner* runner_of_pending() const;
+  class wait_for_any;
   static state_ref<future_core> take_out(entry* e) noexcept;
   static void drop(entry* e, bool silently) noexcept;
   void cancel_all() noexcept TAKT_REQUIRES(mu_);

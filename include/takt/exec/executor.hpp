@@ -141,11 +141,11 @@ class executor_interface {
     return takt::schedule(self(), about);
   }
 
- protected:
+ private:
+  friend Derived;
   executor_interface() = default;
   ~executor_interface() = default;
 
- private:
   Derived& self() noexcept { return static_cast<Derived&>(*this); }
 };
 

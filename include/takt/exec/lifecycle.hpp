@@ -169,11 +169,11 @@ class lifecycle_interface {
     return false;
   }
 
- protected:
+ private:
+  friend Derived;
   lifecycle_interface() = default;
   ~lifecycle_interface() = default;
 
- private:
   Derived& self() noexcept { return static_cast<Derived&>(*this); }
   const Derived& self() const noexcept { return static_cast<const Derived&>(*this); }
 };

@@ -55,6 +55,8 @@ class future_core {
   void release() noexcept;
 
   [[nodiscard]] bool is_ready() const noexcept;
+  /// Whether nobody has begun to end it.
+  [[nodiscard]] bool is_pending() const noexcept;
   [[nodiscard]] bool has_value() const noexcept;
   [[nodiscard]] bool is_cancelled() const noexcept;
   [[nodiscard]] const clock& time() const noexcept { return *options_.time; }

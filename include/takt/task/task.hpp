@@ -102,9 +102,8 @@ class alignas(std::max_align_t) task {
 
   /// Holds what fills a future.
   template <class T>
-  task(future_task<T>&& f,
-       const task_attributes& about = {})  // NOLINT(google-explicit-constructor)
-      : task(about) {
+  // NOLINTNEXTLINE(google-explicit-constructor): as a callable does
+  task(future_task<T>&& f, const task_attributes& about = {}) : task(about) {
     state_ = f.release().detach();
     table_ = &with_future;
   }

@@ -3,8 +3,21 @@
 #pragma once
 
 #include <takt/base/config.hpp>
+#include <takt/base/intrusive_list.hpp>
 
 namespace takt::inline TAKT_ABI {
+
+/// A wait of a task, without a deadline, for other tasks. On the stack of the thread that waits.
+class task_wait : public list_node<> {
+ public:
+  /// Whether nobody but the threads of `executor` could still end it. Called with the executor's
+  /// lock held; may be wrong only by saying no.
+  [[nodiscard]] virtual bool depends_on(const void* executor) const noexcept = 0;
+
+ protected:
+  task_wait() = default;
+  ~task_wait() = default;
+};
 
 /// While it exists, the thread that made it runs tasks of an executor. So waiting for what only
 /// this thread could do is found out instead of lasting for ever.
@@ -26,10 +39,10 @@ class task_runner {
   [[nodiscard]] static task_runner* innermost() noexcept;
   [[nodiscard]] task_runner* outer() const noexcept { return outer_; }
 
-  /// One of the tasks is about to wait for the future of another task of the same executor, which
-  /// is not ready. False if that would be for ever; else end_wait() follows.
-  [[nodiscard]] virtual bool begin_wait() noexcept = 0;
-  virtual void end_wait() noexcept {}
+  /// One of the tasks is about to wait for others. False if that would be for ever, because all
+  /// threads of the executor would depend on each other; else end_wait() follows.
+  [[nodiscard]] virtual bool begin_wait(task_wait& w) noexcept = 0;
+  virtual void end_wait(task_wait& w) noexcept { static_cast<void>(w); }
 
   /// A task begins to wait for something else, and says so; see blocking_region.
   virtual void begin_blocking() noexcept {}
