@@ -133,7 +133,7 @@ class lifecycle_interface {
   [[nodiscard]] bool is_shutdown() const noexcept { return state() != life_state::running; }
   /// Is shut down, and not yet at its end.
   [[nodiscard]] bool is_terminating() const noexcept { return is_shutdown() && !is_terminated(); }
-  /// Has done all, and its threads have ended.
+  /// Has ended all its tasks, and no thread of it will run another.
   [[nodiscard]] bool is_terminated() const noexcept { return state() == life_state::terminated; }
 
   /// Blocks until it is terminated. \throws std::system_error (resource_deadlock_would_occur) if

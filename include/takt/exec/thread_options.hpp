@@ -12,7 +12,8 @@ namespace takt::inline TAKT_ABI {
 
 /// How the threads of an executor are made. Names come from the executor's own name.
 ///
-/// The hooks run on the new thread and must not throw, which ends the program.
+/// The hooks run on the new thread. They must not throw, which ends the program, nor destroy the
+/// executor.
 struct thread_options {
   /// Added to the niceness of the process, where threads have one of their own (Linux): 19 yields
   /// to everything else. A negative one needs privileges, and is ignored without them.

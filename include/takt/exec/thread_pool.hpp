@@ -43,7 +43,8 @@ class rejection_policy {
 
   /// execute() throws takt::rejected. The default.
   [[nodiscard]] static rejection_policy abort() { return rejection_policy(kind::abort); }
-  /// execute() runs the task itself: who submits too fast is slowed down.
+  /// execute() runs the task itself: who submits too fast is slowed down. Such a task is its
+  /// caller's: shutdown_now() does not ask it to stop, and nobody waits for it.
   [[nodiscard]] static rejection_policy caller_runs() {
     return rejection_policy(kind::caller_runs);
   }
@@ -103,7 +104,8 @@ struct thread_pool_options {
   /// an `after` that throws ends the program.
   std::function<void(const task&)> before{};
   std::function<void(const task&, const std::exception_ptr&)> after{};
-  /// Run once, when the last thread is about to end, before is_terminated(). Must not throw.
+  /// Run once, when the last thread is about to end, before is_terminated(). Must not throw, nor
+  /// destroy the pool.
   std::function<void()> terminated{};
 
   const clock* time = &steady;                ///< Keep-alive and waiting. Outlives the pool.
