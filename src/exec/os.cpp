@@ -63,9 +63,12 @@ void set_thread_name(const std::string& name) noexcept {
   pthread_setname_np(pthread_self(), seen);
 }
 
+int thread_nice() noexcept {
+  return getpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)));
+}
+
 void set_thread_nice(int nice) noexcept {
-  const auto self = static_cast<id_t>(syscall(SYS_gettid));
-  setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + nice);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
 }
 
 void set_thread_cpus(const std::vector<int>& cpus) noexcept {
@@ -101,6 +104,7 @@ std::size_t cgroup_cpus() noexcept {
 
 long process_id() noexcept { return 0; }
 void set_thread_name(const std::string&) noexcept {}
+int thread_nice() noexcept { return 0; }
 void set_thread_nice(int) noexcept {}
 void set_thread_cpus(const std::vector<int>&) noexcept {}
 std::size_t allowed_cpus() noexcept { return 0; }

@@ -17,6 +17,9 @@ void set_thread_name(const std::string& name) noexcept;
 void set_thread_nice(int nice) noexcept;
 void set_thread_cpus(const std::vector<int>& cpus) noexcept;
 
+/// The niceness of the calling thread; 0 if there is none.
+int thread_nice() noexcept;
+
 /// How many CPUs the calling thread may run on; 0 if unknown.
 std::size_t allowed_cpus() noexcept;
 

@@ -117,6 +117,7 @@ class thread_pool::impl {
   // Constant after construction.
   const options how_;
   const long process_ = os::process_id();
+  const int nice_ = os::thread_nice() + how_.threads.nice;
 
   lifecycle life_;
 
@@ -224,9 +225,11 @@ thread_pool::impl::impl(options how)
       queue_(how_.order) {}
 
 std::size_t thread_pool::impl::core_size() const noexcept {
-  return saturating_sum(core_, blocked_);
+  return how_.resizable ? saturating_sum(core_, blocked_) : core_;
 }
-std::size_t thread_pool::impl::max_size() const noexcept { return saturating_sum(max_, blocked_); }
+std::size_t thread_pool::impl::max_size() const noexcept {
+  return how_.resizable ? saturating_sum(max_, blocked_) : max_;
+}
 
 // --- submission
 
@@ -372,7 +375,7 @@ void thread_pool::impl::recall_idle() noexcept {
 
 void thread_pool::impl::work(worker& self) noexcept {
   os::set_thread_name(how_.name + "-" + std::to_string(self.number));
-  if (how_.threads.nice != 0) os::set_thread_nice(how_.threads.nice);
+  if (how_.threads.nice != 0) os::set_thread_nice(nice_);
   if (!how_.threads.cpus.empty()) os::set_thread_cpus(how_.threads.cpus);
   if (how_.threads.on_start != nullptr) how_.threads.on_start();
   departure gone;

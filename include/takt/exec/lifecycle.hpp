@@ -133,7 +133,8 @@ class lifecycle_interface {
   [[nodiscard]] bool is_shutdown() const noexcept { return state() != life_state::running; }
   /// Is shut down, and not yet at its end.
   [[nodiscard]] bool is_terminating() const noexcept { return is_shutdown() && !is_terminated(); }
-  /// Has ended all its tasks, and no thread of it will run another.
+  /// Has ended all its tasks, and no thread of it will run another. A task that its caller runs
+  /// (see rejection_policy::caller_runs) may still be under way.
   [[nodiscard]] bool is_terminated() const noexcept { return state() == life_state::terminated; }
 
   /// Blocks until it is terminated. \throws std::system_error (resource_deadlock_would_occur) if
@@ -158,7 +159,8 @@ class lifecycle_interface {
   }
 
   /// Shuts down, and returns when all has come to its end, as the policy says.
-  /// \return whether nothing had to be cancelled.
+  /// \return whether it came to its end before anything was cancelled or asked to stop. With
+  /// cancel_rest that is so only if it had ended already.
   /// \throws std::system_error (resource_deadlock_would_occur) if called from one of its own tasks.
   bool close(const close_policy& policy) {
     self().throw_if_own_task();

@@ -12,19 +12,21 @@ namespace takt::inline TAKT_ABI {
 
 /// How the threads of an executor are made. Names come from the executor's own name.
 ///
-/// The hooks run on the new thread. They must not throw, which ends the program, nor destroy the
-/// executor.
+/// on_start and on_exit run on the new thread. They must not throw, which ends the program, nor
+/// destroy the executor.
 struct thread_options {
-  /// Added to the niceness of the process, where threads have one of their own (Linux): 19 yields
-  /// to everything else. A negative one needs privileges, and is ignored without them.
+  /// Added to the niceness of the thread that makes the executor, where threads have one of their
+  /// own (Linux): 19 yields to everything else. A negative one needs privileges, and is ignored
+  /// without.
   int nice = 0;
-  /// The CPUs that they may run on; empty: those of the thread that makes the executor. Ignored
+  /// The CPUs that they may run on; empty: as the thread whose submission starts them. Ignored
   /// where threads cannot be bound.
   std::vector<int> cpus{};
   std::function<void()> on_start{};  ///< First thing on the thread.
   std::function<void()> on_exit{};   ///< Last thing on the thread.
-  /// Asked before a thread is started; false counts as a thread that the system refuses. For a
-  /// budget of threads that several pools share. Must not use the pool.
+  /// Asked before a thread is started, by who submits, with the executor's lock held; false, or an
+  /// exception, counts as a thread that the system refuses. For a budget of threads that several
+  /// pools share. Must not use the executor.
   std::function<bool()> may_start{};
 };
 

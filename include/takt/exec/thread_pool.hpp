@@ -99,13 +99,13 @@ struct thread_pool_options {
   thread_options threads{};
   bool resizable = true;
 
-  /// Run on the worker, before and after each task. If `before` throws, the task is not run: its
-  /// future gets that error. What a task without a future throws is the second argument of `after`;
-  /// an `after` that throws ends the program.
+  /// Run on the thread that runs the task, before and after it. If `before` throws, the task is not
+  /// run: its future gets that error. What a task without a future throws is the second argument of
+  /// `after`; an `after` that throws ends the program.
   std::function<void(const task&)> before{};
   std::function<void(const task&, const std::exception_ptr&)> after{};
-  /// Run once, when the last thread is about to end, before is_terminated(). Must not throw, nor
-  /// destroy the pool.
+  /// Run once, before is_terminated(), by the last thread or, if there is none, by who shuts down.
+  /// Must not throw, nor destroy the pool.
   std::function<void()> terminated{};
 
   const clock* time = &steady;                ///< Keep-alive and waiting. Outlives the pool.
@@ -128,11 +128,11 @@ struct thread_pool_statistics {
 /// takt::thread_pool pool{{.core = 4, .name = "work"}};
 ///
 /// takt::future<int> answer = pool.submit([] { return 42; });
-/// pool.execute([] { step(); });                            // no future: what it throws is
-/// uncaught auto report = pool.submit([](std::stop_token stop) { send(stop); }, {.name =
-/// "report"}); co_await pool.schedule();                                // goes on on the pool
+/// pool.execute([] { step(); });    // no future: what it throws is uncaught
+/// auto report = pool.submit([](std::stop_token stop) { send(stop); });
+/// co_await pool.schedule();        // goes on on the pool
 ///
-/// pool.shutdown();                                         // queued work still runs
+/// pool.shutdown();                 // queued work still runs
 /// if (!pool.await_termination(5s)) save(pool.shutdown_now());
 /// \endcode
 ///
@@ -164,22 +164,26 @@ struct thread_pool_statistics {
 /// **Thread safety**: all members from any thread, but for the destructor.
 ///
 /// **Cost**: an idle pool uses no CPU and wakes for nothing. execute() of a callable of up to 32
-/// bytes does not allocate by itself, submit() once; docs/performance.md has figures.
+/// bytes does not allocate by itself, submit() once; for one that takes a token, both twice.
+/// docs/performance.md has figures.
 class thread_pool : public executor_interface<thread_pool>,
                     public lifecycle_interface<thread_pool> {
  public:
   using options = thread_pool_options;
 
-  /// As many threads as that, no more, no less; an unbounded queue.
+  /// As many threads as that, as soon as there is work for them, and no more (but for each
+  /// blocking_region); an unbounded queue.
   [[nodiscard]] static options fixed(std::size_t threads);
   /// A thread for each task that comes while all others are busy; they end after a minute without
   /// work. For many short waits; there is no limit.
   [[nodiscard]] static options cached();
-  /// One thread, that cannot be made more: tasks run one after the other.
+  /// One thread, that cannot be made more, not even by a blocking_region: tasks run one after the
+  /// other.
   [[nodiscard]] static options single();
 
   /// \throws std::invalid_argument if max is less than core, or both are 0; if keep_alive is
-  /// negative; if a pointer is null; if discard_oldest() meets queue_order::priority.
+  /// negative, or 0 with core_time_out; if a pointer is null; if discard_oldest() meets
+  /// queue_order::priority.
   explicit thread_pool(options how = {});
   ~thread_pool();
   thread_pool(const thread_pool&) = delete;
