@@ -267,14 +267,17 @@ void thread_pool::impl::execute(task&& t) {
     if (refused == rejection::saturated) refused = offer(t);
   }
   worker* const called = call_worker();
-  if (called != nullptr) retain();  // the task may destroy the pool before it is woken
+  // A task that is queued may destroy the pool before its worker has been woken.
+  const bool keeps = called != nullptr && !refused;
+  if (keeps) retain();
   const bool runs_here =
       refused == rejection::saturated && how_.rejection.kind_ == kind::caller_runs;
   if (refused && !runs_here) ++book_.totals.rejected;
   lock.unlock();
-  if (called != nullptr) {
-    called->wake.unpark();
+  if (called != nullptr) called->wake.unpark();
+  if (keeps) {
     release();
+    return;
   }
   if (runs_here) {
     run_here(std::move(t));
