@@ -321,6 +321,30 @@ TEST(shutdown, can_be_called_by_a_task) {
   expect_balance(pool);
 }
 
+TEST(shutdown, is_over_when_all_threads_are) {
+  gate let_go;
+  tally left;
+  std::size_t left_at_the_end = 0;
+  takt::sync::atomic<bool> is_first{true};
+  thread_pool pool{{.core = 2,
+                    .threads = {.on_exit =
+                                    [&] {
+                                      if (is_first.exchange(false)) let_go.wait();
+                                      left.add();
+                                    }},
+                    .terminated = [&] { left_at_the_end = left.count(); }}};
+  pool.prestart();
+  pool.shutdown();
+  // Both have left the pool, and the second one waits for the first.
+  while (pool.statistics().workers != 0) takt::sync::yield();
+  for (int i = 0; i < 100; ++i) takt::sync::yield();
+  EXPECT_FALSE(pool.is_terminated());
+  let_go.open();
+  pool.await_termination();
+  EXPECT_EQ(left_at_the_end, 2u);
+  expect_balance(pool);
+}
+
 TEST(shutdown, of_an_unused_pool_terminates_it) {
   thread_pool pool{{.core = 2}};
   pool.shutdown();

@@ -23,7 +23,6 @@ using takt::rejection;
 using takt::rejection_policy;
 using takt::task;
 using takt::thread_pool;
-using takt::sync::stop_token;
 using takt::sync::thread;
 using takt_test::busy;
 using takt_test::drain;
