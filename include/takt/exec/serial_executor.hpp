@@ -66,7 +66,7 @@ class serial_executor : public executor_interface<serial_executor>,
 
   using options = serial_executor_options;
 
-  /// \param where  has to outlive this.
+  /// On the threads of `where`, which has to outlive this.
   /// \throws std::invalid_argument if batch is 0 or a pointer is null.
   explicit serial_executor(any_executor where, const options& how = {});
   ~serial_executor();
