@@ -46,8 +46,8 @@ TEST(AbstractExecutorServiceTest, testNullTaskSubmission) {
 
 // get() of what is under way ends when stop is requested.
 TEST(AbstractExecutorServiceTest, testInterruptedSubmit) {
+  takt::parker quitting_time;    // outlives the pool, whose task parks on it
   suite::thread_pool_service s;  // upstream takes a pool here, too
-  takt::parker quitting_time;
   takt::parker submitted;
   takt::sync::stop_source stop;
   bool interrupted = false;
