@@ -188,6 +188,8 @@ class round_of {
   }
 
   void give_up(task_list rest) {
+    // One of them may be what destroys the pool, which the others use.
+    if (end_by_worker_) return;
     for (task& t : rest) outside(t);
   }
 
