@@ -14,6 +14,10 @@
 // NOLINTBEGIN(bugprone-forward-declaration-namespace): many are named like classes of std
 namespace takt::inline TAKT_ABI {
 
+// takt/base/counted.hpp
+template <class Derived>
+class counted;
+
 // takt/base/intrusive_list.hpp
 template <class Tag = void>
 class list_node;

@@ -5,6 +5,7 @@
 #include <takt/base/assert.hpp>
 #include <takt/base/call_signature.hpp>
 #include <takt/base/config.hpp>
+#include <takt/base/counted.hpp>
 #include <takt/base/intrusive_list.hpp>
 #include <takt/base/move_only_function.hpp>
 #include <takt/base/mpsc_queue.hpp>

@@ -22,15 +22,6 @@
 
 namespace takt::inline TAKT_ABI {
 
-void completion_core::retain() noexcept {
-  references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller has a reference
-}
-
-void completion_core::release() noexcept {
-  // acq_rel: all uses by others happen before the destruction by the last
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-}
-
 void completion_core::add(std::unique_ptr<entry> place, state_ref<future_core> result) noexcept {
   entry& e = *place.release();
   future_core& core = *result;

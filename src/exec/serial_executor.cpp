@@ -19,6 +19,7 @@
 #include <system_error>
 #include <utility>
 
+#include <takt/base/counted.hpp>
 #include <takt/base/mutex.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/task/task_runner.hpp>
@@ -30,21 +31,13 @@
 
 namespace takt::inline TAKT_ABI {
 
-class serial_executor::impl {
+class serial_executor::impl : public counted<impl> {
  public:
   impl(any_executor where, const options& how)
       : how_(how),
         life_(*how.time),
         where_(where),
         book_(*how.time, *how.unhandled, how.observer) {}
-
-  void retain() noexcept {
-    references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller has a reference
-  }
-  void release() noexcept {
-    // acq_rel: all uses by others happen before the destruction by the last
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
 
   void execute(task&& t);
   void shutdown() noexcept;
@@ -89,6 +82,7 @@ class serial_executor::impl {
     impl* of_;
   };
 
+  friend class counted<impl>;
   ~impl() = default;
 
   void run_drain() noexcept;
@@ -96,7 +90,6 @@ class serial_executor::impl {
   bool is_at_its_end() noexcept TAKT_REQUIRES(mu_);
 
   any_executor where_;
-  sync::atomic<std::size_t> references_{1};
   running_task running_;
 
   mutable mutex mu_;
@@ -159,8 +152,8 @@ void serial_executor::impl::run_drain() noexcept {
   task t;
   std::size_t ran = 0;
   mutex_lock lock(mu_);
-  bool counted = life_.add_worker();
-  while (counted && !queue_.empty()) {
+  bool is_worker = life_.add_worker();
+  while (is_worker && !queue_.empty()) {
     if (ran++ == how_.batch) {
       life_.remove_worker();
       lock.unlock();
@@ -172,7 +165,7 @@ void serial_executor::impl::run_drain() noexcept {
       if (!here.run_again) return;
       lock.lock();
       ran = 0;
-      counted = life_.add_worker();
+      is_worker = life_.add_worker();
       continue;
     }
     queue_.pop(t);
@@ -182,7 +175,7 @@ void serial_executor::impl::run_drain() noexcept {
     book_.count(result);
   }
   draining_ = false;
-  if (counted) life_.remove_worker();
+  if (is_worker) life_.remove_worker();
   const bool last = is_at_its_end();
   lock.unlock();
   if (last) life_.terminate();

@@ -40,6 +40,7 @@
 #include <utility>
 
 #include <takt/base/assert.hpp>
+#include <takt/base/counted.hpp>
 #include <takt/base/intrusive_list.hpp>
 #include <takt/base/mutex.hpp>
 #include <takt/base/parker.hpp>
@@ -89,17 +90,9 @@ rejection_policy rejection_policy::call(handler own) {
   return made;
 }
 
-class thread_pool::impl {
+class thread_pool::impl : public counted<impl> {
  public:
   explicit impl(options how);
-
-  void retain() noexcept {
-    references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller has a reference
-  }
-  void release() noexcept {
-    // acq_rel: all uses by others happen before the destruction by the last
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
 
   void execute(task&& t);
   void shutdown() noexcept;
@@ -151,6 +144,7 @@ class thread_pool::impl {
     impl& pool_;
   };
 
+  friend class counted<impl>;
   ~impl() {
     const mutex_lock lock(mu_);  // nobody else is here; for the analysis
     while (vacant_.pop_front() != nullptr) {
@@ -185,8 +179,6 @@ class thread_pool::impl {
   void end_wait(task_wait& w) noexcept;
   void begin_blocking() noexcept;
   void end_blocking() noexcept;
-
-  sync::atomic<std::size_t> references_{1};
 
   mutable mutex mu_;
   std::size_t core_ TAKT_GUARDED_BY(mu_);
@@ -345,7 +337,7 @@ bool thread_pool::impl::start_worker() noexcept {
     try {
       w.thread = sync::thread([this, &w] { work(w); });
     } catch (...) {
-      references_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: it has not been used
+      release();  // not the last: the caller has one
       life_.remove_worker();
       return false;
     }

@@ -5,15 +5,6 @@
 
 namespace takt::inline TAKT_ABI {
 
-void tracking_record::retain() noexcept {
-  references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller has a reference
-}
-
-void tracking_record::release() noexcept {
-  // acq_rel: all uses by others happen before the destruction by the last
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-}
-
 tracking_record::~tracking_record() {
   const mutex_lock lock(mu_);  // nobody else is here; for the analysis
   while (tracked_task* t = cut_off_.pop_front()) delete t;

@@ -19,8 +19,7 @@
 //   1. Each transition is made by one thread; the closure is called or destroyed only by the
 //      thread that made the transition which allows it, before the future is ready.
 //   2. A change to a ready state, and one that ends the body, is made under mu_, and wakes all
-//      waiters under it; a waiter adds itself under mu_ after looking. So none is missed, and a
-//      waiter that has left the list is not touched any more.
+//      waiters under it; a waiter looks, and begins to wait, under mu_. So none is missed.
 //   3. The continuation is called by the thread that takes it out, under mu_, of a ready future.
 //      One that resumes a coroutine is not touched after that: its frame may be on its way out.
 //   4. On one thread no continuation is called within another, unless that one waits: a future that
@@ -64,11 +63,6 @@ struct innermost_body {
 
 }  // namespace
 
-// On the stack of a thread that waits.
-struct future_core::waiter : list_node<> {
-  parker wake_up;
-};
-
 // Futures of this thread that are ready and whose continuations are to be called. Has no
 // destructor: a thread's last futures may end after its thread-local data.
 struct future_core::ready_queue {
@@ -100,16 +94,6 @@ future_core::~future_core() {
   if (error_ != nullptr && !observed_) {
     options_.unhandled->on_unhandled(unhandled::unobserved, error_);
   }
-}
-
-void future_core::retain() noexcept {
-  // relaxed: who copies a reference has one already
-  references_.fetch_add(1, std::memory_order_relaxed);
-}
-
-void future_core::release() noexcept {
-  // acq_rel: all uses by others happen before the destruction by the last
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
 // Of a task for the future of another.
@@ -172,32 +156,11 @@ bool future_core::wait_while(bool (*condition)(std::uint32_t), clock::time_point
                              const sync::stop_token& stop) {
   // What this thread owes to others may be what it is about to wait for.
   call_queued();
-  waiter self;
-  {
-    const mutex_lock lock(mu_);
-    if (!condition(word_.load(std::memory_order_relaxed))) return true;  // relaxed: under mu_
-    waiters_.push_back(self);
-  }
-  bool holds = true;
-  {
-    const auto wake = [&self] { self.wake_up.unpark(); };
-    std::optional<sync::stop_callback<decltype(wake)>> on_stop;
-    if (stop.stop_possible()) on_stop.emplace(stop, wake);
-    const auto still = [&] {
-      return holds = condition(word_.load(std::memory_order_relaxed));  // relaxed: the lock below
-    };
-    while (still() && !stop.stop_requested() &&
-           (deadline == clock::time_point::max() || time().now() < deadline)) {
-      time().park_until(self.wake_up, deadline);
-    }
-  }
-  const mutex_lock lock(mu_);
-  if (self.is_linked()) waiters_.erase(self);
-  return !holds;
-}
-
-void future_core::wake_waiters() noexcept {
-  while (!waiters_.empty()) waiters_.pop_front()->wake_up.unpark();
+  mutex_lock lock(mu_);
+  const auto holds = [&] { return condition(word_.load(std::memory_order_relaxed)); };  // under mu_
+  bool goes_on = true;
+  while (holds() && goes_on) goes_on = changed_.wait_until(lock, time(), deadline, stop);
+  return !holds();
 }
 
 cancel_result future_core::cancel() noexcept {
@@ -226,7 +189,7 @@ cancel_result future_core::cancel() noexcept {
                                          std::memory_order_relaxed)) {
         continue;
       }
-      wake_waiters();
+      changed_.notify_all();
       call = owes_a_call();
     }
     request_stop();
@@ -260,7 +223,7 @@ void future_core::publish(std::uint32_t from, std::uint32_t to) noexcept {
     TAKT_ASSERT(word_.load(std::memory_order_relaxed) == from);  // relaxed: must not hide a race
     static_cast<void>(from);
     word_.store(to, std::memory_order_release);  // release: the result
-    wake_waiters();
+    changed_.notify_all();
     call = owes_a_call();
   }
   if (call) call_continuation();
@@ -316,7 +279,7 @@ bool future_core::finish(std::uint32_t result) noexcept {
                                        std::memory_order_relaxed)) {
       return false;
     }
-    wake_waiters();
+    changed_.notify_all();
     call = owes_a_call();
   }
   if (call) call_continuation();
@@ -328,7 +291,7 @@ void future_core::finish_late() noexcept {
   const mutex_lock lock(mu_);
   // release: all that the body did; only its runner leaves this state
   word_.store(with_cancel, std::memory_order_release);
-  wake_waiters();
+  changed_.notify_all();
 }
 
 bool future_core::finish_value() noexcept { return finish(with_value); }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/counted.hpp>
 #include <takt/base/intrusive_list.hpp>
 #include <takt/base/mutex.hpp>
 #include <takt/base/sync.hpp>
@@ -29,7 +30,7 @@ namespace takt::inline TAKT_ABI {
 /// The part of a completion_queue that does not depend on the type. Counts its references: the
 /// queue has one, and so has each future that has not ended, so that it finds the core when it
 /// does. The invariants are in completion_queue.cpp.
-class completion_core {
+class completion_core : public counted<completion_core> {
  public:
   /// A future, and its place in one of the lists.
   class entry final : public list_node<>, private continuation {
@@ -69,9 +70,8 @@ class completion_core {
   [[nodiscard]] const clock& time() const noexcept { return time_; }
 
  private:
+  friend class counted<completion_core>;
   ~completion_core() = default;
-  void retain() noexcept;
-  void release() noexcept;
 
   task_runner* runner_of_pending() const;
   class wait_for_any;
@@ -81,9 +81,6 @@ class completion_core {
 
   // Constant after construction.
   const clock& time_;
-
-  // Atomic. Written by who takes or gives up a reference.
-  sync::atomic<std::size_t> references_{1};
 
   mutable mutex mu_;
   intrusive_list<entry> pending_ TAKT_GUARDED_BY(mu_);  // in the order of their submission

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
+#include <takt/base/counted.hpp>
 #include <takt/base/intrusive_list.hpp>
 #include <takt/base/move_only_function.hpp>
 #include <takt/base/mutex.hpp>
@@ -53,18 +54,13 @@ class tracked_callable final : public tracked_task {
 };
 
 /// What tracked tasks report to; they keep it alive.
-class tracking_record {
+class tracking_record : public counted<tracking_record> {
  public:
   /// What an executor is given; the second one for callables that take a token.
   class run;
   class run_with_token;
 
   tracking_record() = default;
-  tracking_record(const tracking_record&) = delete;
-  tracking_record& operator=(const tracking_record&) = delete;
-
-  void retain() noexcept;
-  void release() noexcept;
 
   /// Gives away those that were cut off. \throws std::logic_error if one is running.
   [[nodiscard]] std::vector<task> take_cut_off();
@@ -72,10 +68,9 @@ class tracking_record {
   [[nodiscard]] static task unwrap(task t);
 
  private:
+  friend class counted<tracking_record>;
   ~tracking_record();
   void call(std::unique_ptr<tracked_task> what, const sync::stop_token& stop);
-
-  sync::atomic<std::size_t> references_{1};
 
   mutex mu_;
   std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;

@@ -11,11 +11,11 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/intrusive_list.hpp>
+#include <takt/base/counted.hpp>
 #include <takt/base/mutex.hpp>
-#include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
+#include <takt/clock/timed_condition.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/unhandled.hpp>
 
@@ -45,15 +45,9 @@ class continuation {
 };
 
 /// The part of the shared state that does not depend on the type: the life of a result, from
-/// pending to ready. The states and invariants are in future_state.cpp. Counts its references.
-class future_core {
+/// pending to ready. The states and invariants are in future_state.cpp.
+class future_core : public counted<future_core> {
  public:
-  future_core(const future_core&) = delete;
-  future_core& operator=(const future_core&) = delete;
-
-  void retain() noexcept;
-  void release() noexcept;
-
   [[nodiscard]] bool is_ready() const noexcept;
   /// Whether nobody has begun to end it.
   [[nodiscard]] bool is_pending() const noexcept;
@@ -137,8 +131,8 @@ class future_core {
   virtual void drop_closure() noexcept {}
 
  private:
+  friend class counted<future_core>;
   friend class body_scope;
-  struct waiter;
   struct ready_queue;
 
   bool runs_on_this_thread() const noexcept;
@@ -146,7 +140,6 @@ class future_core {
   void end_unrun(const std::exception_ptr& error, bool observed) noexcept;
   void finish_late() noexcept;
   void publish(std::uint32_t from, std::uint32_t to) noexcept;
-  void wake_waiters() noexcept TAKT_REQUIRES(mu_);
   bool wait_while(bool (*condition)(std::uint32_t word), clock::time_point deadline,
                   const sync::stop_token& stop);
   bool owes_a_call() noexcept TAKT_REQUIRES(mu_);
@@ -159,14 +152,13 @@ class future_core {
   // Atomic. Written by who completes, cancels or runs; a change that makes the future ready, or
   // ends its body, is made under mu_ and releases the result to those who acquire it.
   sync::atomic<std::uint32_t> word_{0};
-  sync::atomic<std::uint32_t> references_{1};
   // Atomic. Written by abandon().
   sync::atomic<bool> dropped_{false};
   // Atomic. Written by who puts it into a queue.
   sync::atomic<const void*> home_{nullptr};
 
   mutable mutex mu_;
-  intrusive_list<waiter> waiters_ TAKT_GUARDED_BY(mu_);
+  timed_condition changed_ TAKT_GUARDED_BY(mu_);  // ready, or the body has ended
   continuation* continuation_ TAKT_GUARDED_BY(mu_) = nullptr;
   bool queued_ TAKT_GUARDED_BY(mu_) = false;  // some thread will call the continuation
 

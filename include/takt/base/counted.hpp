@@ -1,0 +1,51 @@
+/// \file
+/// Objects that live as long as somebody refers to them.
+#pragma once
+
+#include <cstddef>
+
+#include <takt/base/config.hpp>
+#include <takt/base/sync.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// Counts the references to an object, and deletes it when the last one is given up. Derive from
+/// it, with the class itself as its argument; made with `new`, which is the first reference.
+///
+/// \code
+/// class state : public takt::counted<state> { ... };
+///
+/// auto* s = new state;
+/// s->retain();                                       // for another thread
+/// std::thread t{[s] { use(*s); s->release(); }};
+/// s->release();
+/// \endcode
+///
+/// **Memory ordering**: all that was done with the object before a release() happens before its
+/// destruction. **Thread safety**: all members, by anyone who has a reference.
+template <class Derived>
+class counted {
+ public:
+  /// One more reference; the caller has one.
+  void retain() noexcept {
+    references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller has a reference
+  }
+
+  /// One less; the last one deletes the object.
+  void release() noexcept {
+    // acq_rel: all uses by others happen before the destruction by the last
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete static_cast<Derived*>(this);
+    }
+  }
+
+ private:
+  friend Derived;
+  counted() = default;
+  ~counted() = default;
+
+  // Written by who takes or gives up a reference.
+  sync::atomic<std::size_t> references_{1};
+};
+
+}  // namespace takt::inline TAKT_ABI
