@@ -165,6 +165,11 @@ class schedule_awaiter;
 template <class Derived>
 class executor_interface;
 
+// takt/exec/fork_join.hpp
+template <class F>
+class fork_join_child;
+class fork_join;
+
 // takt/exec/inline_executor.hpp
 class inline_executor;
 
@@ -181,15 +186,22 @@ class manual_executor;
 // takt/exec/queue_order.hpp
 enum class queue_order : std::uint8_t;
 
+// takt/exec/rejection_policy.hpp
+class rejection_policy;
+
 // takt/exec/serial_executor.hpp
 struct serial_executor_options;
 class serial_executor;
+
+// takt/exec/stealing_pool.hpp
+struct stealing_pool_options;
+class stealing_pool;
 
 // takt/exec/thread_options.hpp
 struct thread_options;
 
 // takt/exec/thread_pool.hpp
-class rejection_policy;
+class pool_core;
 struct thread_pool_options;
 struct thread_pool_statistics;
 class thread_pool;

@@ -20,12 +20,15 @@
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/completion_queue.hpp>
 #include <takt/exec/executor.hpp>
+#include <takt/exec/fork_join.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/invoke.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/queue_order.hpp>
+#include <takt/exec/rejection_policy.hpp>
 #include <takt/exec/serial_executor.hpp>
+#include <takt/exec/stealing_pool.hpp>
 #include <takt/exec/thread_options.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/exec/tracking_executor.hpp>

@@ -1,5 +1,8 @@
 #include "ledger.hpp"
 
+#include <optional>
+#include <utility>
+
 namespace takt::inline TAKT_ABI {
 
 void ledger::tell(task_event::kind what, const task& t) const noexcept {
@@ -19,31 +22,35 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where, cons
   if (t.is_cancelled()) {
     tell(task_event::kind::cancelled, t);
     t = task();
-    return {.cancelled = true};
+    return run_result::cancelled_before;
   }
   future_core* const state = t.state();
   if (where != nullptr && state != nullptr) {
     where->enter(t);
     if (life.state() >= life_state::stop) state->request_stop();
   }
-  task_event event;
+  std::optional<task_event> event;
   if (observer_ != nullptr) {
-    event = {
-        .what = task_event::kind::started, .id = t.id(), .name = t.name(), .due = t.deadline()};
-    event.when = event.began = time_.now();
-    observer_->on_event(event);
+    const auto now = time_.now();
+    event = {.what = task_event::kind::started,
+             .id = t.id(),
+             .name = t.name(),
+             .when = now,
+             .due = t.deadline(),
+             .began = now};
+    observer_->on_event(*event);
   }
-  run_result result{.started = true};
+  auto result = run_result::finished;
   std::exception_ptr uncaught;
   bool begun = false;
   try {
     if (hooks.before != nullptr && *hooks.before) (*hooks.before)(t);
     begun = true;
     const task_outcome outcome = t.run();
-    result.failed = outcome == task_outcome::failed;
-    result.cancelled = outcome == task_outcome::cancelled;
+    if (outcome == task_outcome::failed) result = run_result::failed;
+    if (outcome == task_outcome::cancelled) result = run_result::cancelled_within;
   } catch (...) {
-    result.failed = true;
+    result = run_result::failed;
     uncaught = std::current_exception();
   }
   if (!begun && t.has_future()) {
@@ -57,13 +64,14 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where, cons
   } else if (uncaught != nullptr) {
     unhandled_.on_unhandled(unhandled::uncaught, uncaught);
   }
-  if (observer_ != nullptr) {
-    event.when = time_.now();
-    event.failed = result.failed;
-    event.what = result.cancelled ? task_event::kind::ran : task_event::kind::finished;
-    observer_->on_event(event);
-    event.what = task_event::kind::cancelled;
-    if (result.cancelled) observer_->on_event(event);
+  if (event) {
+    event->when = time_.now();
+    event->failed = result == run_result::failed;
+    const bool cancelled = result == run_result::cancelled_within;
+    event->what = cancelled ? task_event::kind::ran : task_event::kind::finished;
+    observer_->on_event(*event);
+    event->what = task_event::kind::cancelled;
+    if (cancelled) observer_->on_event(*event);
   }
   return result;
 }
@@ -82,13 +90,6 @@ std::size_t ledger::end_unstarted(task_list& unstarted, bool give_back) const no
   }
   if (ended != 0) unstarted.remove_empty();
   return ended;
-}
-
-void ledger::count(const run_result& r) noexcept {
-  totals.started += r.started ? 1 : 0;
-  totals.failed += r.failed ? 1 : 0;
-  totals.ran += r.started && r.cancelled ? 1 : 0;
-  ++(r.cancelled ? totals.cancelled : totals.finished);
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 
 #include <takt/base/config.hpp>
+#include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/observe/task_observer.hpp>
@@ -17,11 +19,74 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How the run of a task ended, to be counted.
-struct run_result {
-  bool started = false;
-  bool failed = false;
-  bool cancelled = false;
+/// What became of a task when its turn had come.
+enum class run_result : std::uint8_t {
+  finished,
+  failed,
+  cancelled_before,  ///< It did not begin.
+  cancelled_within,  ///< It was cancelled while it ran.
+};
+
+/// Counts it.
+inline void count(run_result r, task_totals& totals) noexcept {
+  if (r == run_result::cancelled_before) {
+    ++totals.cancelled;
+    return;
+  }
+  ++totals.started;
+  if (r == run_result::cancelled_within) {
+    ++totals.ran;
+    ++totals.cancelled;
+    return;
+  }
+  ++totals.finished;
+  if (r == run_result::failed) ++totals.failed;
+}
+
+/// The same without a lock: one thread at a time counts, and any thread reads meanwhile.
+class run_counts {
+ public:
+  void count_submitted() noexcept { add(submitted_); }
+  void count_rejected() noexcept { add(rejected_); }
+  void count(run_result r) noexcept {
+    if (r == run_result::failed) add(failed_);
+    if (r == run_result::cancelled_within) add(ran_);
+    add(r < run_result::cancelled_before ? finished_ : cancelled_);
+  }
+
+  /// Ends first, of all threads, and then submissions: so none has more ends than submissions.
+  void add_ends_to(task_totals& totals) const noexcept {
+    const std::uint64_t finished = value(finished_);
+    const std::uint64_t ran = value(ran_);
+    totals.finished += finished;
+    totals.ran += ran;
+    totals.started += finished + ran;
+    totals.failed += value(failed_);
+    totals.cancelled += value(cancelled_);
+    totals.rejected += value(rejected_);
+  }
+  void add_submissions_to(task_totals& totals) const noexcept {
+    totals.submitted += value(submitted_);
+  }
+
+ private:
+  using number = sync::atomic<std::uint64_t>;
+
+  static void add(number& n) noexcept {
+    // relaxed: this thread alone writes it; release: what happened before, to who sees the count
+    n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  static std::uint64_t value(const number& n) noexcept {
+    return n.load(std::memory_order_acquire);  // acquire: what happened before the counts seen
+  }
+
+  // Atomic. Written by the thread that counts.
+  number submitted_{0};
+  number rejected_{0};
+  number finished_{0};
+  number failed_{0};
+  number ran_{0};
+  number cancelled_{0};
 };
 
 /// What is called around a task, unless null or empty.
@@ -30,8 +95,8 @@ struct run_hooks {
   const std::function<void(const task&, const std::exception_ptr&)>* after = nullptr;
 };
 
-/// Thread safety: `totals` and count() belong to the executor's lock; the rest is constant, and is
-/// called without it.
+/// Thread safety: `totals` belongs to the executor's lock; the rest is constant, and is called
+/// without it.
 class ledger {
  public:
   ledger(const clock& time, const unhandled_hook& unhandled, task_observer* observer) noexcept
@@ -54,8 +119,6 @@ class ledger {
   /// cancelled; the rest are left in `unstarted`, to be given back. \return how many were
   /// cancelled.
   std::size_t end_unstarted(task_list& unstarted, bool give_back) const noexcept;
-
-  void count(const run_result& r) noexcept;
 
   task_totals totals;
 

@@ -19,8 +19,7 @@ class manual_executor::impl {
   void execute(task t) {
     if (!t) throw std::invalid_argument("takt::manual_executor: the task is empty");
     mutex_lock lock(mu_);
-    t.set_id(++last_id_);
-    ++book_.totals.submitted;
+    t.set_id(++book_.totals.submitted);
     if (life_.state() != life_state::running) {
       ++book_.totals.rejected;
       lock.unlock();
@@ -49,7 +48,7 @@ class manual_executor::impl {
     {
       const mutex_lock lock(mu_);
       running_.erase(here);
-      book_.count(result);
+      count(result, book_.totals);
     }
     if (uncaught != nullptr) std::rethrow_exception(uncaught);
     return true;
@@ -110,7 +109,6 @@ class manual_executor::impl {
 
   mutable mutex mu_;
   ledger book_{steady, strict, nullptr};  // its counts: guarded by mu_
-  std::uint64_t last_id_ TAKT_GUARDED_BY(mu_) = 0;
   task_queue queue_ TAKT_GUARDED_BY(mu_);
   intrusive_list<running> running_ TAKT_GUARDED_BY(mu_);
 };

@@ -94,7 +94,6 @@ class serial_executor::impl : public counted<impl> {
 
   mutable mutex mu_;
   ledger book_;  // its counts: guarded by mu_
-  std::uint64_t last_id_ TAKT_GUARDED_BY(mu_) = 0;
   std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
   task_queue queue_ TAKT_GUARDED_BY(mu_);
@@ -104,9 +103,8 @@ void serial_executor::impl::execute(task&& t) {
   if (!t) throw std::invalid_argument("takt::serial_executor: the task is empty");
   if (future_core* state = t.state()) state->set_home(this);
   mutex_lock lock(mu_);
-  const std::uint64_t id = ++last_id_;
+  const std::uint64_t id = ++book_.totals.submitted;
   t.set_id(id);
-  ++book_.totals.submitted;
   if (book_.observed()) {
     lock.unlock();
     book_.tell_submitted(t);
@@ -172,7 +170,7 @@ void serial_executor::impl::run_drain() noexcept {
     lock.unlock();
     const run_result result = book_.run(t, life_, &running_);
     lock.lock();
-    book_.count(result);
+    count(result, book_.totals);
   }
   draining_ = false;
   if (is_worker) life_.remove_worker();

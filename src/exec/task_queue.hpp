@@ -10,6 +10,11 @@
 
 namespace takt::inline TAKT_ABI {
 
+/// As far as numbers go, where `unbounded` is the largest.
+constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) {
+  return a > unbounded - b ? unbounded : a + b;
+}
+
 /// FIFO, or by priority and then FIFO. Thread safety: as for a container.
 class task_queue {
  public:

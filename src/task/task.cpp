@@ -41,6 +41,10 @@ constexpr task::table task::without_future{[](task& self) {
                                            },
                                            nullptr, &let_go, &find_in_state, true};
 
+void task_list::clear() noexcept {
+  for (task& t : *this) t.~task();
+}
+
 void task_list::add_block() {
   blocks_.emplace_back();  // room for it first: if that throws, nothing has changed
   if (spare_ != nullptr) {
@@ -48,7 +52,7 @@ void task_list::add_block() {
     return;
   }
   try {
-    blocks_.back() = std::make_unique<block>();
+    blocks_.back() = std::make_unique_for_overwrite<block>();
   } catch (...) {
     blocks_.pop_back();
     throw;
@@ -69,7 +73,7 @@ void task_list::drop_front_block() noexcept {
   // once, so that it costs little per task.
   const std::size_t done = first_ / per_block;
   spare_ = std::move(blocks_[done - 1]);
-  if (done * 2 < blocks_.size() && done < 64) return;
+  if (done * 2 < blocks_.size()) return;
   blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(done));
   first_ -= done * per_block;
 }
@@ -82,6 +86,7 @@ void task_list::remove_empty() noexcept {
     if (i != kept) (*this)[kept] = std::move(t);
     ++kept;
   }
+  for (std::size_t i = kept; i < size_; ++i) (*this)[i].~task();
   size_ = kept;
 }
 

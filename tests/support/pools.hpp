@@ -135,7 +135,8 @@ bool finds_deadlock(Call&& call) {
 }
 
 // Of a pool that is terminated: each task has had one end, and no thread is left.
-inline void expect_balance(const takt::thread_pool& pool) {
+template <class Pool>
+void expect_balance(const Pool& pool) {
   EXPECT_TRUE(pool.is_terminated());
   const takt::thread_pool_statistics s = pool.statistics();
   EXPECT_EQ(s.tasks.submitted,

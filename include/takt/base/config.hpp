@@ -1,6 +1,9 @@
 /// \file
-/// Version, and the inline namespace that every declaration of takt lives in.
+/// Version, the inline namespace that every declaration of takt lives in, and what is known of the
+/// machine.
 #pragma once
+
+#include <cstddef>
 
 #define TAKT_VERSION_MAJOR 0
 #define TAKT_VERSION_MINOR 1
@@ -29,3 +32,11 @@
 #else
 #define TAKT_ABI v0
 #endif
+
+namespace takt::inline TAKT_ABI {
+
+/// What different threads write lies this far apart, where that matters: the cache line of x86-64
+/// and of most aarch64.
+inline constexpr std::size_t cache_line = 64;
+
+}  // namespace takt::inline TAKT_ABI

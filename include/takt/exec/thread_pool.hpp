@@ -16,6 +16,7 @@
 #include <takt/exec/executor.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/exec/queue_order.hpp>
+#include <takt/exec/rejection_policy.hpp>
 #include <takt/exec/thread_options.hpp>
 #include <takt/observe/task_observer.hpp>
 #include <takt/observe/task_statistics.hpp>
@@ -25,57 +26,6 @@
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {
-
-/// What a pool does with a task for which it has neither a thread nor room in its queue.
-///
-/// \code
-/// takt::thread_pool pool{{.core = 2,
-///                         .queue_capacity = 100,
-///                         .rejection = takt::rejection_policy::caller_runs()}};
-/// \endcode
-///
-/// A task that is dropped ends its future with takt::rejected. After shutdown, discard() and
-/// discard_oldest() drop the new task, call() is called, and all others throw takt::rejected.
-class rejection_policy {
- public:
-  /// Called with the task, which it may run, keep or drop, on the thread that submits it.
-  using handler = std::function<void(task, rejection)>;
-
-  /// execute() throws takt::rejected. The default.
-  [[nodiscard]] static rejection_policy abort() { return rejection_policy(kind::abort); }
-  /// execute() runs the task itself: who submits too fast is slowed down. Such a task is its
-  /// caller's: shutdown_now() does not ask it to stop, and nobody waits for it.
-  [[nodiscard]] static rejection_policy caller_runs() {
-    return rejection_policy(kind::caller_runs);
-  }
-  /// The task is dropped.
-  [[nodiscard]] static rejection_policy discard() { return rejection_policy(kind::discard); }
-  /// The task at the head of the queue is dropped for it. If nothing is queued, the new one is.
-  [[nodiscard]] static rejection_policy discard_oldest() {
-    return rejection_policy(kind::discard_oldest);
-  }
-  /// execute() waits for room. A worker of the pool itself never waits, but throws.
-  [[nodiscard]] static rejection_policy block() { return rejection_policy(kind::block); }
-  /// execute() waits so long for room, then throws.
-  template <class Rep, class Period>
-  [[nodiscard]] static rejection_policy block(std::chrono::duration<Rep, Period> timeout) {
-    rejection_policy made(kind::block);
-    made.timeout_ = to_nanoseconds(timeout);
-    return made;
-  }
-  /// Whatever you like. \throws std::invalid_argument if `own` is empty.
-  [[nodiscard]] static rejection_policy call(handler own);
-
- private:
-  friend class thread_pool;
-  enum class kind : std::uint8_t { abort, caller_runs, discard, discard_oldest, block, call };
-
-  explicit rejection_policy(kind k) noexcept : kind_(k) {}
-
-  kind kind_;
-  std::chrono::nanoseconds timeout_ = std::chrono::nanoseconds::max();
-  handler own_{};
-};
 
 /// How a thread_pool is made.
 struct thread_pool_options {
@@ -121,6 +71,8 @@ struct thread_pool_statistics {
   std::size_t workers = 0;  ///< Threads.
   std::size_t largest = 0;  ///< The most there were at a time.
 };
+
+class pool_core;
 
 /// Runs tasks on a set of threads that take them out of one queue, and accounts for each of them.
 ///
@@ -241,12 +193,10 @@ class thread_pool : public executor_interface<thread_pool>,
   void throw_if_own_task() const;
 
  private:
-  class impl;
-
   void change_keep_alive(std::chrono::nanoseconds time, bool core_time_out);
   task take_back(const future_core& state);
 
-  impl* impl_;  // counted: each worker has a reference, too
+  pool_core* core_;  // counted: each worker has a reference, too
 };
 
 }  // namespace takt::inline TAKT_ABI

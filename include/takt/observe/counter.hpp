@@ -39,7 +39,7 @@ namespace takt::inline TAKT_ABI {
 /// **Thread safety**: all members from any thread, wait-free; nothing allocates or throws.
 ///
 /// **Destruction**: when nobody uses it any more, as for any variable.
-class alignas(64) counter {  // 64: the cache line of x86-64 and of most aarch64
+class alignas(cache_line) counter {
  public:
   counter() = default;
   counter(const counter&) = delete;

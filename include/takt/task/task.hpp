@@ -46,6 +46,11 @@ struct task_attributes {
   std::int16_t priority = 0;
 };
 
+/// Whether an F is moved by copying its bytes and forgetting the source. Specialize it for a type
+/// of which that is true, though it has a destructor: a task that holds it is moved faster.
+template <class F>
+inline constexpr bool moves_as_bytes = std::is_trivially_copyable_v<F>;
+
 /// What became of a task that was run.
 enum class task_outcome : std::uint8_t {
   finished,   ///< It came to its end.
@@ -152,18 +157,18 @@ class alignas(std::max_align_t) task {
     return table_ == nullptr ? nullptr : static_cast<F*>(table_->target(bytes_, &type_key<F>));
   }
 
-  [[nodiscard]] std::string_view name() const noexcept { return name_.view(); }
+  [[nodiscard]] std::string_view name() const noexcept { return about_.name.view(); }
   [[nodiscard]] std::int16_t priority() const noexcept {
-    return static_cast<std::int16_t>(priority_);
+    return static_cast<std::int16_t>(about_.priority);
   }
   /// Given by the executor that took it; unique among its tasks.
-  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  [[nodiscard]] std::uint64_t id() const noexcept { return about_.id; }
   /// When it was to begin, by the clock of the executor that took it, if that keeps such times.
-  [[nodiscard]] clock::time_point deadline() const noexcept { return deadline_; }
+  [[nodiscard]] clock::time_point deadline() const noexcept { return about_.deadline; }
 
   /// For executors: what id() and deadline() tell.
-  void set_id(std::uint64_t id) noexcept { id_ = id & ((std::uint64_t{1} << 48) - 1); }
-  void set_deadline(clock::time_point deadline) noexcept { deadline_ = deadline; }
+  void set_id(std::uint64_t id) noexcept { about_.id = id & ((std::uint64_t{1} << 48) - 1); }
+  void set_deadline(clock::time_point deadline) noexcept { about_.deadline = deadline; }
   /// Whether somebody waits for its result.
   [[nodiscard]] bool has_future() const noexcept { return table_ == &with_future; }
   /// For executors: what it shares with its future, or with its stop token; null if it has neither.
@@ -189,7 +194,7 @@ class alignas(std::max_align_t) task {
       std::is_nothrow_move_constructible_v<F>;
 
   explicit task(const task_attributes& about) noexcept
-      : name_(about.name), priority_(about.priority) {}
+      : about_{.name = about.name, .priority = about.priority} {}
 
   // A callable that is not held inside has a pointer to it there.
   template <class F>
@@ -237,7 +242,7 @@ class alignas(std::max_align_t) task {
   }
 
   template <class F>
-  static constexpr bool is_bytes = std::is_trivially_copyable_v<F> || !held_inside<F>;
+  static constexpr bool is_bytes = moves_as_bytes<F> || !held_inside<F>;
 
   template <class F>
   static constexpr table table_of{
@@ -276,10 +281,7 @@ class alignas(std::max_align_t) task {
       std::memcpy(bytes_, other.bytes_, capacity);
     }
     table_ = std::exchange(other.table_, nullptr);
-    name_ = other.name_;
-    deadline_ = other.deadline_;
-    id_ = other.id_;
-    priority_ = other.priority_;
+    about_ = other.about_;
   }
 
   // First, for the alignment of the class to be theirs.
@@ -288,10 +290,12 @@ class alignas(std::max_align_t) task {
     future_core* state_;
   };
   const table* table_ = nullptr;  // null: empty
-  task_name name_;
-  clock::time_point deadline_{};
-  std::uint64_t id_ : 48 = 0;  // enough for ten million a second through ten months
-  std::int64_t priority_ : 16 = 0;
+  struct {
+    task_name name;
+    clock::time_point deadline{};
+    std::uint64_t id : 48 = 0;  // enough for ten million a second through ten months
+    std::int64_t priority : 16 = 0;
+  } about_;
 };
 
 static_assert(sizeof(task) == 64, "one cache line");
@@ -344,7 +348,7 @@ class task_list {
     task_list(std::move(other)).swap(*this);
     return *this;
   }
-  ~task_list() = default;
+  ~task_list() { clear(); }
   void swap(task_list& other) noexcept {
     blocks_.swap(other.blocks_);
     std::swap(first_, other.first_);
@@ -356,7 +360,7 @@ class task_list {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] task& operator[](std::size_t index) noexcept {
     const std::size_t at = first_ + index;
-    return blocks_[at / per_block]->tasks[at % per_block];
+    return *std::launder(static_cast<task*>(place(at)));
   }
   [[nodiscard]] task& back() noexcept { return (*this)[size_ - 1]; }
   [[nodiscard]] iterator begin() noexcept { return {this, 0}; }
@@ -365,13 +369,13 @@ class task_list {
   /// Adds a task at the end. If it throws, `t` is as it was.
   void push_back(task&& t) {
     if (first_ + size_ == blocks_.size() * per_block) add_block();
+    ::new (place(first_ + size_)) task(std::move(t));
     ++size_;
-    back() = std::move(t);
   }
 
   /// Takes the first one out. The list is not empty.
   void pop_front(task& t) noexcept {
-    t = std::move((*this)[0]);
+    take_out((*this)[0], t);
     ++first_;
     --size_;
     if (first_ % per_block == 0 || size_ == 0) drop_front_block();
@@ -379,7 +383,7 @@ class task_list {
 
   /// Takes the last one out. The list is not empty.
   void pop_back(task& t) noexcept {
-    t = std::move(back());
+    take_out(back(), t);
     --size_;
     if (first_ + size_ + 2 * per_block <= blocks_.size() * per_block) blocks_.pop_back();
   }
@@ -388,15 +392,23 @@ class task_list {
   void remove_empty() noexcept;
 
  private:
-  static constexpr std::size_t per_block = 63;  // with the header of an allocation: a page
+  static constexpr std::size_t per_block = 64;
   struct block {
-    task tasks[per_block];
+    alignas(task) std::byte storage[per_block * sizeof(task)];
   };
 
+  [[nodiscard]] void* place(std::size_t at) noexcept {
+    return blocks_[at / per_block]->storage + at % per_block * sizeof(task);
+  }
+  static void take_out(task& from, task& to) noexcept {
+    to = std::move(from);
+    from.~task();
+  }
+  void clear() noexcept;
   void add_block();
   void drop_front_block() noexcept;
 
-  // The tasks are those from `first_` on, counted through the blocks; all others are empty.
+  // The tasks are those from `first_` on, counted through the blocks; elsewhere is just storage.
   std::vector<std::unique_ptr<block>> blocks_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;

@@ -1,0 +1,157 @@
+/// \file
+/// A task that is split into parts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/exec/stealing_pool.hpp>
+#include <takt/task/future_task.hpp>
+#include <takt/task/task.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+template <class F>
+class fork_join_child;
+
+/// The children of a task: spawn() them, do one's own part, join() them.
+///
+/// \code
+/// long sum(std::span<const int> numbers, takt::stealing_pool& pool) {
+///   if (numbers.size() < 10'000) return std::accumulate(numbers.begin(), numbers.end(), 0L);
+///   const auto middle = numbers.size() / 2;
+///   long left = 0;
+///   takt::fork_join children{pool};
+///   children.spawn([&] { left = sum(numbers.first(middle), pool); });
+///   const long right = sum(numbers.subspan(middle), pool);
+///   children.join();
+///   return left + right;
+/// }
+///
+/// const long total = pool.submit([&] { return sum(numbers, pool); }).get();
+/// \endcode
+///
+/// A child that no other thread has taken is run by join(), on the thread that spawned it, so that
+/// splitting costs little where there is nobody to share with. While it waits for those that others
+/// have taken, join() runs nothing else: no foreign task runs on top of one that waits. Of children
+/// that wait for each other only in this way, some thread can always go on.
+///
+/// **Errors.** join() throws what a child has thrown, of several the first to be seen, when all
+/// have ended. A child that is given back by the pool's shutdown_now() and dropped counts as one
+/// that has thrown takt::abandoned.
+///
+/// **Room and shutdown.** A child for which its thread has no room, or that comes after the pool's
+/// shutdown, is run by spawn() itself: what has begun can be brought to its end.
+///
+/// **Thread safety**: belongs to the thread that made it. That may be one outside of the pool; then
+/// spawn() is like execute(), and may throw takt::rejected, and join() only waits.
+/// **Destruction** waits for the children, and drops their error.
+class fork_join {
+ public:
+  explicit fork_join(stealing_pool& pool) noexcept;
+  ~fork_join();
+  fork_join(const fork_join&) = delete;
+  fork_join& operator=(const fork_join&) = delete;
+
+  /// Has a child run by the pool: a callable without arguments. One of up to 24 bytes is not
+  /// allocated. \throws std::invalid_argument if `f` is empty.
+  template <class F>
+    requires callable_once<std::decay_t<F>>
+  void spawn(F&& f) {
+    using call = std::decay_t<F>;
+    if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
+      if (f == nullptr) throw std::invalid_argument("takt::fork_join: the callable is empty");
+    }
+    add(task(fork_join_child<call>(*this, std::forward<F>(f))));
+  }
+
+  /// Waits until all children have ended. \throws what one of them has thrown. More can be spawned
+  /// afterwards.
+  void join();
+
+ private:
+  template <class F>
+  friend class fork_join_child;
+
+  void add(task t);
+  void end_one() noexcept;
+  void fail(std::exception_ptr error) noexcept;
+  void wait() noexcept;
+  void park() noexcept;
+
+  // Constant after construction.
+  pool_core& pool_;
+  const void* const thread_;                     // the one that it belongs to
+  const std::optional<std::uint64_t> position_;  // in the ring of its worker, if it is one
+
+  // Of the thread that it belongs to.
+  std::int64_t left_ = 0;  // children spawned, less those that have ended on this thread
+
+  // Atomic. Children that have ended on other threads, times 2; while join() is parked, less those
+  // that it waits for, and plus 1. So who makes it 1 is the last one, and wakes it.
+  sync::atomic<std::int64_t> elsewhere_{0};
+  parker wake_;
+
+  mutex mu_;
+  std::exception_ptr error_ TAKT_GUARDED_BY(mu_);
+};
+
+/// What a pool gets of a child. For fork_join.
+template <class F>
+class fork_join_child {
+ public:
+  template <class Arg>
+  fork_join_child(fork_join& of, Arg&& f) : of_(&of) {
+    ::new (static_cast<void*>(call_)) F(std::forward<Arg>(f));
+  }
+  fork_join_child(fork_join_child&& other) noexcept(std::is_nothrow_move_constructible_v<F>)
+      : of_(other.of_) {
+    ::new (static_cast<void*>(call_)) F(std::move(other.call()));
+    other.call().~F();
+    other.of_ = nullptr;
+  }
+  fork_join_child& operator=(fork_join_child&&) = delete;
+  ~fork_join_child() {
+    if (of_ == nullptr) return;
+    of_->fail(std::make_exception_ptr(abandoned()));
+    end();
+  }
+
+  void operator()() && {
+    try {
+      static_cast<void>(std::invoke(static_cast<one_shot<F>>(call())));
+    } catch (...) {
+      of_->fail(std::current_exception());
+    }
+    end();
+  }
+
+ private:
+  F& call() noexcept { return *std::launder(reinterpret_cast<F*>(call_)); }
+
+  // The callable goes first: it may refer to what goes when the parent goes on.
+  void end() noexcept {
+    call().~F();
+    std::exchange(of_, nullptr)->end_one();
+  }
+
+  fork_join* of_;  // null: there is no callable any more
+  alignas(F) std::byte call_[sizeof(F)];
+};
+
+template <class F>
+inline constexpr bool moves_as_bytes<fork_join_child<F>> = moves_as_bytes<F>;
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,70 @@
+/// \file
+/// What becomes of a task for which there is no room.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+
+#include <takt/base/config.hpp>
+#include <takt/clock/time.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/task.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// What a pool does with a task for which it has neither a thread nor room in its queue.
+///
+/// \code
+/// takt::thread_pool pool{{.core = 2,
+///                         .queue_capacity = 100,
+///                         .rejection = takt::rejection_policy::caller_runs()}};
+/// \endcode
+///
+/// A task that is dropped ends its future with takt::rejected. After shutdown, discard() and
+/// discard_oldest() drop the new task, call() is called, and all others throw takt::rejected.
+class rejection_policy {
+ public:
+  /// Called with the task, which it may run, keep or drop, on the thread that submits it.
+  using handler = std::function<void(task, rejection)>;
+
+  /// execute() throws takt::rejected. The default.
+  [[nodiscard]] static rejection_policy abort() { return rejection_policy(kind::abort); }
+  /// execute() runs the task itself: who submits too fast is slowed down. Such a task is its
+  /// caller's: shutdown_now() does not ask it to stop, and nobody waits for it.
+  [[nodiscard]] static rejection_policy caller_runs() {
+    return rejection_policy(kind::caller_runs);
+  }
+  /// The task is dropped.
+  [[nodiscard]] static rejection_policy discard() { return rejection_policy(kind::discard); }
+  /// The task at the head of the queue is dropped for it. If nothing is queued, the new one is.
+  [[nodiscard]] static rejection_policy discard_oldest() {
+    return rejection_policy(kind::discard_oldest);
+  }
+  /// execute() waits for room. A worker of the pool itself never waits, but throws.
+  [[nodiscard]] static rejection_policy block() { return rejection_policy(kind::block); }
+  /// execute() waits so long for room, then throws.
+  template <class Rep, class Period>
+  [[nodiscard]] static rejection_policy block(std::chrono::duration<Rep, Period> timeout) {
+    rejection_policy made(kind::block);
+    made.timeout_ = to_nanoseconds(timeout);
+    return made;
+  }
+  /// Whatever you like. \throws std::invalid_argument if `own` is empty.
+  [[nodiscard]] static rejection_policy call(handler own);
+
+  /// Whether it is discard_oldest().
+  [[nodiscard]] bool discards_oldest() const noexcept { return kind_ == kind::discard_oldest; }
+
+ private:
+  friend class pool_core;
+  enum class kind : std::uint8_t { abort, caller_runs, discard, discard_oldest, block, call };
+
+  explicit rejection_policy(kind k) noexcept : kind_(k) {}
+
+  kind kind_;
+  std::chrono::nanoseconds timeout_ = std::chrono::nanoseconds::max();
+  handler own_{};
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,81 @@
+#include <takt/exec/fork_join.hpp>
+
+#include <utility>
+
+#include <takt/task/task_runner.hpp>
+
+#include "pool_core.hpp"
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+// Its address tells threads apart.
+struct thread_mark {};
+
+const void* this_thread() noexcept { return &sync::tls<thread_mark>::get(); }
+
+// Of a task for its children.
+class join_wait final : public task_wait {
+ public:
+  [[nodiscard]] bool depends_on(const void* /*executor*/) const noexcept override { return true; }
+};
+
+}  // namespace
+
+fork_join::fork_join(stealing_pool& pool) noexcept
+    : pool_(*pool.core_), thread_(this_thread()), position_(pool_.ring_position()) {}
+
+fork_join::~fork_join() { wait(); }
+
+void fork_join::add(task t) {
+  ++left_;
+  pool_.spawn(std::move(t));
+}
+
+void fork_join::end_one() noexcept {
+  if (thread_ == this_thread()) {
+    --left_;
+    return;
+  }
+  // acq_rel: what this child and those before it did, to join()
+  if (elsewhere_.fetch_add(2, std::memory_order_acq_rel) == -1) wake_.unpark();
+}
+
+void fork_join::fail(std::exception_ptr error) noexcept {
+  const mutex_lock lock(mu_);
+  if (error_ == nullptr) error_ = std::move(error);
+}
+
+void fork_join::join() {
+  wait();
+  std::exception_ptr error;
+  {
+    const mutex_lock lock(mu_);
+    error = std::exchange(error_, nullptr);
+  }
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+void fork_join::wait() noexcept {
+  // acquire: what the children did
+  const auto ended = [&] { return elsewhere_.load(std::memory_order_acquire) == 2 * left_; };
+  if (position_) {
+    while (!ended() && pool_.run_child(*position_)) {
+    }
+  }
+  if (!ended()) park();
+  elsewhere_.store(0, std::memory_order_relaxed);  // relaxed: nobody else is left
+  left_ = 0;
+}
+
+// Until the others have ended, all of which other threads have taken.
+void fork_join::park() noexcept {
+  task_runner* const runner = task_runner::of(&pool_);
+  join_wait here;
+  const bool told = runner != nullptr && runner->begin_wait(here);
+  // acq_rel: what the children did, if all have ended; else wake_ tells
+  if (elsewhere_.fetch_add(1 - 2 * left_, std::memory_order_acq_rel) != 2 * left_) wake_.park();
+  if (told) runner->end_wait(here);
+}
+
+}  // namespace takt::inline TAKT_ABI

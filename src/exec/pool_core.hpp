@@ -1,0 +1,261 @@
+// One mutex guards the queue and the workers' bookkeeping; tasks, hooks and observers run without
+// it. A pool that steals also has a ring of tasks for each worker, which needs no lock.
+//
+// A worker is
+//   coming   started or called, and on its way to the lock; or searching the others' rings
+//   idle     in idle_, parked
+//   free     coming, idle, or looking for a task: all that do not run one
+//   active   runs a task, and then those of its own ring
+//   gone     its slot is in vacant_, its thread ends
+//
+//   (none) -> coming           start_worker()
+//   coming -> active           take() finds a task
+//   active -> coming           take() finds none in the queue, and nobody else is coming: searches
+//   coming, active -> idle     take() finds none
+//   idle   -> coming           call_worker(), by whoever finds a task queued
+//   idle   -> looks again      recall_idle(), by whoever changes the rules
+//   any free -> gone           take() finds that it is not needed: stop; shutdown and nothing
+//                              queued; more than max; idle for too long, and more than core
+//
+// Invariants
+//   1. A task that is queued has a worker: one that is free or will be. Workers leave only if
+//      nothing is queued, or others remain, or the pool stops; and none leaves a task in its ring,
+//      unless the pool stops.
+//   2. If a task is queued, or in a ring, and a worker idle, some worker is coming, or its owner is
+//      about to call one. Who is coming calls the next one when it has got a task, if more are
+//      there. So a burst costs its producer one wake-up, no task waits while a worker sleeps, and
+//      at most one searches at a time.
+//   3. Of the queued tasks, at most `capacity` have no free worker to take them. So there is room
+//      when a worker becomes free, and not when it takes a task. Rings do not count.
+//   4. A slot is never freed before the pool: who calls a worker does so after unlocking, and may
+//      be late; and others look into its ring.
+//   5. Each worker that leaves joins the one that left before it; so at most one ended thread is
+//      unjoined, and the last one knows that all others have ended.
+//   6. shutdown_now() asks the slots to stop after it has changed the state: see running_task.
+//
+// No wake-up is lost (2), though a worker adds to its ring without the lock:
+//   - alert_ says whether nobody is coming though somebody sleeps or could be started, or whether
+//     the pool stops. It is written under the lock, whenever that changes.
+//   - Who adds to its ring looks at alert_ afterwards; if it is set, it takes the lock and calls.
+//   - Who sets it looks into all rings afterwards, and goes on, calls another, or empties them.
+//   All four are seq_cst, so one of the two sees the other. While it is not set because somebody is
+//   coming, that one will, when it has found a task or none, set it and look.
+//   - A worker that was called has its call in `called`, and is counted in coming_, until it has
+//     the lock again, whatever woke it or whatever it finds: no call is left over.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/counted.hpp>
+#include <takt/base/intrusive_list.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/timed_condition.hpp>
+#include <takt/exec/lifecycle.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/task/task_runner.hpp>
+
+#include "ledger.hpp"
+#include "os.hpp"
+#include "running_task.hpp"
+#include "steal_ring.hpp"
+#include "task_queue.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+/// How many tasks a worker has for itself at most. In the model build few, so that all is seen.
+#if defined(TAKT_MODEL)
+inline constexpr std::size_t ring_capacity = 4;
+#else
+inline constexpr std::size_t ring_capacity = 256;
+#endif
+using worker_ring = steal_ring<ring_capacity>;
+
+/// The threads and the queues of thread_pool and stealing_pool. Lives until its pool is destroyed
+/// and its last worker has ended.
+class pool_core : public counted<pool_core> {
+ public:
+  /// Each worker has a ring, if it steals.
+  pool_core(thread_pool_options how, bool steals);
+
+  // --- submission: pool_submit.cpp
+  void execute(task&& t);
+
+  // --- children: pool_submit.cpp
+  /// Gives a child to the calling worker's own ring, or runs it if there is no room or the pool is
+  /// shut down. Not by a worker: as execute().
+  void spawn(task t);
+  /// The number of the next task in the calling worker's ring; nothing if it is no worker.
+  [[nodiscard]] std::optional<std::uint64_t> ring_position() const noexcept;
+  /// Runs a child that the calling worker has spawned since then, if there is one in its ring.
+  bool run_child(std::uint64_t since) noexcept;
+
+  // --- the end: pool_end.cpp
+  void shutdown() noexcept;
+  task_list stop(bool give_back) noexcept;
+  void destroy() noexcept;
+
+  // --- the rest: pool_work.cpp
+  std::size_t prestart(std::size_t at_most);
+  void resize(std::size_t core, std::size_t max);
+  void change_keep_alive(std::chrono::nanoseconds time, bool core_time_out);
+  task take_back(const future_core& state);
+  std::size_t purge();
+  thread_pool_statistics statistics() const;
+  std::pair<std::size_t, std::size_t> sizes() const;
+  /// \throws std::system_error if the calling thread runs a task of it.
+  void throw_if_own_task() const;
+  [[nodiscard]] task_options future_options() const noexcept {
+    return {.time = how_.time, .unhandled = how_.unhandled};
+  }
+  [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
+  /// Whether this is the process that it was made in.
+  [[nodiscard]] bool is_here() const noexcept { return os::process_id() == process_; }
+
+ private:
+  using kind = rejection_policy::kind;
+
+  struct alignas(cache_line) worker : list_node<> {
+    worker(std::size_t n, worker* before, bool steals)
+        : number(n), older(before), ring(steals ? std::make_unique<worker_ring>() : nullptr) {}
+
+    // Constant after construction.
+    const std::size_t number;
+    worker* const older;
+    const std::unique_ptr<worker_ring> ring;  // null if the pool does not steal
+    parker wake;
+
+    // Guarded by the pool's mutex.
+    sync::thread thread;
+    bool called = false;  // out of idle_, and counted in coming_
+
+    // Written by the thread that has the slot.
+    run_counts counts;
+    std::uint64_t added = 0;        // to the ring
+    std::uint32_t since_queue = 0;  // tasks since it looked at the queue
+
+    running_task running;
+  };
+
+  // On the stack of a worker.
+  class runner final : public task_runner {
+   public:
+    runner(pool_core& pool, worker& self) noexcept : task_runner(&pool), pool_(pool), self_(self) {}
+    [[nodiscard]] bool begin_wait(task_wait& w) noexcept override { return pool_.begin_wait(w); }
+    void end_wait(task_wait& w) noexcept override { pool_.end_wait(w); }
+    void begin_blocking() noexcept override { pool_.begin_blocking(self_); }
+    void end_blocking() noexcept override { pool_.end_blocking(); }
+    [[nodiscard]] worker& self() const noexcept { return self_; }
+
+   private:
+    pool_core& pool_;
+    worker& self_;
+  };
+
+  // What a worker has to do after it has left.
+  struct departure {
+    sync::thread before;       // to be joined
+    worker* called = nullptr;  // to be woken
+    bool last = false;         // the pool is at its end
+  };
+
+  // For alert_.
+  static constexpr std::uint32_t sleeping = 1;
+  static constexpr std::uint32_t stopping = 2;
+
+  friend class counted<pool_core>;
+  ~pool_core();
+
+  [[nodiscard]] worker* own_worker() const noexcept {
+    auto* const found = task_runner::of(this);
+    return found == nullptr ? nullptr : &static_cast<runner*>(found)->self();
+  }
+
+  void set_limits() noexcept TAKT_REQUIRES(mu_);
+  std::optional<rejection> offer(task& t) TAKT_REQUIRES(mu_);
+  std::optional<rejection> offer_when_there_is_room(mutex_lock& lock, task& t) TAKT_REQUIRES(mu_);
+  std::optional<rejection> offer_instead_of_oldest(task& t) TAKT_REQUIRES(mu_);
+  void refuse(task t, rejection why);
+  void run_here(task t);
+
+  enum class ring_answer : std::uint8_t {
+    added,
+    not_added,   // no room, or shut down; not counted
+    taken_back,  // the pool stops; counted as submitted
+  };
+  ring_answer add_to_ring(worker& self, task& t, bool child);
+  void begin_own(worker& self, task& t);
+  void hand_over(task& t) noexcept;
+
+  bool start_worker() noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] worker* call_worker() noexcept TAKT_REQUIRES(mu_);
+  void recall_idle() noexcept TAKT_REQUIRES(mu_);
+  void update_alert() noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] bool rings_are_empty() const noexcept;
+
+  void work(worker& self) noexcept;
+  bool take(worker& self, task& t) TAKT_REQUIRES(mu_);
+  void take_from_queue(worker& self, task& t) noexcept TAKT_REQUIRES(mu_);
+  bool take_from_own(worker& self, task& t) noexcept;
+  bool take_oldest(worker& self, task& t) noexcept;
+  bool search(worker& self, task& t) noexcept;
+  departure depart(worker& self) noexcept TAKT_REQUIRES(mu_);
+  static void empty_ring(worker_ring& ring, task_list& unstarted) noexcept;
+  void end() noexcept;
+
+  run_result run(task& t, running_task* where) const noexcept {
+    return book_.run(t, life_, where, {&how_.before, &how_.after});
+  }
+
+  bool begin_wait(task_wait& w) noexcept;
+  void end_wait(task_wait& w) noexcept;
+  void begin_blocking(const worker& self) noexcept;
+  void end_blocking() noexcept;
+
+  // Constant after construction.
+  const thread_pool_options how_;
+  const bool steals_;
+  const long process_ = os::process_id();
+  const int nice_ = os::thread_nice() + how_.threads.nice;
+
+  lifecycle life_;
+
+  // Seldom written.
+  std::size_t core_ TAKT_GUARDED_BY(mu_);
+  std::size_t max_ TAKT_GUARDED_BY(mu_);
+  std::size_t core_limit_ TAKT_GUARDED_BY(mu_) = core_;  // see set_limits()
+  std::size_t max_limit_ TAKT_GUARDED_BY(mu_) = max_;
+  std::chrono::nanoseconds keep_alive_ TAKT_GUARDED_BY(mu_);
+  bool core_time_out_ TAKT_GUARDED_BY(mu_);
+  bool orphaned_ TAKT_GUARDED_BY(mu_) = false;    // destroyed by the only worker left
+  std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;  // for futures of this pool
+  intrusive_list<task_wait> waits_ TAKT_GUARDED_BY(mu_);
+  std::size_t blocked_ TAKT_GUARDED_BY(mu_) = 0;  // in a blocking_region
+  std::size_t holds_ TAKT_GUARDED_BY(mu_) = 0;    // counted as workers, but are none
+  std::size_t largest_ TAKT_GUARDED_BY(mu_) = 0;
+  // Atomic. Written under mu_; what it points to, and what is older, stays.
+  sync::atomic<worker*> newest_{nullptr};
+  intrusive_list<worker> vacant_ TAKT_GUARDED_BY(mu_);  // slots without a worker
+  sync::thread last_gone_ TAKT_GUARDED_BY(mu_);
+  timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a worker has left
+  timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it
+  // Atomic. Written under mu_: see the top of the file.
+  sync::atomic<std::uint32_t> alert_{0};
+
+  // Written with every task, and so side by side.
+  alignas(cache_line) mutable mutex mu_;
+  std::size_t free_ TAKT_GUARDED_BY(mu_) = 0;
+  std::size_t coming_ TAKT_GUARDED_BY(mu_) = 0;
+  task_queue queue_ TAKT_GUARDED_BY(mu_);
+  intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);  // the last to become idle first
+  ledger book_;                                       // its counts: guarded by mu_
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,202 @@
+#include <optional>
+#include <utility>
+
+#include "pool_core.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+void pool_core::execute(task&& t) {
+  if (future_core* state = t.state()) state->set_home(this);
+  if (steals_) {
+    if (worker* const self = own_worker()) {
+      const ring_answer answer = add_to_ring(*self, t, false);
+      if (answer == ring_answer::added) return;
+      if (answer == ring_answer::taken_back) {
+        self->counts.count_rejected();
+        refuse(std::move(t), rejection::shut_down);
+        return;
+      }
+    }
+  }
+  mutex_lock lock(mu_);
+  t.set_id(++book_.totals.submitted);
+  if (book_.observed()) {
+    lock.unlock();
+    book_.tell_submitted(t);
+    lock.lock();
+  }
+  std::optional<rejection> refused = offer(t);
+  if (refused == rejection::saturated) {
+    if (how_.rejection.kind_ == kind::block) refused = offer_when_there_is_room(lock, t);
+    if (how_.rejection.kind_ == kind::discard_oldest) refused = offer_instead_of_oldest(t);
+  }
+  worker* const called = call_worker();
+  if (!refused) {
+    if (called == nullptr) return;
+    retain();  // the task may destroy the pool before its worker has been woken
+    lock.unlock();
+    called->wake.unpark();
+    release();
+    return;
+  }
+  const bool runs_here =
+      refused == rejection::saturated && how_.rejection.kind_ == kind::caller_runs;
+  if (!runs_here) ++book_.totals.rejected;
+  lock.unlock();
+  if (called != nullptr) called->wake.unpark();
+  if (runs_here) {
+    run_here(std::move(t));
+  } else {
+    refuse(std::move(t), *refused);
+  }
+}
+
+// Queues the task, and starts a worker if there is to be one; or says why not.
+std::optional<rejection> pool_core::offer(task& t) {
+  if (life_.state() != life_state::running) return rejection::shut_down;
+  const std::size_t workers = life_.workers();
+  const bool room = how_.queue_capacity == unbounded ||
+                    queue_.size() < saturating_sum(how_.queue_capacity, free_);
+  const bool wanted = workers < core_limit_ || workers == 0 || (!room && workers < max_limit_);
+  if (!wanted || !start_worker()) {
+    if (workers == 0) return rejection::no_thread;
+    if (!room) return rejection::saturated;
+  }
+  try {
+    queue_.push(std::move(t));
+  } catch (...) {
+    ++book_.totals.rejected;
+    throw;
+  }
+  return std::nullopt;
+}
+
+std::optional<rejection> pool_core::offer_when_there_is_room(mutex_lock& lock, task& t) {
+  if (task_runner::of(this) != nullptr) return rejection::saturated;  // its own tasks do not wait
+  const auto deadline = deadline_after(how_.time->now(), how_.rejection.timeout_);
+  for (;;) {
+    const bool notified = room_.wait_until(lock, *how_.time, deadline);
+    const auto refused = offer(t);
+    if (refused != rejection::saturated) return refused;
+    if (!notified) return rejection::wait_timed_out;
+  }
+}
+
+std::optional<rejection> pool_core::offer_instead_of_oldest(task& t) {
+  std::optional<rejection> refused = rejection::saturated;
+  while (refused == rejection::saturated && !queue_.empty()) {
+    task oldest;
+    queue_.pop(oldest);
+    ++book_.totals.rejected;
+    refused = offer(t);
+    mu_.unlock();
+    book_.tell(task_event::kind::rejected, oldest);
+    oldest.reject(rejection::discarded);
+    mu_.lock();
+    if (refused == rejection::saturated) refused = offer(t);
+  }
+  return refused;
+}
+
+void pool_core::run_here(task t) {
+  if (future_core* state = t.state()) state->set_home(nullptr);
+  retain();  // it may destroy the pool
+  const run_result result = run(t, nullptr);
+  {
+    const mutex_lock lock(mu_);
+    count(result, book_.totals);
+  }
+  release();
+}
+
+// What has been counted as rejected.
+void pool_core::refuse(task t, rejection why) {
+  const kind policy = how_.rejection.kind_;
+  book_.tell(task_event::kind::rejected, t);
+  if (policy == kind::call) {
+    if (future_core* state = t.state()) state->set_home(nullptr);
+    how_.rejection.own_(std::move(t), why);
+    return;
+  }
+  if (policy == kind::discard || policy == kind::discard_oldest) {
+    t.reject(why == rejection::saturated ? rejection::discarded : why);
+    return;
+  }
+  t.reject(why);
+  throw rejected(why);
+}
+
+// --- rings
+
+// Takes it back if the pool stops meanwhile, and has not found it.
+pool_core::ring_answer pool_core::add_to_ring(worker& self, task& t, bool child) {
+  if (life_.state() != life_state::running || !self.ring->has_room()) return ring_answer::not_added;
+  begin_own(self, t);
+  self.ring->push(std::move(t), child);
+  const std::uint32_t alert = alert_.load();  // seq_cst: after the push; see pool_core.hpp
+  if (alert == 0) return ring_answer::added;
+  if ((alert & stopping) != 0) {
+    return self.ring->pop(t) ? ring_answer::taken_back : ring_answer::added;
+  }
+  worker* called = nullptr;
+  {
+    const mutex_lock lock(mu_);
+    called = call_worker();
+  }
+  if (called != nullptr) called->wake.unpark();
+  return ring_answer::added;
+}
+
+// A task that a worker submits without the lock.
+void pool_core::begin_own(worker& self, task& t) {
+  t.set_id(static_cast<std::uint64_t>(self.number) << 36 | ++self.added);
+  self.counts.count_submitted();
+  book_.tell_submitted(t);
+}
+
+// --- children
+
+void pool_core::spawn(task t) {
+  worker* const self = own_worker();
+  if (self == nullptr) {
+    execute(std::move(t));
+    return;
+  }
+  const ring_answer answer = add_to_ring(*self, t, true);
+  if (answer == ring_answer::added) return;
+  if (answer == ring_answer::not_added) begin_own(*self, t);
+  self->counts.count(run(t, nullptr));
+}
+
+std::optional<std::uint64_t> pool_core::ring_position() const noexcept {
+  const worker* const self = own_worker();
+  if (self == nullptr) return std::nullopt;
+  return self->ring->next();
+}
+
+bool pool_core::run_child(std::uint64_t since) noexcept {
+  worker& self = *own_worker();
+  task t;
+  bool child = false;
+  while (self.ring->pop(t, &child, since)) {
+    if (child) {
+      self.counts.count(run(t, nullptr));
+      return true;
+    }
+    hand_over(t);
+  }
+  return false;
+}
+
+// What is not a child of this worker, and lies in front of one, goes to the others.
+void pool_core::hand_over(task& t) noexcept {
+  worker* called = nullptr;
+  {
+    const mutex_lock lock(mu_);
+    queue_.push(std::move(t));
+    called = call_worker();
+  }
+  if (called != nullptr) called->wake.unpark();
+}
+
+}  // namespace takt::inline TAKT_ABI

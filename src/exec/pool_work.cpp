@@ -1,0 +1,402 @@
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "pool_core.hpp"
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+constexpr std::size_t largest_share = 32;     // that a worker takes out of the queue at once
+constexpr std::uint32_t looks_at_queue = 61;  // after so many tasks of its own; a prime
+
+}  // namespace
+
+pool_core::pool_core(thread_pool_options how, bool steals)
+    : how_(std::move(how)),
+      steals_(steals),
+      life_(*how_.time),
+      core_(how_.core),
+      max_(how_.max == 0 ? how_.core : how_.max),
+      keep_alive_(how_.keep_alive),
+      core_time_out_(how_.core_time_out),
+      queue_(how_.order),
+      book_(*how_.time, *how_.unhandled, how_.observer) {}
+
+pool_core::~pool_core() {
+  const mutex_lock lock(mu_);  // nobody else is here; for the analysis
+  while (vacant_.pop_front() != nullptr) {
+  }
+  worker* next = newest_.load(std::memory_order_relaxed);  // relaxed: nobody else is here
+  while (next != nullptr) delete std::exchange(next, next->older);
+}
+
+// Those that are blocked do not count, unless the size is fixed.
+void pool_core::set_limits() noexcept {
+  core_limit_ = how_.resizable ? saturating_sum(core_, blocked_) : core_;
+  max_limit_ = how_.resizable ? saturating_sum(max_, blocked_) : max_;
+  update_alert();
+}
+
+// --- coming and going
+
+bool pool_core::start_worker() noexcept {
+  try {
+    if (how_.threads.may_start != nullptr && !how_.threads.may_start()) return false;
+    if (vacant_.empty()) {
+      worker* const before = newest_.load(std::memory_order_relaxed);  // relaxed: under mu_
+      auto* const made = new worker(before == nullptr ? 1 : before->number + 1, before, steals_);
+      newest_.store(made, std::memory_order_release);  // release: the slot, to who searches
+      vacant_.push_back(*made);
+    }
+    if (!life_.add_worker()) return false;
+    worker& w = vacant_.front();
+    retain();
+    try {
+      w.thread = sync::thread([this, &w] { work(w); });
+    } catch (...) {
+      release();  // not the last: the caller has one
+      life_.remove_worker();
+      return false;
+    }
+    vacant_.erase(w);
+  } catch (...) {
+    return false;
+  }
+  ++free_;
+  room_.notify_one();
+  ++coming_;
+  update_alert();
+  largest_ = std::max(largest_, life_.workers());
+  return true;
+}
+
+// An idle worker to be woken after unlocking, if one is needed. If none is idle, but one could be
+// started, and tasks are added without looking at that, starts it.
+pool_core::worker* pool_core::call_worker() noexcept {
+  update_alert();
+  if (coming_ != 0 || (queue_.empty() && rings_are_empty())) return nullptr;
+  worker* const called = idle_.pop_front();
+  if (called != nullptr) {
+    called->called = true;
+    ++coming_;
+    update_alert();
+  } else if (steals_ && life_.workers() < core_limit_) {
+    start_worker();
+  }
+  return called;
+}
+
+// Has all idle workers look again.
+void pool_core::recall_idle() noexcept {
+  while (worker* w = idle_.pop_front()) w->wake.unpark();
+  update_alert();
+}
+
+// After a change of idle_, coming_, the number of workers or the state. Who sets it looks into the
+// rings.
+void pool_core::update_alert() noexcept {
+  if (!steals_) return;
+  const bool could_help = !idle_.empty() || life_.workers() < core_limit_;
+  const std::uint32_t value = (coming_ == 0 && could_help ? sleeping : 0) |
+                              (life_.state() >= life_state::stop ? stopping : 0);
+  if (alert_.load(std::memory_order_relaxed) == value) return;  // relaxed: under mu_
+  alert_.store(value);                                          // seq_cst: see pool_core.hpp
+}
+
+bool pool_core::rings_are_empty() const noexcept {
+  if (!steals_) return true;
+  // acquire: the slots
+  for (const worker* w = newest_.load(std::memory_order_acquire); w != nullptr; w = w->older) {
+    if (!w->ring->empty()) return false;
+  }
+  return true;
+}
+
+void pool_core::work(worker& self) noexcept {
+  os::set_thread_name(how_.name + "-" + std::to_string(self.number));
+  if (how_.threads.nice != 0) os::set_thread_nice(nice_);
+  if (!how_.threads.cpus.empty()) os::set_thread_cpus(how_.threads.cpus);
+  if (how_.threads.on_start != nullptr) how_.threads.on_start();
+  departure gone;
+  {
+    const runner here(*this, self);
+    {
+      task t;
+      mutex_lock lock(mu_);
+      --coming_;
+      while (take(self, t)) {
+        worker* const called = call_worker();
+        lock.unlock();
+        if (called != nullptr) called->wake.unpark();
+        do {
+          self.counts.count(run(t, &self.running));
+        } while (take_from_own(self, t));
+        lock.lock();
+        ++free_;
+        room_.notify_one();
+      }
+      gone = depart(self);
+    }
+    if (gone.called != nullptr) gone.called->wake.unpark();
+  }
+  if (gone.before.joinable()) gone.before.join();
+  if (how_.threads.on_exit != nullptr) how_.threads.on_exit();
+  if (gone.last) end();
+  release();
+}
+
+// The next task, if there is none in its own ring. False: this worker is not needed any more.
+bool pool_core::take(worker& self, task& t) {
+  std::optional<clock::time_point> idle_since;
+  bool searched = !steals_;
+  for (;;) {
+    const life_state state = life_.state();
+    const std::size_t workers = life_.workers();
+    if (state >= life_state::stop) return false;
+    const bool empty = queue_.empty();
+    if (workers > max_limit_ && (empty || workers - waiting_ > 1)) return false;
+    if (!empty) {
+      take_from_queue(self, t);
+      --free_;
+      return true;
+    }
+    if (!searched && coming_ == 0) {
+      searched = true;
+      ++coming_;
+      update_alert();
+      mu_.unlock();
+      const bool found = search(self, t);
+      mu_.lock();
+      --coming_;
+      if (!found) continue;
+      --free_;
+      return true;
+    }
+    if (state == life_state::shutdown) return false;
+    clock::time_point deadline = clock::time_point::max();
+    if (core_time_out_ || workers > core_limit_) {
+      const clock::time_point now = how_.time->now();
+      if (!idle_since) idle_since = now;
+      deadline = deadline_after(*idle_since, keep_alive_);
+      if (now >= deadline) return false;
+    }
+    idle_.push_front(self);
+    update_alert();
+    if (coming_ != 0 || rings_are_empty()) {
+      mu_.unlock();
+      how_.time->park_until(self.wake, deadline);
+      mu_.lock();
+    }
+    if (self.is_linked()) idle_.erase(self);
+    if (std::exchange(self.called, false)) --coming_;
+    searched = !steals_;
+  }
+}
+
+// The first one; and, for its ring, its share of what is left, so that it comes back less often.
+void pool_core::take_from_queue(worker& self, task& t) noexcept {
+  queue_.pop(t);
+  if (!steals_ || how_.queue_capacity != unbounded) return;
+  const std::size_t share = std::min(queue_.size() / life_.workers(), largest_share - 1);
+  task next;
+  for (std::size_t i = 0; i < share && self.ring->has_room(); ++i) {
+    queue_.pop(next);
+    self.ring->push(std::move(next));
+  }
+}
+
+// The newest of its own; now and then the oldest that waits for anybody.
+bool pool_core::take_from_own(worker& self, task& t) noexcept {
+  // relaxed: it is a matter of when, and who sets it empties the ring
+  if (!steals_ || (alert_.load(std::memory_order_relaxed) & stopping) != 0) return false;
+  if (++self.since_queue == looks_at_queue) {
+    self.since_queue = 0;
+    if (take_oldest(self, t)) return true;
+  }
+  return self.ring->pop(t);
+}
+
+bool pool_core::take_oldest(worker& self, task& t) noexcept {
+  {
+    const mutex_lock lock(mu_);
+    if (!queue_.empty() && life_.state() < life_state::stop) {
+      queue_.pop(t);
+      room_.notify_one();
+      return true;
+    }
+  }
+  return self.ring->steal(t);
+}
+
+// One task of another worker, and half of what it has for the own ring, which is empty.
+bool pool_core::search(worker& self, task& t) noexcept {
+  const auto rob = [&](const worker& victim) {
+    if (!victim.ring->steal(t)) return false;
+    task next;
+    for (std::size_t more = victim.ring->size() / 2; more != 0 && victim.ring->steal(next);
+         --more) {
+      self.ring->push(std::move(next));
+    }
+    return true;
+  };
+  for (const worker* w = self.older; w != nullptr; w = w->older) {
+    if (rob(*w)) return true;
+  }
+  // acquire: the slots
+  for (const worker* w = newest_.load(std::memory_order_acquire); w != &self; w = w->older) {
+    if (rob(*w)) return true;
+  }
+  return false;
+}
+
+// From here on it does not count, and its slot can be given to another.
+pool_core::departure pool_core::depart(worker& self) noexcept {
+  departure gone;
+  --free_;
+  gone.before = std::exchange(last_gone_, sync::thread());
+  if (orphaned_) {
+    self.thread.detach();
+  } else {
+    last_gone_ = std::move(self.thread);
+  }
+  vacant_.push_front(self);
+  life_.remove_worker();
+  gone.called = call_worker();
+  gone.last = life_.try_tidy(queue_.empty());
+  gone_.notify_all();
+  return gone;
+}
+
+// --- tasks that wait
+
+bool pool_core::begin_wait(task_wait& w) noexcept {
+  const mutex_lock lock(mu_);
+  const std::size_t workers = life_.workers();
+  // Those that have just got what they wait for, and have not said so yet, are not stuck.
+  std::size_t stuck = 0;
+  if (waiting_ + 1 >= workers && w.depends_on(this)) {
+    stuck = 1;
+    for (const task_wait& other : waits_) stuck += other.depends_on(this) ? 1U : 0U;
+  }
+  if (stuck != 0 && stuck >= workers && (workers >= core_limit_ || !start_worker())) return false;
+  ++waiting_;
+  waits_.push_back(w);
+  return true;
+}
+
+void pool_core::end_wait(task_wait& w) noexcept {
+  const mutex_lock lock(mu_);
+  waits_.erase(w);
+  --waiting_;
+}
+
+void pool_core::begin_blocking(const worker& self) noexcept {
+  const mutex_lock lock(mu_);
+  ++blocked_;
+  set_limits();
+  const bool queued = !queue_.empty() || (steals_ && !self.ring->empty());
+  if (queued && free_ == 0 && life_.workers() < core_limit_) {
+    start_worker();
+  }
+  room_.notify_one();  // it may start one for its task
+}
+
+void pool_core::end_blocking() noexcept {
+  const mutex_lock lock(mu_);
+  --blocked_;
+  set_limits();
+}
+
+// --- the rest
+
+std::size_t pool_core::prestart(std::size_t at_most) {
+  const mutex_lock lock(mu_);
+  std::size_t started = 0;
+  while (started < at_most && life_.state() == life_state::running &&
+         life_.workers() < core_limit_ && start_worker()) {
+    ++started;
+  }
+  return started;
+}
+
+void pool_core::resize(std::size_t core, std::size_t max) {
+  if (!how_.resizable) throw std::logic_error("takt::thread_pool: its size cannot be changed");
+  const mutex_lock lock(mu_);
+  core_ = core;
+  max_ = max;
+  set_limits();
+  recall_idle();
+  if (life_.state() >= life_state::stop) return;
+  // As many as the queue needs.
+  while (life_.workers() < core_limit_ && free_ < queue_.size() && start_worker()) {
+  }
+  room_.notify_all();  // more workers, more room
+}
+
+void pool_core::change_keep_alive(std::chrono::nanoseconds time, bool core_time_out) {
+  const mutex_lock lock(mu_);
+  keep_alive_ = time;
+  core_time_out_ = core_time_out;
+  recall_idle();
+}
+
+task pool_core::take_back(const future_core& state) {
+  task_list taken;
+  {
+    const mutex_lock lock(mu_);
+    queue_.take_if([&](const task& t) { return t.state() == &state; }, taken);
+    if (taken.empty()) return {};
+    taken[0].state()->set_home(nullptr);
+    ++book_.totals.returned;
+    room_.notify_one();
+  }
+  book_.tell(task_event::kind::returned, taken[0]);
+  return std::move(taken[0]);
+}
+
+std::size_t pool_core::purge() {
+  task_list taken;
+  {
+    const mutex_lock lock(mu_);
+    queue_.take_if([](const task& t) { return t.is_cancelled(); }, taken);
+    book_.totals.cancelled += taken.size();
+    room_.notify_all();
+  }
+  return book_.end_unstarted(taken, false);
+}
+
+thread_pool_statistics pool_core::statistics() const {
+  const mutex_lock lock(mu_);
+  const std::size_t workers = life_.workers() - holds_;
+  task_totals tasks = book_.totals;
+  std::size_t queued = queue_.size();
+  // acquire: the slots
+  const worker* const newest = newest_.load(std::memory_order_acquire);
+  for (const worker* w = newest; w != nullptr; w = w->older) {
+    w->counts.add_ends_to(tasks);
+    if (steals_) queued += w->ring->size();
+  }
+  for (const worker* w = newest; w != nullptr; w = w->older) w->counts.add_submissions_to(tasks);
+  return {.tasks = tasks,
+          .queued = queued,
+          .active = workers - free_,
+          .workers = workers,
+          .largest = largest_};
+}
+
+std::pair<std::size_t, std::size_t> pool_core::sizes() const {
+  const mutex_lock lock(mu_);
+  return {core_, max_};
+}
+
+void pool_core::throw_if_own_task() const {
+  if (task_runner::of(this) == nullptr) return;
+  throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                          "takt: a task of a pool waits for the end of the pool");
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,49 @@
+#include <takt/exec/stealing_pool.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+#include "pool_core.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+stealing_pool::stealing_pool(options how) {
+  if (how.threads == 0) throw std::invalid_argument("takt::stealing_pool: threads is 0");
+  if (how.time == nullptr) throw std::invalid_argument("takt::stealing_pool: time is null");
+  if (how.unhandled == nullptr) {
+    throw std::invalid_argument("takt::stealing_pool: unhandled is null");
+  }
+  core_ = new pool_core({.core = how.threads,
+                         .queue_capacity = how.queue_capacity,
+                         .rejection = std::move(how.rejection),
+                         .name = std::move(how.name),
+                         .threads = std::move(how.thread),
+                         .before = std::move(how.before),
+                         .after = std::move(how.after),
+                         .terminated = std::move(how.terminated),
+                         .time = how.time,
+                         .unhandled = how.unhandled,
+                         .observer = how.observer},
+                        true);
+}
+
+stealing_pool::~stealing_pool() {
+  // After fork() the threads are not in this process, and the mutex is in no known state.
+  if (core_->is_here()) core_->destroy();
+}
+
+void stealing_pool::execute(task t) {
+  if (!t) throw std::invalid_argument("takt::stealing_pool: the task is empty");
+  core_->execute(std::move(t));
+}
+
+void stealing_pool::shutdown() noexcept { core_->shutdown(); }
+task_list stealing_pool::shutdown_now() noexcept { return core_->stop(true); }
+void stealing_pool::shutdown_and_cancel() noexcept { static_cast<void>(core_->stop(false)); }
+std::size_t stealing_pool::prestart(std::size_t at_most) { return core_->prestart(at_most); }
+thread_pool_statistics stealing_pool::statistics() const { return core_->statistics(); }
+const lifecycle& stealing_pool::life() const noexcept { return core_->life(); }
+task_options stealing_pool::future_options() const noexcept { return core_->future_options(); }
+void stealing_pool::throw_if_own_task() const { core_->throw_if_own_task(); }
+
+}  // namespace takt::inline TAKT_ABI

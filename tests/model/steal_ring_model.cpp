@@ -1,0 +1,152 @@
+// The ring of a worker under every kind of interleaving: each task is taken once, and who sleeps is
+// not missed.
+#include <array>
+#include <utility>
+
+#include <takt/base/sync.hpp>
+#include <takt/task/task.hpp>
+
+#include "../../src/exec/steal_ring.hpp"
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using model::require;
+
+// How often each of a few tasks has run; plain, checked for races with who made them.
+struct record {
+  sync::var<int> made;
+  sync::atomic<int> ran{0};
+  task make() {
+    made.write() = 1;
+    return task([this] {
+      require(made.read() == 1, "the task is complete");
+      ran.fetch_add(1, std::memory_order_relaxed);
+    });
+  }
+};
+
+template <class Ring>
+int steal_all(Ring& ring, int at_most) {
+  int stolen = 0;
+  task t;
+  while (stolen < at_most && ring.steal(t)) {
+    t.run();
+    ++stolen;
+  }
+  return stolen;
+}
+
+void check_both_ways(const std::function<void()>& body) {
+  check({.runs = 20'000}, body);
+  check({.runs = 3'000'000, .how = model::strategy::exhaustive}, body);
+}
+
+TEST(steal_ring, owner_and_thief_take_each_task_once) {
+  check_both_ways([] {
+    std::array<record, 2> r;
+    steal_ring<2> ring;
+    sync::thread thief([&] { steal_all(ring, 2); });
+    ring.push(r[0].make());
+    ring.push(r[1].make());
+    task t;
+    while (ring.pop(t)) t.run();
+    thief.join();
+    require(r[0].ran.load() == 1 && r[1].ran.load() == 1, "each once");
+    require(ring.empty() && !ring.pop(t), "and nothing is left");
+  });
+}
+
+TEST(steal_ring, numbers_are_used_again_after_pop) {
+  check({.runs = 30'000}, [] {
+    std::array<record, 4> r;
+    steal_ring<2> ring;
+    sync::thread thief([&] { steal_all(ring, 3); });
+    task t;
+    for (record& next : r) {
+      task made = next.make();
+      ring.has_room() ? ring.push(std::move(made)) : static_cast<void>(made.run());
+      if (&next == &r[1] && ring.pop(t)) t.run();
+    }
+    while (ring.pop(t)) t.run();
+    thief.join();
+    for (record& each : r) require(each.ran.load() == 1, "each once");
+  });
+}
+
+TEST(steal_ring, two_thieves_and_the_owner) {
+  check({.runs = 30'000}, [] {
+    std::array<record, 3> r;
+    steal_ring<2> ring;
+    sync::thread a([&] { steal_all(ring, 2); });
+    sync::thread b([&] { steal_all(ring, 2); });
+    task t;
+    for (record& next : r) {
+      task made = next.make();
+      ring.has_room() ? ring.push(std::move(made)) : static_cast<void>(made.run());
+    }
+    while (ring.pop(t)) t.run();
+    a.join();
+    b.join();
+    for (record& each : r) require(each.ran.load() == 1, "each once");
+    require(ring.empty(), "nothing is left");
+  });
+}
+
+// Thieves take the oldest first.
+TEST(steal_ring, thieves_take_in_order) {
+  check({.runs = 20'000}, [] {
+    sync::atomic<int> last{0};
+    steal_ring<4> ring;
+    sync::thread thief([&] { steal_all(ring, 3); });
+    for (int i = 1; i <= 3; ++i) {
+      ring.push(task([&last, i] { require(last.exchange(i) < i, "in order"); }));
+    }
+    thief.join();
+    steal_all(ring, 3);
+    require(last.load() == 3, "all of them");
+  });
+}
+
+// One that adds and then looks for a sleeper, and one that says it sleeps and then looks here.
+TEST(steal_ring, a_sleeper_is_not_missed) {
+  check_both_ways([] {
+    steal_ring<2> ring;
+    sync::atomic<bool> sleeps{false};
+    bool called = false;
+    bool saw = false;
+    sync::thread sleeper([&] {
+      sleeps.store(true);
+      saw = !ring.empty();
+    });
+    ring.push(task([] {}));
+    called = sleeps.load();
+    sleeper.join();
+    require(called || saw, "one of the two has seen the other");
+  });
+}
+
+// The same, while another one steals the older task: what it leaves is not hidden.
+TEST(steal_ring, a_sleeper_sees_past_a_thief_that_is_done) {
+  check({.runs = 30'000}, [] {
+    steal_ring<2> ring;
+    ring.push(task([] {}));
+    sync::atomic<int> word{1};  // 1: somebody searches, 2: somebody sleeps
+    bool called = false;
+    bool saw = false;
+    sync::thread thief([&] {
+      task t;
+      require(ring.steal(t), "there is one");
+      word.store(2);
+      saw = !ring.empty();
+    });
+    ring.push(task([] {}));
+    called = word.load() == 2;
+    thief.join();
+    require(called || saw || !ring.empty(), "the second one is there");
+    require(called || saw, "and one of the two has seen the other");
+  });
+}
+
+}  // namespace

@@ -1,0 +1,248 @@
+// The stealing pool under every kind of interleaving: what a thread has for itself is found by
+// others, no wake-up is lost, and each task comes to exactly one end.
+#include <array>
+#include <utility>
+
+#include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+#include <takt/exec/fork_join.hpp>
+#include <takt/exec/stealing_pool.hpp>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using model::require;
+
+using runs = sync::atomic<int>;
+
+void balanced(const stealing_pool& pool) {
+  const task_totals t = pool.statistics().tasks;
+  require(t.pending() == 0, "the ledger balances");
+}
+
+TEST(stealing_pool_model, runs_what_comes_from_outside) {
+  check({.runs = 5'000}, [] {
+    runs ran{0};
+    stealing_pool pool({.threads = 2});
+    sync::thread other([&] { pool.execute([&] { ran.fetch_add(1); }); });
+    pool.execute([&] { ran.fetch_add(1); });
+    other.join();
+    pool.close(drain);
+    require(ran.load() == 2, "each once");
+    balanced(pool);
+  });
+}
+
+// The first task waits for one that its own thread has put into its ring: another thread has to
+// come for it, whether that is asleep, on its way to sleep, or busy at the moment.
+TEST(stealing_pool_model, a_sleeper_is_called_for_what_a_busy_thread_has_for_itself) {
+  check({.runs = 10'000}, [] {
+    promise<void> p;
+    auto f = p.get_future();
+    stealing_pool pool({.threads = 2});
+    pool.prestart();
+    pool.execute([&] {
+      pool.execute([&] { p.set_value(); });
+      sync::thread outside([&] { f.wait(); });  // not a wait of this task, as far as the pool knows
+      outside.join();
+    });
+    f.wait();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+// The same for a thread that has not been started.
+TEST(stealing_pool_model, a_thread_is_started_for_what_a_busy_thread_has_for_itself) {
+  check({.runs = 10'000}, [] {
+    promise<void> p;
+    auto f = p.get_future();
+    stealing_pool pool({.threads = 2});
+    pool.execute([&] {
+      pool.execute([&] { p.set_value(); });
+      sync::thread outside([&] { f.wait(); });
+      outside.join();
+    });
+    f.wait();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+// Three are needed at once: the one that is called has to call the next.
+TEST(stealing_pool_model, who_is_called_calls_the_next_one) {
+  check({.runs = 10'000}, [] {
+    std::array<promise<void>, 2> p;
+    std::array<future<void>, 2> f{p[0].get_future(), p[1].get_future()};
+    stealing_pool pool({.threads = 3});
+    pool.prestart();
+    pool.execute([&] {
+      pool.execute([&] {  // taken first, by another, that is busy then
+        sync::thread outside([&] { f[1].wait(); });
+        outside.join();
+        p[0].set_value();
+      });
+      pool.execute([&] { p[1].set_value(); });
+      sync::thread outside([&] { f[0].wait(); });
+      outside.join();
+    });
+    f[0].wait();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+// A call that comes while the called thread finds work elsewhere, or is woken for another reason,
+// is used up: the next task is not left to a thread that sleeps.
+TEST(stealing_pool_model, a_call_is_used_up_by_who_finds_work_elsewhere) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    promise<void> p;
+    auto f = p.get_future();
+    stealing_pool pool({.threads = 2});
+    pool.prestart();
+    sync::thread other([&] { pool.execute([&] { ran.fetch_add(1); }); });
+    pool.execute([&] { ran.fetch_add(1); });
+    other.join();
+    pool.execute([&] {
+      pool.execute([&] { p.set_value(); });
+      sync::thread outside([&] { f.wait(); });
+      outside.join();
+    });
+    f.wait();
+    pool.close(drain);
+    require(ran.load() == 2, "each once");
+    balanced(pool);
+  });
+}
+
+TEST(stealing_pool_model, own_tasks_against_shutdown_now) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    runs refused{0};
+    std::size_t given_back = 0;
+    {
+      stealing_pool pool({.threads = 1});
+      pool.execute([&] {
+        for (int i = 0; i < 2; ++i) {
+          try {
+            pool.execute([&] { ran.fetch_add(1); });
+          } catch (const rejected&) {
+            refused.fetch_add(1);
+          }
+        }
+      });
+      const task_list rest = pool.shutdown_now();
+      given_back = rest.size();
+      pool.await_termination();
+      balanced(pool);
+      if (pool.statistics().tasks.submitted == 1) {
+        require(given_back == 1 && ran.load() == 0, "the first one was given back");
+        return;
+      }
+    }
+    require(static_cast<std::size_t>(ran.load() + refused.load()) + given_back == 2,
+            "each is run, given back or refused");
+  });
+}
+
+TEST(stealing_pool_model, own_tasks_against_shutdown) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    runs refused{0};
+    stealing_pool pool({.threads = 2});
+    pool.execute([&] {
+      for (int i = 0; i < 2; ++i) {
+        try {
+          pool.execute([&] { ran.fetch_add(1); });
+        } catch (const rejected&) {
+          refused.fetch_add(1);
+        }
+      }
+    });
+    pool.close(drain);
+    require(ran.load() + refused.load() == 2, "each is run or refused");
+    balanced(pool);
+  });
+}
+
+TEST(stealing_pool_model, destroyed_while_threads_have_tasks_for_themselves) {
+  check({.runs = 10'000}, [] {
+    future<void> own;
+    {
+      promise<void> begun;
+      auto has_begun = begun.get_future();
+      stealing_pool pool({.threads = 2});
+      pool.execute([&] {
+        try {
+          own = pool.submit([] {});
+        } catch (const rejected&) {
+        }
+        begun.set_value();
+      });
+      has_begun.wait();
+    }
+    if (!own.valid()) return;
+    require(own.is_ready(), "it has come to an end");
+    try {
+      own.get();
+    } catch (const cancelled&) {
+    }
+  });
+}
+
+TEST(stealing_pool_model, fork_join_waits_for_all_children) {
+  check({.runs = 10'000}, [] {
+    stealing_pool pool({.threads = 2});
+    pool.submit([&] {
+          std::array<sync::var<int>, 2> written;
+          fork_join children(pool);
+          children.spawn([&] { written[0].write() = 1; });
+          children.spawn([&] { written[1].write() = 1; });
+          children.join();
+          require(written[0].read() + written[1].read() == 2, "both have ended");
+        })
+        .get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+TEST(stealing_pool_model, fork_join_nested) {
+  check({.runs = 5'000}, [] {
+    stealing_pool pool({.threads = 2});
+    pool.submit([&] {
+          sync::var<int> inner;
+          sync::var<int> outer;
+          fork_join children(pool);
+          children.spawn([&] {
+            fork_join more(pool);
+            more.spawn([&] { inner.write() = 1; });
+            more.join();
+            require(inner.read() == 1, "the grandchild has ended");
+            outer.write() = 1;
+          });
+          children.join();
+          require(outer.read() == 1, "the child has ended");
+        })
+        .get();
+    pool.close(drain);
+  });
+}
+
+TEST(stealing_pool_model, fork_join_from_outside_and_again) {
+  check({.runs = 5'000}, [] {
+    stealing_pool pool({.threads = 2});
+    sync::var<int> written;
+    fork_join children(pool);
+    for (int round = 1; round <= 2; ++round) {
+      children.spawn([&] { ++written.write(); });
+      children.join();
+      require(written.read() == round, "it has ended");
+    }
+  });
+}
+
+}  // namespace
