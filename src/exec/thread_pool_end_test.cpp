@@ -1,6 +1,5 @@
 // Waiting within a pool, its end, and coroutines on it.
 #include <chrono>
-#include <coroutine>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -21,6 +20,7 @@
 #include <takt/clock/manual_clock.hpp>
 #include <takt/task/task_runner.hpp>
 
+#include "../../tests/support/coroutines.hpp"
 #include "../../tests/support/pools.hpp"
 
 namespace {
@@ -35,10 +35,12 @@ using takt::thread_pool;
 using takt::sync::stop_token;
 using takt::sync::thread;
 using takt_test::busy;
+using takt_test::detached;
 using takt_test::drain;
 using takt_test::expect_balance;
 using takt_test::finds_deadlock;
 using takt_test::gate;
+using takt_test::owned;
 using takt_test::rejection_of;
 using takt_test::tally;
 using testing::ElementsAre;
@@ -773,41 +775,6 @@ TEST(thread_pool_destructor, does_nothing_in_a_child_process) {
 #endif
 
 // --- coroutines
-
-// Owns its frame; runs at once.
-class owned {
- public:
-  struct promise_type {
-    owned get_return_object() {
-      return owned(std::coroutine_handle<promise_type>::from_promise(*this));
-    }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-  explicit owned(std::coroutine_handle<promise_type> frame) : frame_(frame) {}
-  owned(owned&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
-  owned& operator=(owned&&) = delete;
-  ~owned() {
-    if (frame_) frame_.destroy();
-  }
-  [[nodiscard]] bool done() const { return frame_.done(); }
-
- private:
-  std::coroutine_handle<promise_type> frame_;
-};
-
-// Its frame goes by itself.
-struct detached {
-  struct promise_type {
-    detached get_return_object() { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-};
 
 TEST(co_await_schedule, goes_on_on_the_pool) {
   thread_pool pool{{.core = 1}};
