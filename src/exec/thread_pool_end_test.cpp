@@ -43,14 +43,8 @@ using takt_test::gate;
 using takt_test::owned;
 using takt_test::rejection_of;
 using takt_test::tally;
+using takt_test::until_stopped;
 using testing::ElementsAre;
-
-// Runs until it is asked to stop.
-void until_stopped(const stop_token& stop) {
-  gate stopped;
-  const std::stop_callback on_stop(stop, [&] { stopped.open(); });
-  stopped.wait();
-}
 
 // --- waiting within a task
 

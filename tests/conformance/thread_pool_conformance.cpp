@@ -30,6 +30,7 @@ using takt_test::drain;
 using takt_test::gate;
 using takt_test::rejection_of;
 using takt_test::tally;
+using takt_test::until_stopped;
 
 TEST(ThreadPoolExecutorTest, testExecute) {
   thread_pool pool{{.core = 1}};
@@ -301,9 +302,7 @@ TEST(ThreadPoolExecutorTest, testShutdownNow) {
   for (std::size_t i = 0; i < count; ++i) {
     pool.execute([&](const takt::sync::stop_token& stop) {
       begun.add();
-      gate stopped;
-      const std::stop_callback on_stop(stop, [&] { stopped.open(); });
-      stopped.wait();
+      until_stopped(stop);
       ran.add();
     });
   }
