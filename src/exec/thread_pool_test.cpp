@@ -1,4 +1,4 @@
-// Threads, sizes, order, hooks and figures. Rejection and the end have files of their own.
+// Threads, sizes, order, hooks and figures. Rejection, waiting and the end have files of their own.
 #include <takt/exec/thread_pool.hpp>
 
 #include <chrono>
@@ -877,25 +877,6 @@ TEST(thread_pool, does_not_take_an_empty_task) {
   EXPECT_THROW(static_cast<void>(pool.submit(std::function<int()>())), std::invalid_argument);
   const auto s = drain(pool);
   EXPECT_EQ(s.tasks.submitted, 0u);
-}
-
-TEST(thread_pool, a_single_thread_stays_one_in_a_blocking_region) {
-  thread_pool pool{thread_pool::single()};
-  gate queued;
-  bool overlapped = false;
-  takt::sync::atomic<bool> inside{false};
-  pool.execute([&] {
-    inside = true;
-    const takt::blocking_region waiting;
-    queued.wait();
-    inside = false;
-  });
-  auto next = pool.submit([&] { overlapped = inside.load(); });
-  EXPECT_EQ(pool.statistics().largest, 1u);
-  queued.open();
-  next.get();
-  EXPECT_FALSE(overlapped);
-  EXPECT_EQ(pool.statistics().largest, 1u);
 }
 
 }  // namespace
