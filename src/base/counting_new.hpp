@@ -26,3 +26,8 @@ inline constexpr bool allocations_are_counted = true;
 std::size_t allocations() noexcept;
 
 }  // namespace takt::inline TAKT_ABI
+
+// Stands at the head of a test that is about nothing but allocations. Include <gtest/gtest.h>: not
+// here, for the sake of counting_new.cpp.
+#define TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED() \
+  if (!takt::allocations_are_counted) GTEST_SKIP() << "operator new is the sanitizer's"

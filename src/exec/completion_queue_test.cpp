@@ -381,7 +381,7 @@ TEST(completion_queue, finds_out_that_it_would_wait_for_ever) {
 }
 
 TEST(completion_queue, allocates_once_beside_the_future) {
-  if (!takt::allocations_are_counted) GTEST_SKIP() << "allocations are not counted";
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   const takt::inline_executor e;
   completion_queue<int> done{e};
   const std::size_t before = takt::allocations();

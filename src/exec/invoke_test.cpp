@@ -9,14 +9,12 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <takt/base/move_only_function.hpp>
-#include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/inline_executor.hpp>
@@ -24,12 +22,16 @@
 #include <takt/task/errors.hpp>
 #include <takt/task/unhandled.hpp>
 
+#include "../../tests/support/pools.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
 using takt::future;
 using takt::sync::stop_source;
 using takt::sync::stop_token;
+using takt_test::finds_deadlock;
+using takt_test::until_stopped;
 using calls = std::vector<std::function<int()>>;
 using stoppable_calls = std::vector<std::function<int(stop_token)>>;
 
@@ -54,23 +56,6 @@ class counting_hook final : public takt::unhandled_hook {
   void on_unhandled(takt::unhandled, const std::exception_ptr&) const noexcept override { ++told; }
   mutable takt::sync::atomic<int> told{0};
 };
-
-// Parks until stop is requested.
-void park_until_stopped(const stop_token& stop) {
-  takt::parker wake;
-  const auto unpark = [&] { wake.unpark(); };
-  const takt::sync::stop_callback on_stop(stop, unpark);
-  while (!stop.stop_requested()) wake.park();
-}
-
-bool finds_deadlock(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const std::system_error& e) {
-    return e.code() == std::errc::resource_deadlock_would_occur;
-  }
-  return false;
-}
 
 TEST(invoke_all, gives_all_results_in_the_order_of_the_callables) {
   takt::thread_pool pool{{.core = 3}};
@@ -117,7 +102,7 @@ TEST(invoke_all, cancels_what_was_submitted_if_a_submission_fails) {
   takt::thread_pool pool{{.core = 1, .queue_capacity = 1}};
   bool ran = false;
   const stoppable_calls work{[](const stop_token& stop) {
-                               park_until_stopped(stop);
+                               until_stopped(stop);
                                return 1;
                              },
                              [&](const stop_token&) { return (ran = true) ? 2 : 0; },
@@ -138,7 +123,7 @@ TEST(invoke_all, cancels_what_is_unfinished_at_the_deadline) {
   const stoppable_calls work{[](const stop_token&) { return 1; },
                              [&](const stop_token& stop) {
                                time.advance(1s);
-                               park_until_stopped(stop);
+                               until_stopped(stop);
                                return 2;
                              },
                              [&](const stop_token&) { return (ran = true) ? 3 : 0; }};
@@ -180,7 +165,7 @@ TEST(invoke_all, cancels_what_is_unfinished_when_stop_is_requested) {
   stop_source stop;
   const stoppable_calls work{[&](const stop_token& own) {
                                stop.request_stop();
-                               park_until_stopped(own);
+                               until_stopped(own);
                                return 1;
                              },
                              [](const stop_token&) { return 2; }};
@@ -210,7 +195,7 @@ TEST(invoke_all, finds_out_that_it_would_wait_for_ever) {
 TEST(invoke_any, gives_the_first_value_and_cancels_the_others) {
   takt::thread_pool pool{{.core = 2}};
   const stoppable_calls work{[](const stop_token& stop) {
-                               park_until_stopped(stop);
+                               until_stopped(stop);
                                return 1;
                              },
                              [](const stop_token&) { return 2; }};
@@ -261,7 +246,7 @@ TEST(invoke_any, times_out_on_the_clock_of_the_executor) {
   bool ran = false;
   const stoppable_calls work{[&](const stop_token& stop) {
                                time.advance(1s);
-                               park_until_stopped(stop);
+                               until_stopped(stop);
                                return 1;
                              },
                              [&](const stop_token&) { return (ran = true) ? 1 : 0; }};
@@ -287,7 +272,7 @@ TEST(invoke_any, ends_when_stop_is_requested) {
   stop_source stop;
   const stoppable_calls work{[&](const stop_token& own) {
     stop.request_stop();
-    park_until_stopped(own);
+    until_stopped(own);
     return 1;
   }};
   EXPECT_THROW(takt::invoke_any(pool, work, stop.get_token()), takt::wait_stopped);

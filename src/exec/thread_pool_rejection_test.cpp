@@ -1,6 +1,7 @@
 // What becomes of a task for which a pool has neither a thread nor room.
 #include <chrono>
-#include <functional>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -19,6 +20,7 @@
 namespace {
 
 using namespace std::chrono_literals;
+using takt::future;
 using takt::rejection;
 using takt::rejection_policy;
 using takt::task;
@@ -154,7 +156,7 @@ TEST(rejection, a_continuation_of_what_is_discarded_may_use_the_pool) {
   busy hold(pool, 1);
   auto oldest = pool.submit([] {});
   bool told = false;
-  auto then = std::move(oldest).then([&](takt::future<void> f) {
+  auto then = std::move(oldest).then([&](future<void> f) {
     EXPECT_EQ(rejection_of([&] { f.get(); }), rejection::discarded);
     EXPECT_EQ(pool.statistics().queued, 1u);
     told = true;
@@ -206,21 +208,27 @@ TEST(rejection, own_handler_may_throw) {
 
 // --- waiting for room
 
-TEST(rejection, block_waits_for_room) {
+// A pool without room for another task; who submits one waits for room on its clock.
+struct full_pool {
+  explicit full_pool(rejection_policy policy = rejection_policy::block())
+      : pool{{.core = 1, .queue_capacity = 1, .rejection = std::move(policy), .time = &time}} {}
+
   takt::manual_clock time;
-  auto how = narrow(rejection_policy::block());
-  how.time = &time;
-  thread_pool pool{how};
-  busy hold(pool, 1);
-  pool.execute([] {});
+  thread_pool pool;
+  busy hold{pool, 1};
+  future<void> queued = pool.submit([] {});
+};
+
+TEST(rejection, block_waits_for_room) {
+  full_pool full;
   tally run;
-  thread producer([&] { pool.execute([&] { run.add(); }); });
-  time.wait_for_waiters(1);
+  thread producer([&] { full.pool.execute([&] { run.add(); }); });
+  full.time.wait_for_waiters(1);
   EXPECT_EQ(run.count(), 0u);
-  hold.release();
+  full.hold.release();
   producer.join();
   run.wait_for(1);
-  const auto s = drain(pool);
+  const auto s = drain(full.pool);
   EXPECT_EQ(s.tasks.finished, 3u);
 }
 
@@ -241,72 +249,44 @@ TEST(rejection, block_waits_for_a_thread_if_nothing_may_wait) {
 }
 
 TEST(rejection, block_lets_each_of_many_in_as_room_comes) {
-  takt::manual_clock time;
-  auto how = narrow(rejection_policy::block());
-  how.time = &time;
-  thread_pool pool{how};
-  busy hold(pool, 1);
-  pool.execute([] {});
+  full_pool full;
   tally run;
   std::vector<thread> producers;
   for (int i = 0; i < 4; ++i) {
-    producers.emplace_back([&] { pool.execute([&] { run.add(); }); });
+    producers.emplace_back([&] { full.pool.execute([&] { run.add(); }); });
   }
-  time.wait_for_waiters(4);
-  hold.release();
+  full.time.wait_for_waiters(4);
+  full.hold.release();
   for (thread& t : producers) t.join();
   run.wait_for(4);
-  drain(pool);
+  drain(full.pool);
+}
+
+// Room is made while the only worker stays busy.
+void make_room_while_blocked(void (*make_room)(full_pool&)) {
+  full_pool full;
+  thread producer([&] { full.pool.execute([] {}); });
+  full.time.wait_for_waiters(1);
+  make_room(full);
+  producer.join();
+  full.hold.release();
+  drain(full.pool);
 }
 
 TEST(rejection, block_hears_of_room_made_by_others) {
-  takt::manual_clock time;
-  auto how = narrow(rejection_policy::block());
-  how.time = &time;
-  thread_pool pool{how};
-  busy hold(pool, 1);
-  auto queued = pool.submit([] {});
-  const auto blocked = [&] { return thread([&] { pool.execute([] {}); }); };
-  {
-    thread producer = blocked();
-    time.wait_for_waiters(1);
-    static_cast<void>(pool.remove(queued));
-    producer.join();
-  }
-  auto again = std::move(queued);
-  hold.release();
-  drain(pool);
+  make_room_while_blocked(
+      [](full_pool& full) { static_cast<void>(full.pool.remove(full.queued)); });
 }
 
 TEST(rejection, block_hears_of_a_larger_pool) {
-  takt::manual_clock time;
-  auto how = narrow(rejection_policy::block());
-  how.time = &time;
-  thread_pool pool{how};
-  busy hold(pool, 1);
-  pool.execute([] {});
-  thread producer([&] { pool.execute([] {}); });
-  time.wait_for_waiters(1);
-  pool.resize(2);
-  producer.join();
-  hold.release();
-  drain(pool);
+  make_room_while_blocked([](full_pool& full) { full.pool.resize(2); });
 }
 
 TEST(rejection, block_hears_of_purged_tasks) {
-  takt::manual_clock time;
-  auto how = narrow(rejection_policy::block());
-  how.time = &time;
-  thread_pool pool{how};
-  busy hold(pool, 1);
-  auto queued = pool.submit([] {});
-  thread producer([&] { pool.execute([] {}); });
-  time.wait_for_waiters(1);
-  queued.cancel();
-  EXPECT_EQ(pool.purge(), 1u);
-  producer.join();
-  hold.release();
-  drain(pool);
+  make_room_while_blocked([](full_pool& full) {
+    full.queued.cancel();
+    EXPECT_EQ(full.pool.purge(), 1u);
+  });
 }
 
 TEST(rejection, block_hears_of_a_thread_for_one_that_blocks) {
@@ -333,27 +313,22 @@ TEST(rejection, block_hears_of_a_thread_for_one_that_blocks) {
 }
 
 TEST(rejection, block_gives_up_after_its_time) {
-  takt::manual_clock time;
-  auto how = narrow(rejection_policy::block(1500us));
-  how.time = &time;
-  thread_pool pool{how};
-  busy hold(pool, 1);
-  pool.execute([] {});
+  full_pool full(rejection_policy::block(1500us));
   std::optional<rejection> why;
   gate ended;
   thread producer([&] {
-    why = rejection_of([&] { pool.execute([] {}); });
+    why = rejection_of([&] { full.pool.execute([] {}); });
     ended.open();
   });
-  time.wait_for_waiters(1);
-  time.advance(1500us - 1ns);
-  time.wait_for_waiters(1);
+  full.time.wait_for_waiters(1);
+  full.time.advance(1500us - 1ns);
+  full.time.wait_for_waiters(1);
   EXPECT_FALSE(ended.is_open());
-  time.advance(1ns);
+  full.time.advance(1ns);
   producer.join();
   EXPECT_EQ(why, rejection::wait_timed_out);
-  hold.release();
-  const auto s = drain(pool);
+  full.hold.release();
+  const auto s = drain(full.pool);
   EXPECT_EQ(s.tasks.rejected, 1u);
 }
 
@@ -367,20 +342,15 @@ TEST(rejection, block_without_time_polls) {
 }
 
 void end_while_blocked(void (*end)(thread_pool&), std::uint64_t finished) {
-  takt::manual_clock time;
-  auto how = narrow(rejection_policy::block());
-  how.time = &time;
-  thread_pool pool{how};
-  busy hold(pool, 1);
-  pool.execute([] {});
+  full_pool full;
   std::optional<rejection> why;
-  thread producer([&] { why = rejection_of([&] { pool.execute([] { ADD_FAILURE(); }); }); });
-  time.wait_for_waiters(1);
-  end(pool);
+  thread producer([&] { why = rejection_of([&] { full.pool.execute([] { ADD_FAILURE(); }); }); });
+  full.time.wait_for_waiters(1);
+  end(full.pool);
   producer.join();
   EXPECT_EQ(why, rejection::shut_down);
-  hold.release();
-  const auto s = drain(pool);
+  full.hold.release();
+  const auto s = drain(full.pool);
   EXPECT_EQ(s.tasks.finished, finished);
 }
 

@@ -234,7 +234,7 @@ TEST(histogram, merging_with_itself_doubles) {
 }
 
 TEST(histogram, never_allocates) {
-  if (!takt::allocations_are_counted) GTEST_SKIP() << "operator new is the sanitizer's";
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   const std::size_t before = takt::allocations();
   histogram h;
   for (std::int64_t v = 1; v > 0 && v < longest / 3; v *= 3) h.record(nanoseconds(v));

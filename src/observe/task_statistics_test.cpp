@@ -112,7 +112,7 @@ TEST(task_statistics, body_of_a_cancelled_task_still_runs) {
 }
 
 TEST(task_statistics, never_allocates) {
-  if (!takt::allocations_are_counted) GTEST_SKIP() << "operator new is the sanitizer's";
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   const std::size_t before = takt::allocations();
   task_statistics figures;
   tell(figures, kind::submitted);

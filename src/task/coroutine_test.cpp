@@ -11,36 +11,14 @@
 #include <takt/base/sync.hpp>
 #include <takt/task/future.hpp>
 
+#include "../../tests/support/coroutines.hpp"
+
 namespace {
 
 using takt::future;
 using takt::promise;
-
-// A coroutine type as a user would write it: owns its frame.
-class owned {
- public:
-  struct promise_type {
-    owned get_return_object() {
-      return owned(std::coroutine_handle<promise_type>::from_promise(*this));
-    }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { error = std::current_exception(); }
-    std::exception_ptr error;
-  };
-  explicit owned(std::coroutine_handle<promise_type> frame) : frame_(frame) {}
-  owned(owned&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
-  owned& operator=(owned&&) = delete;
-  ~owned() {
-    if (frame_) frame_.destroy();
-  }
-  [[nodiscard]] bool done() const { return frame_.done(); }
-  [[nodiscard]] std::exception_ptr error() const { return frame_.promise().error; }
-
- private:
-  std::coroutine_handle<promise_type> frame_;
-};
+using takt_test::detached;
+using takt_test::owned;
 
 owned store(future<int> f, int& out) { out = co_await std::move(f); }
 
@@ -145,15 +123,6 @@ TEST(co_await_future, long_chain_needs_no_stack) {
   constexpr int count = 100'000;
   promise<int> first;
   future<int> last = first.get_future();
-  struct detached {
-    struct promise_type {
-      detached get_return_object() { return {}; }
-      std::suspend_never initial_suspend() noexcept { return {}; }
-      std::suspend_never final_suspend() noexcept { return {}; }
-      void return_void() {}
-      void unhandled_exception() { std::terminate(); }
-    };
-  };
   for (int i = 0; i < count; ++i) {
     promise<int> next;
     auto f = next.get_future();

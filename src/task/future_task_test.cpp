@@ -388,7 +388,7 @@ TEST(future_task, periodic_work_runs_until_it_throws_or_is_cancelled) {
 }
 
 TEST(future_task, allocates_once) {
-  if (!takt::allocations_are_counted) GTEST_SKIP() << "operator new is the sanitizer's";
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   const std::size_t before = takt::allocations();
   future_task task([n = 1] { return n; });
   auto f = task.get_future();

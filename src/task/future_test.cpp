@@ -541,7 +541,7 @@ TEST(unhandled_hook, strict_ends_the_program_and_lenient_goes_on) {
 }
 
 TEST(future, allocates_once_per_promise_and_per_then) {
-  if (!takt::allocations_are_counted) GTEST_SKIP() << "operator new is the sanitizer's";
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   const std::size_t before = takt::allocations();
   promise<int> p;
   auto f = p.get_future();

@@ -62,7 +62,7 @@ TEST(task, runs_once_and_drops_the_callable) {
 }
 
 TEST(task, holds_small_callables_inside) {
-  if (!takt::allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own operator new";
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   const std::array<char, 32> fits{};
   const std::array<char, 33> does_not{};
   const std::size_t before = takt::allocations();

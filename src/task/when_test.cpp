@@ -116,7 +116,7 @@ TEST(when_all, waits_on_the_clock_of_the_first) {
 }
 
 TEST(when_all, allocates_twice) {
-  if (!takt::allocations_are_counted) GTEST_SKIP() << "operator new is the sanitizer's";
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   promise<int> a;
   promise<int> b;
   auto fa = a.get_future();

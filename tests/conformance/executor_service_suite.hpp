@@ -21,7 +21,6 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/executor.hpp>
@@ -30,6 +29,8 @@
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/task.hpp>
+
+#include "../support/pools.hpp"
 
 namespace executor_service_suite {
 
@@ -193,11 +194,7 @@ void timed_invoke_all_times_out() {
       [](const takt::sync::stop_token&) { return "0"; },
       [&](const takt::sync::stop_token& stop) {
         s.time.advance(10s);
-        if (Service::runs_at_once) return "1";
-        takt::parker wake;
-        const auto unpark = [&] { wake.unpark(); };
-        const takt::sync::stop_callback on_stop(stop, unpark);
-        while (!stop.stop_requested()) wake.park();
+        if (!Service::runs_at_once) takt_test::until_stopped(stop);
         return "1";
       },
       [](const takt::sync::stop_token&) { return "2"; }};

@@ -35,13 +35,7 @@ using takt_test::gate;
 using takt_test::recording_hook;
 using takt_test::rejection_of;
 using takt_test::tally;
-
-// Runs until it is asked to stop.
-void until_stopped(const stop_token& stop) {
-  gate stopped;
-  const std::stop_callback on_stop(stop, [&] { stopped.open(); });
-  stopped.wait();
-}
+using takt_test::until_stopped;
 
 TEST(Regression, ConfigChanges) {
   constexpr std::size_t n = 3;

@@ -92,22 +92,27 @@ TEST(future_lifetime_model, cancellation_publishes_what_precedes_it) {
   });
 }
 
+// Its body goes on until `end` is unparked.
+struct held_task {
+  parker begun;
+  parker end;
+  future_task<void> task{[this] {
+    begun.unpark();
+    end.park();
+  }};
+};
+
 TEST(future_lifetime_model, cancel_wakes_waiters_while_the_body_goes_on) {
   check({.runs = 5'000}, [] {
-    parker begun;
-    parker end;
-    future_task<void> task([&] {
-      begun.unpark();
-      end.park();
-    });
-    auto f = task.get_future();
-    sync::thread runner([&] { task.run(); });
+    held_task held;
+    auto f = held.task.get_future();
+    sync::thread runner([&] { held.task.run(); });
     sync::thread waiter([&] {
       f.wait();
-      end.unpark();
+      held.end.unpark();
     });
-    begun.park();
-    task.cancel();
+    held.begun.park();
+    held.task.cancel();
     waiter.join();
     runner.join();
   });
@@ -115,16 +120,11 @@ TEST(future_lifetime_model, cancel_wakes_waiters_while_the_body_goes_on) {
 
 TEST(future_lifetime_model, cancel_continues_while_the_body_goes_on) {
   check({.runs = 5'000}, [] {
-    parker begun;
-    parker end;
-    future_task<void> task([&] {
-      begun.unpark();
-      end.park();
-    });
-    auto g = task.get_future().then([&](const future<void>&) { end.unpark(); });
-    sync::thread runner([&] { task.run(); });
-    begun.park();
-    task.cancel();
+    held_task held;
+    auto g = held.task.get_future().then([&](const future<void>&) { held.end.unpark(); });
+    sync::thread runner([&] { held.task.run(); });
+    held.begun.park();
+    held.task.cancel();
     g.get();
     runner.join();
   });

@@ -12,6 +12,7 @@
 #include <takt/task/future_task.hpp>
 #include <takt/task/when.hpp>
 
+#include "../support/coroutines.hpp"
 #include "support.hpp"
 
 namespace {
@@ -19,6 +20,7 @@ namespace {
 using namespace takt;
 using namespace std::chrono_literals;
 using model::require;
+using takt_test::detached;
 
 void check_both_ways(const std::function<void()>& body) {
   check({.runs = 10'000}, body);
@@ -173,17 +175,6 @@ TEST(future_model, waiters_with_a_deadline_and_a_stop_request) {
     others.join();
   });
 }
-
-// A coroutine that nobody owns.
-struct detached {
-  struct promise_type {
-    detached get_return_object() { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-};
 
 TEST(future_model, co_await_against_set) {
   check_both_ways([] {

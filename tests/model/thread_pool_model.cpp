@@ -1,6 +1,7 @@
 // The thread pool under every kind of interleaving: what is submitted comes to exactly one end, and
 // the pool to its own.
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -65,19 +66,25 @@ TEST(thread_pool_model, a_burst_wakes_as_many_as_it_needs) {
   });
 }
 
+// Submits two tasks; how many were accepted.
+int submit_two(thread_pool& pool, runs& ran) {
+  int accepted = 0;
+  for (int i = 0; i < 2; ++i) {
+    try {
+      pool.execute([&ran] { ran.fetch_add(1); });
+      ++accepted;
+    } catch (const rejected&) {
+    }
+  }
+  return accepted;
+}
+
 TEST(thread_pool_model, submit_against_shutdown) {
   check({.runs = 10'000}, [] {
     runs ran{0};
-    int accepted = 0;
     thread_pool pool({.core = 1});
     sync::thread other([&] { pool.shutdown(); });
-    for (int i = 0; i < 2; ++i) {
-      try {
-        pool.execute([&] { ran.fetch_add(1); });
-        ++accepted;
-      } catch (const rejected&) {
-      }
-    }
+    const int accepted = submit_two(pool, ran);
     other.join();
     pool.await_termination();
     require(ran.load() == accepted, "what was accepted ran");
@@ -88,17 +95,10 @@ TEST(thread_pool_model, submit_against_shutdown) {
 TEST(thread_pool_model, submit_against_shutdown_now) {
   check({.runs = 10'000}, [] {
     runs ran{0};
-    int accepted = 0;
     std::size_t returned = 0;
     thread_pool pool({.core = 1});
     sync::thread other([&] { returned = pool.shutdown_now().size(); });
-    for (int i = 0; i < 2; ++i) {
-      try {
-        pool.execute([&] { ran.fetch_add(1); });
-        ++accepted;
-      } catch (const rejected&) {
-      }
-    }
+    const int accepted = submit_two(pool, ran);
     other.join();
     pool.await_termination();
     require(ran.load() + static_cast<int>(returned) == accepted, "ran or returned");
@@ -177,12 +177,16 @@ TEST(thread_pool_model, resize_against_submit) {
 }
 
 // The worker's time is up just when a task comes.
-TEST(thread_pool_model, keep_alive_against_submit) {
-  check({.runs = 10'000}, [] {
+void submit_as_time_is_up(std::size_t max, std::size_t queue_capacity) {
+  check({.runs = 10'000}, [=] {
     runs ran{0};
     manual_clock time;
     {
-      thread_pool pool({.core = 0, .max = 1, .keep_alive = 1s, .time = &time});
+      thread_pool pool({.core = 0,
+                        .max = max,
+                        .keep_alive = 1s,
+                        .queue_capacity = queue_capacity,
+                        .time = &time});
       pool.execute([&] { ran.fetch_add(1); });
       sync::thread other([&] { time.advance(1s); });
       pool.execute([&] { ran.fetch_add(1); });
@@ -194,23 +198,10 @@ TEST(thread_pool_model, keep_alive_against_submit) {
   });
 }
 
+TEST(thread_pool_model, keep_alive_against_submit) { submit_as_time_is_up(1, unbounded); }
+
 // Hand-off: nothing waits in a queue behind a worker that leaves.
-TEST(thread_pool_model, hand_off_against_keep_alive) {
-  check({.runs = 10'000}, [] {
-    runs ran{0};
-    manual_clock time;
-    {
-      thread_pool pool({.core = 0, .max = 2, .keep_alive = 1s, .queue_capacity = 0, .time = &time});
-      pool.execute([&] { ran.fetch_add(1); });
-      sync::thread other([&] { time.advance(1s); });
-      pool.execute([&] { ran.fetch_add(1); });
-      other.join();
-      pool.close(drain);
-      balanced(pool);
-    }
-    require(ran.load() == 2, "each once");
-  });
-}
+TEST(thread_pool_model, hand_off_against_keep_alive) { submit_as_time_is_up(2, 0); }
 
 TEST(thread_pool_model, blocked_producers_get_room_or_are_told) {
   check({.runs = 10'000}, [] {

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <takt/base/mutex.hpp>
+#include <takt/base/sync.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
@@ -54,6 +55,13 @@ class tally {
   mutable takt::condition changed_;
   std::size_t count_ TAKT_GUARDED_BY(mu_) = 0;
 };
+
+// Returns when stop is requested.
+inline void until_stopped(const takt::sync::stop_token& stop) {
+  gate stopped;
+  const takt::sync::stop_callback on_stop(stop, [&] { stopped.open(); });
+  stopped.wait();
+}
 
 // Keeps threads of a pool busy, from its construction until release() or its destruction.
 class busy {
