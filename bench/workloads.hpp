@@ -7,6 +7,7 @@
 namespace bench {
 
 workload submit_workload();
+workload spawn_workload();
 workload wake_workload();
 workload serial_workload();
 workload stop_workload();

@@ -10,6 +10,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RecursiveTask;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -55,6 +56,7 @@ public final class JavaPools {
     try {
       switch (request[0]) {
         case "submit": return submit(pool, tasks, producers);
+        case "spawn": return spawn(tasks);
         case "wake": return wake(pool, tasks);
         case "serial": return serial(pool, tasks, producers);
         case "stop": return stop(pool, tasks);
@@ -90,6 +92,35 @@ public final class JavaPools {
     long end = System.nanoTime();
     requireCount(ran.sum(), tasks);
     return new double[] {(double) (end - start) / tasks};
+  }
+
+  /** The left half of a tree is forked, the right half counted here. */
+  private static final class Leaves extends RecursiveTask<Long> {
+    private final int depth;
+
+    Leaves(int depth) { this.depth = depth; }
+
+    @Override
+    protected Long compute() {
+      if (depth == 0) return 1L;
+      Leaves left = new Leaves(depth - 1);
+      left.fork();
+      long right = new Leaves(depth - 1).compute();
+      return left.join() + right;
+    }
+  }
+
+  private static double[] spawn(int depth) {
+    ForkJoinPool pool = new ForkJoinPool(WORKERS);
+    try {
+      long start = System.nanoTime();
+      long leaves = pool.invoke(new Leaves(depth));
+      long end = System.nanoTime();
+      requireCount(leaves, 1L << depth);
+      return new double[] {(double) (end - start) / leaves};
+    } finally {
+      pool.shutdownNow();
+    }
   }
 
   private static double[] wake(ExecutorService pool, int tasks) {

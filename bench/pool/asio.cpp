@@ -50,6 +50,7 @@ class asio_pool {
 
 pool_competitors asio_pools() {
   return {.submit = {{"asio::thread_pool", submit_into<asio_pool>}},
+          .spawn = {{"asio::thread_pool", spawn_in<asio_pool>}},
           .wake = {{"asio::thread_pool", wake_in<asio_pool>}},
           .serial = {{"asio::strand", serial_over<asio_pool>}},
           .stop = {{"asio::thread_pool (discards)", stop_with_pending<asio_pool>}}};
@@ -61,6 +62,7 @@ pool_competitors asio_pools() {
 
 bench::pool_competitors bench::asio_pools() {
   return {.submit = {{"asio::thread_pool", asio_missing}},
+          .spawn = {{"asio::thread_pool", asio_missing}},
           .wake = {{"asio::thread_pool", asio_missing}},
           .serial = {{"asio::strand", asio_missing}},
           .stop = {{"asio::thread_pool (discards)", asio_missing}}};

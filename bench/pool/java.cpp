@@ -123,6 +123,10 @@ pool_competitors java_pools() {
   const char* fork_join = "ForkJoinPool";
   return {
       .submit = {in_java(fixed, "submit", many_tasks), in_java(fork_join, "submit", many_tasks)},
+      .spawn = {{"java ForkJoinPool",
+                 [](const request& asked) {
+                   return ask_java("spawn ForkJoinPool " + std::to_string(depth_of(asked)));
+                 }}},
       .wake = {in_java(fixed, "wake", wake_tasks), in_java(fork_join, "wake", wake_tasks)},
       .serial = {in_java(fixed, "serial", many_tasks)},
       .stop = {in_java(fixed, "stop", many_tasks)}};

@@ -148,6 +148,7 @@ class naive_pool::strand {
 pool_competitors naive_pools() {
   return {.submit = {{"naive_pool", submit_into<naive_pool>},
                      {"naive_pool (future)", submit_into<naive_pool_with_futures>}},
+          .spawn = {{"naive_pool", spawn_in<naive_pool>}},
           .wake = {{"naive_pool", wake_in<naive_pool>}},
           .serial = {{"naive_strand", serial_over<naive_pool>}},
           .stop = {{"naive_pool", stop_with_pending<naive_pool>}}};

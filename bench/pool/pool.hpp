@@ -1,5 +1,5 @@
 /// \file
-/// Pools of 2 workers in four workloads, and what each of those measures.
+/// Pools of 2 workers in five workloads, and what each of those measures.
 ///
 /// A competitor's class has a constructor that takes the number of workers, and
 ///   post(task)      from any thread
@@ -29,6 +29,7 @@ namespace bench {
 /// What one pool, or one family of them, enters for each workload.
 struct pool_competitors {
   std::vector<competitor> submit{};
+  std::vector<competitor> spawn{};
   std::vector<competitor> wake{};
   std::vector<competitor> serial{};
   std::vector<competitor> stop{};
@@ -42,6 +43,7 @@ pool_competitors java_pools();
 
 inline constexpr std::int64_t many_tasks = 1'000'000;  ///< submit, serial, stop
 inline constexpr std::int64_t wake_tasks = 2'000;
+inline constexpr std::int64_t spawn_depth = 18;
 
 inline void require_count(std::int64_t found, std::int64_t expected) {
   if (found != expected) {
@@ -69,6 +71,49 @@ numbers submit_into(const request& asked) {
   const double each = watch.nanoseconds_per(tasks);
   require_count(ran.total(), tasks);
   return {each};
+}
+
+/// Of a quick run, which does a tenth of the work, the tree is that much lower.
+inline std::int64_t depth_of(const request& asked) {
+  return spawn_depth - (asked.amount(many_tasks) == many_tasks ? 0 : 3);
+}
+
+/// spawn, where tasks cannot be joined: each makes two more, down to the depth; until the last one
+/// has run.
+template <class Pool>
+numbers spawn_in(const request& asked) {
+  struct node {
+    Pool& pool;
+    tally& ran;
+    std::int64_t depth;
+
+    void operator()() const {
+      if (depth > 0) {
+        pool.post(node{pool, ran, depth - 1});
+        pool.post(node{pool, ran, depth - 1});
+      }
+      ran.add();
+    }
+  };
+  const std::int64_t depth = depth_of(asked);
+  const std::int64_t tasks = (std::int64_t{2} << depth) - 1;
+  tally ran;
+  Pool pool(2);
+  const stopwatch watch;
+  pool.post(node{pool, ran, depth});
+  ran.wait_for(tasks);
+  return {watch.nanoseconds_per(tasks)};
+}
+
+/// spawn, where they can: `count(depth)` counts the leaves of a tree, of which it gives the left
+/// half to the pool and does the right half itself. \return the time for each that it gave away.
+template <class Count>
+numbers spawn_and_join(const request& asked, Count count) {
+  const std::int64_t depth = depth_of(asked);
+  const std::int64_t leaves = std::int64_t{1} << depth;
+  const stopwatch watch;
+  require_count(count(depth), leaves);
+  return {watch.nanoseconds_per(leaves)};
 }
 
 /// wake: from just before post() until the task runs. The posting thread sleeps in between, so that

@@ -4,6 +4,7 @@
 #if TAKT_BENCH_HAS_TBB
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
 
 #include <cstddef>
 #include <utility>
@@ -31,10 +32,29 @@ class tbb_pool {
   oneapi::tbb::task_arena arena_;
 };
 
+std::int64_t leaves(std::int64_t depth) {
+  if (depth == 0) return 1;
+  std::int64_t left = 0;
+  oneapi::tbb::task_group children;
+  children.run([&] { left = leaves(depth - 1); });
+  const std::int64_t right = leaves(depth - 1);
+  children.wait();
+  return left + right;
+}
+
+// The calling thread and one worker, as its documentation has it: two threads.
+numbers spawn_children(const request& asked) {
+  oneapi::tbb::task_arena arena(2);
+  arena.initialize();
+  return spawn_and_join(
+      asked, [&](std::int64_t depth) { return arena.execute([&] { return leaves(depth); }); });
+}
+
 }  // namespace
 
 pool_competitors tbb_pools() {
   return {.submit = {{"tbb::task_arena", submit_into<tbb_pool>}},
+          .spawn = {{"tbb::task_group", spawn_children}},
           .wake = {{"tbb::task_arena", wake_in<tbb_pool>}}};
 }
 
@@ -43,6 +63,8 @@ pool_competitors tbb_pools() {
 #include "peers/missing.hpp"
 
 bench::pool_competitors bench::tbb_pools() {
-  return {.submit = {{"tbb::task_arena", tbb_missing}}, .wake = {{"tbb::task_arena", tbb_missing}}};
+  return {.submit = {{"tbb::task_arena", tbb_missing}},
+          .spawn = {{"tbb::task_group", tbb_missing}},
+          .wake = {{"tbb::task_arena", tbb_missing}}};
 }
 #endif

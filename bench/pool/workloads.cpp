@@ -17,10 +17,11 @@ std::vector<competitor> all(std::vector<competitor> pool_competitors::* entered)
 }
 
 constexpr const char* takt_pool = "takt::thread_pool";
+constexpr const char* stealing_pool = "takt::stealing_pool";
 
 // The peers are that close together, and a pool beside itself may come out at 0.9.
-bar wakes_like(const char* peer) {
-  return {.who = takt_pool, .at_least = 0.9, .of = peer, .metric = "p50"};
+bar wakes_like(const char* peer, const char* who = takt_pool) {
+  return {.who = who, .at_least = 0.9, .of = peer, .metric = "p50"};
 }
 
 }  // namespace
@@ -33,7 +34,18 @@ workload submit_workload() {
           .competitors = all(&pool_competitors::submit),
           .bars = {{.who = takt_pool, .of = "naive_pool"},
                    {.who = takt_pool, .of = "asio::thread_pool"},
-                   {.who = "takt::thread_pool (future)", .of = "naive_pool (future)"}}};
+                   {.who = "takt::thread_pool (future)", .of = "naive_pool (future)"},
+                   {.who = stealing_pool, .at_least = 2, .of = "asio::thread_pool"},
+                   {.who = stealing_pool, .at_least = 2, .of = "tbb::task_arena"},
+                   {.who = stealing_pool, .of = "java ForkJoinPool"}}};
+}
+
+workload spawn_workload() {
+  return {.id = "spawn",
+          .title = "Binary recursion, 18 deep, from inside a pool of 2 workers",
+          .metrics = {{"task", "ns/task"}},
+          .competitors = all(&pool_competitors::spawn),
+          .bars = {{.who = "takt::fork_join", .at_least = 2, .of = "tbb::task_group"}}};
 }
 
 workload wake_workload() {
@@ -43,7 +55,10 @@ workload wake_workload() {
           .competitors = all(&pool_competitors::wake),
           .bars = {wakes_like("naive_pool"), wakes_like("asio::thread_pool"),
                    wakes_like("tbb::task_arena"), wakes_like("java ThreadPoolExecutor"),
-                   wakes_like("java ForkJoinPool")}};
+                   wakes_like("java ForkJoinPool"), wakes_like("naive_pool", stealing_pool),
+                   wakes_like("asio::thread_pool", stealing_pool),
+                   wakes_like("tbb::task_arena", stealing_pool),
+                   wakes_like("java ForkJoinPool", stealing_pool)}};
 }
 
 workload serial_workload() {
@@ -60,7 +75,8 @@ workload stop_workload() {
           .title = "shutdown_now of a busy pool with 1 M tasks pending",
           .metrics = {{"returned", "ms"}, {"gone", "ms"}},
           .competitors = all(&pool_competitors::stop),
-          .bars = {{.who = takt_pool, .at_most = 100, .metric = "returned"}}};
+          .bars = {{.who = takt_pool, .at_most = 100, .metric = "returned"},
+                   {.who = stealing_pool, .at_most = 100, .metric = "returned"}}};
 }
 
 }  // namespace bench

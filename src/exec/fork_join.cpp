@@ -42,18 +42,15 @@ void fork_join::end_one() noexcept {
 }
 
 void fork_join::fail(std::exception_ptr error) noexcept {
-  const mutex_lock lock(mu_);
-  if (error_ == nullptr) error_ = std::move(error);
+  // relaxed: who fails first writes, and join() reads when all have ended
+  if (!failed_.exchange(true, std::memory_order_relaxed)) error_ = std::move(error);
 }
 
 void fork_join::join() {
   wait();
-  std::exception_ptr error;
-  {
-    const mutex_lock lock(mu_);
-    error = std::exchange(error_, nullptr);
-  }
-  if (error != nullptr) std::rethrow_exception(error);
+  if (!failed_.load(std::memory_order_relaxed)) return;  // relaxed: all children have ended
+  failed_.store(false, std::memory_order_relaxed);       // relaxed: as above
+  std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void fork_join::wait() noexcept {

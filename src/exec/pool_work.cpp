@@ -232,10 +232,13 @@ bool pool_core::take_oldest(worker& self, task& t) noexcept {
   return self.ring->steal(t);
 }
 
-// One task of another worker, and half of what it has for the own ring, which is empty.
+// One task of another worker, and half of what it has for the own ring, which is empty. Of a task
+// that is split only one part: it is the largest, and others wait for those that follow.
 bool pool_core::search(worker& self, task& t) noexcept {
   const auto rob = [&](const worker& victim) {
-    if (!victim.ring->steal(t)) return false;
+    bool child = false;
+    if (!victim.ring->steal(t, &child)) return false;
+    if (child) return true;
     task next;
     for (std::size_t more = victim.ring->size() / 2; more != 0 && victim.ring->steal(next);
          --more) {

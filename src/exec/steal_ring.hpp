@@ -79,7 +79,7 @@ class steal_ring {
   }
 
   /// Takes the oldest. False if there is none.
-  bool steal(task& t) noexcept {
+  bool steal(task& t, bool* marked = nullptr) noexcept {
     for (;;) {
       const std::uint64_t i = oldest_.load();  // seq_cst: as in empty()
       slot& s = slots_[i % Capacity];
@@ -92,6 +92,7 @@ class steal_ring {
         }
         advance(i);
         t = std::move(s.held);
+        if (marked != nullptr) *marked = (word & mark) != 0;
         s.state.store(free, std::memory_order_release);  // release: the task has been moved out
         return true;
       }

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/mutex.hpp>
 #include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/exec/stealing_pool.hpp>
@@ -104,8 +103,9 @@ class fork_join {
   sync::atomic<std::int64_t> elsewhere_{0};
   parker wake_;
 
-  mutex mu_;
-  std::exception_ptr error_ TAKT_GUARDED_BY(mu_);
+  // Atomic. Set by the first child that fails, which then writes error_; read by join().
+  sync::atomic<bool> failed_{false};
+  std::exception_ptr error_;
 };
 
 /// What a pool gets of a child. For fork_join.
