@@ -1,0 +1,55 @@
+// Sort with all cores: a half is a child, which another thread takes if it has nothing to do.
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <random>
+#include <span>
+#include <vector>
+
+#include <takt/takt.hpp>
+
+namespace {
+
+constexpr std::size_t small = 2'000;  // not worth splitting
+
+void sort(std::span<int> numbers, takt::stealing_pool& pool) {
+  if (numbers.size() <= small) {
+    std::sort(numbers.begin(), numbers.end());
+    return;
+  }
+  const std::size_t middle = numbers.size() / 2;
+  takt::fork_join children{pool};
+  children.spawn([left = numbers.first(middle), &pool] { sort(left, pool); });
+  sort(numbers.subspan(middle), pool);
+  children.join();  // runs the child here, unless another thread has taken it
+  std::inplace_merge(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(middle),
+                     numbers.end());
+}
+
+std::vector<int> random_numbers(std::size_t count) {
+  std::mt19937 random{42};  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same in each run
+  std::vector<int> numbers(count);
+  for (int& n : numbers) n = static_cast<int>(random() % 1'000'000);
+  return numbers;
+}
+
+}  // namespace
+
+int main() {
+  std::vector<int> numbers = random_numbers(256'000);
+  std::vector<int> expected = numbers;
+  std::sort(expected.begin(), expected.end());
+
+  takt::stealing_pool pool{{.threads = 4, .name = "sort"}};
+  pool.submit([&] { sort(numbers, pool); }).get();
+  pool.close(takt::drain);
+
+  const bool sorted = numbers == expected;
+  std::printf("%zu numbers: %s\n", numbers.size(), sorted ? "sorted" : "NOT sorted");
+
+  const takt::task_totals tasks = pool.statistics().tasks;
+  std::printf("submitted %llu = finished %llu\n", static_cast<unsigned long long>(tasks.submitted),
+              static_cast<unsigned long long>(tasks.finished));
+  // Each split makes one child, and 128 parts are small enough.
+  return sorted && tasks.submitted == 128 && tasks.finished == 128 ? 0 : 1;
+}
