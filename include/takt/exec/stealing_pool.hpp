@@ -47,14 +47,20 @@ struct stealing_pool_options {
 ///
 /// \code
 /// takt::stealing_pool pool{{.threads = 4}};
+/// std::atomic<int> unfinished = 1;                      // directories
+/// takt::promise<void> done;
 ///
 /// void walk(directory d) {                              // a task of the pool
-///   for (directory sub : d) pool.execute([sub] { walk(sub); });
+///   for (directory sub : d) {
+///     ++unfinished;
+///     pool.execute([sub] { walk(sub); });
+///   }
 ///   count(d.files());
+///   if (--unfinished == 0) done.set_value();
 /// }
 ///
 /// pool.execute([] { walk(root); });
-/// pool.close(takt::drain);                              // when all of them have run
+/// done.get_future().wait();                             // close() would reject what they submit
 /// \endcode
 ///
 /// To split a task into parts and wait for them, see fork_join.
