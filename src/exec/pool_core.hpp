@@ -192,7 +192,7 @@ class pool_core : public counted<pool_core> {
   };
   ring_answer add_to_ring(worker& self, task& t, bool child);
   void begin_own(worker& self, task& t);
-  void hand_over(task& t) noexcept;
+  void hand_over(worker& self, task& t) noexcept;
 
   bool start_worker() noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] worker* call_worker() noexcept TAKT_REQUIRES(mu_);
@@ -207,7 +207,7 @@ class pool_core : public counted<pool_core> {
   bool take_oldest(worker& self, task& t) noexcept;
   bool search(worker& self, task& t) noexcept;
   departure depart(worker& self) noexcept TAKT_REQUIRES(mu_);
-  static void empty_ring(worker_ring& ring, task_list& unstarted) noexcept;
+  [[nodiscard]] std::size_t empty_ring(worker_ring& ring, task_list& unstarted) const noexcept;
   void end() noexcept;
 
   run_result run(task& t, running_task* where) const noexcept {

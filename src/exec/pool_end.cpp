@@ -19,14 +19,26 @@ void pool_core::shutdown() noexcept {
   if (last) end();
 }
 
-// What is added later is taken back by who adds it.
-void pool_core::empty_ring(worker_ring& ring, task_list& unstarted) noexcept {
-  for (task t; ring.steal(t);) unstarted.push_back(std::move(t));
+// What is added later is taken back by who adds it. \return how many there was no memory for, which
+// are cancelled.
+std::size_t pool_core::empty_ring(worker_ring& ring, task_list& unstarted) const noexcept {
+  std::size_t cancelled = 0;
+  for (task t; ring.steal(t);) {
+    try {
+      unstarted.push_back(std::move(t));
+    } catch (...) {
+      book_.tell(task_event::kind::cancelled, t);
+      t.cancel();
+      ++cancelled;
+    }
+  }
+  return cancelled;
 }
 
 // Gives back what has not begun, or cancels it and gives back nothing.
 task_list pool_core::stop(bool give_back) noexcept {
   task_list unstarted;
+  std::size_t cancelled = 0;
   bool holds = false;
   {
     const mutex_lock lock(mu_);
@@ -40,11 +52,11 @@ task_list pool_core::stop(bool give_back) noexcept {
   }
   // acquire: the slots
   for (worker* w = newest_.load(std::memory_order_acquire); w != nullptr; w = w->older) {
-    if (steals_) empty_ring(*w->ring, unstarted);
+    if (steals_) cancelled += empty_ring(*w->ring, unstarted);
     w->running.request_stop();
   }
   task_queue::sort(unstarted, how_.order);
-  const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
+  cancelled += book_.end_unstarted(unstarted, give_back);
   bool last = false;
   {
     const mutex_lock lock(mu_);

@@ -183,20 +183,30 @@ bool pool_core::run_child(std::uint64_t since) noexcept {
       self.counts.count(run(t, nullptr));
       return true;
     }
-    hand_over(t);
+    hand_over(self, t);
   }
   return false;
 }
 
-// What is not a child of this worker, and lies in front of one, goes to the others.
-void pool_core::hand_over(task& t) noexcept {
+// What is not a child of this worker, and lies in front of one, goes to the others. If the pool
+// stops, and has looked for tasks already, or there is no memory, it is cancelled.
+void pool_core::hand_over(worker& self, task& t) noexcept {
   worker* called = nullptr;
   {
     const mutex_lock lock(mu_);
-    queue_.push(std::move(t));
+    if (life_.state() < life_state::stop) {
+      try {
+        queue_.push(std::move(t));
+      } catch (...) {  // it is as it was
+      }
+    }
     called = call_worker();
   }
   if (called != nullptr) called->wake.unpark();
+  if (!t) return;
+  book_.tell(task_event::kind::cancelled, t);
+  t.cancel();
+  self.counts.count(run_result::cancelled_before);
 }
 
 }  // namespace takt::inline TAKT_ABI

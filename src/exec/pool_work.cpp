@@ -78,13 +78,15 @@ bool pool_core::start_worker() noexcept {
 // started, and tasks are added without looking at that, starts it.
 pool_core::worker* pool_core::call_worker() noexcept {
   update_alert();
-  if (coming_ != 0 || (queue_.empty() && rings_are_empty())) return nullptr;
+  if (coming_ != 0) return nullptr;
+  if (idle_.empty() && (!steals_ || life_.workers() >= core_limit_)) return nullptr;
+  if (queue_.empty() && rings_are_empty()) return nullptr;
   worker* const called = idle_.pop_front();
   if (called != nullptr) {
     called->called = true;
     ++coming_;
     update_alert();
-  } else if (steals_ && life_.workers() < core_limit_) {
+  } else {
     start_worker();
   }
   return called;

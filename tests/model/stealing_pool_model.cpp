@@ -210,6 +210,41 @@ TEST(stealing_pool_model, fork_join_waits_for_all_children) {
   });
 }
 
+// What lies in front of a child, and is not one, is not lost when the pool stops meanwhile.
+TEST(stealing_pool_model, fork_join_over_another_task_against_shutdown_now) {
+  check({.runs = 10'000}, [] {
+    future<void> detached;
+    {
+      stealing_pool pool({.threads = 1});
+      promise<void> begun;
+      auto has_begun = begun.get_future();
+      pool.execute([&] {
+        begun.set_value();
+        fork_join children(pool);
+        children.spawn([] {});
+        try {
+          detached = pool.submit([] {});
+        } catch (const rejected&) {
+        }
+        try {
+          children.join();
+        } catch (const abandoned&) {
+        }
+      });
+      has_begun.wait();
+      static_cast<void>(pool.shutdown_now());  // and drops them
+      pool.await_termination();
+      balanced(pool);
+    }
+    if (detached.valid()) require(detached.is_ready(), "it has come to an end");
+    if (!detached.valid()) return;
+    try {
+      detached.get();
+    } catch (const std::exception&) {
+    }
+  });
+}
+
 TEST(stealing_pool_model, fork_join_nested) {
   check({.runs = 5'000}, [] {
     stealing_pool pool({.threads = 2});

@@ -112,6 +112,7 @@ class fork_join {
 template <class F>
 class fork_join_child {
  public:
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): storage, in which the callable is made
   template <class Arg>
   fork_join_child(fork_join& of, Arg&& f) : of_(&of) {
     ::new (static_cast<void*>(call_)) F(std::forward<Arg>(f));
@@ -122,6 +123,7 @@ class fork_join_child {
     other.call().~F();
     other.of_ = nullptr;
   }
+  // NOLINTEND(cppcoreguidelines-pro-type-member-init)
   fork_join_child& operator=(fork_join_child&&) = delete;
   ~fork_join_child() {
     if (of_ == nullptr) return;

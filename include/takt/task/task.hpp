@@ -402,7 +402,7 @@ class task_list {
   }
   static void take_out(task& from, task& to) noexcept {
     to = std::move(from);
-    from.~task();
+    from.~task();  // NOLINT(bugprone-use-after-move): moved-from objects are destroyed, too
   }
   void clear() noexcept;
   void add_block();
