@@ -486,4 +486,42 @@ TEST(thread_pool_model, a_burst_wakes_one_at_a_time) {
   });
 }
 
+// The task that runs ends when all of them have been told.
+TEST(thread_pool_model, all_blocked_producers_hear_of_the_end) {
+  for (const bool now : {false, true}) {
+    check({.runs = 10'000}, [now] {
+      runs told{0};
+      promise<void> p;
+      auto f = p.get_future();
+      thread_pool pool({.core = 1, .queue_capacity = 0, .rejection = rejection_policy::block()});
+      promise<void> begins;
+      auto begun = begins.get_future();
+      pool.execute([&] {
+        begins.set_value();
+        f.wait();
+      });
+      begun.wait();
+      const auto produce = [&] {
+        try {
+          pool.execute([] {});
+          require(false, "there is no room");
+        } catch (const rejected&) {
+          if (told.fetch_add(1) == 1) p.set_value();
+        }
+      };
+      sync::thread a(produce);
+      sync::thread b(produce);
+      if (now) {
+        require(pool.shutdown_now().empty(), "nothing waits");
+      } else {
+        pool.shutdown();
+      }
+      a.join();
+      b.join();
+      pool.await_termination();
+      balanced(pool);
+    });
+  }
+}
+
 }  // namespace
