@@ -1,5 +1,8 @@
 // What a pool does at moments that are hard to meet: a worker on its way, one too many, a region
 // that begins meanwhile. Hooks and gates hold each of them.
+#include <cstddef>
+#include <memory>
+
 #include <gtest/gtest.h>
 
 #include <takt/base/sync.hpp>
@@ -67,6 +70,7 @@ TEST(thread_pool, one_too_many_leaves_its_queue_to_the_others) {
   thread_pool pool{{.core = 2, .threads = {.on_exit = [&] {
                                  if (++exits == 1) left.open();
                                }}}};
+  pool.submit([&] { pool.submit([] {}).get(); }).get();  // who waited before does not count
   busy first(pool, 1);
   busy second(pool, 1);
   takt::sync::atomic<bool> ran{false};
@@ -79,6 +83,41 @@ TEST(thread_pool, one_too_many_leaves_its_queue_to_the_others) {
   second.release();
   drain(pool);
   EXPECT_TRUE(ran);
+}
+
+TEST(waiting_in_a_pool, has_a_thread_started_that_was_refused_before) {
+  takt::sync::atomic<bool> refuses{false};
+  thread_pool pool{{.core = 2, .threads = {.may_start = [&] { return !refuses; }}}};
+  auto outer = pool.submit([&] {
+    refuses = true;
+    auto inner = pool.submit([] { return 1; });  // is queued
+    refuses = false;
+    return inner.get();
+  });
+  EXPECT_EQ(outer.get(), 1);
+  EXPECT_EQ(drain(pool).largest, 2u);
+}
+
+TEST(shutdown, lets_no_thread_start_in_advance) {
+  thread_pool pool{{.core = 2}};
+  busy hold(pool, 1);
+  pool.shutdown();
+  EXPECT_EQ(pool.prestart(), 0u);
+  hold.release();
+  EXPECT_EQ(drain(pool).largest, 1u);
+}
+
+// Who ends the queue is counted like a worker meanwhile, and is none.
+TEST(shutdown_and_cancel, is_no_worker) {
+  thread_pool pool{{.core = 1}};
+  busy hold(pool, 1);
+  std::size_t workers = 0;
+  const auto look = [&](const std::size_t*) { workers = pool.statistics().workers; };
+  pool.execute([owned = std::shared_ptr<std::size_t>(&workers, look)] {});
+  pool.shutdown_and_cancel();
+  EXPECT_EQ(workers, 1u);
+  hold.release();
+  drain(pool);
 }
 
 }  // namespace

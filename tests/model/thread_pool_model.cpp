@@ -524,4 +524,36 @@ TEST(thread_pool_model, all_blocked_producers_hear_of_the_end) {
   }
 }
 
+// What was purged is room for as many.
+TEST(thread_pool_model, all_blocked_producers_hear_of_purged_tasks) {
+  check({.runs = 10'000}, [] {
+    runs queued{0};
+    promise<void> p;
+    auto f = p.get_future();
+    promise<void> begins;
+    auto begun = begins.get_future();
+    thread_pool pool({.core = 1, .queue_capacity = 2, .rejection = rejection_policy::block()});
+    pool.execute([&] {
+      begins.set_value();
+      f.wait();  // until both are queued
+    });
+    begun.wait();
+    auto x = pool.submit([] {});
+    auto y = pool.submit([] {});
+    const auto produce = [&] {
+      pool.execute([] {});
+      if (queued.fetch_add(1) == 1) p.set_value();
+    };
+    sync::thread a(produce);
+    sync::thread b(produce);
+    x.cancel();
+    y.cancel();
+    require(pool.purge() == 2, "both");
+    a.join();
+    b.join();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
 }  // namespace
