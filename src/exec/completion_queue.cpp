@@ -80,6 +80,7 @@ class completion_core::wait_for_any final : public task_wait {
   explicit wait_for_any(const completion_core& of) noexcept : of_(of) {}
   [[nodiscard]] bool depends_on(const void* executor) const noexcept override {
     const mutex_lock lock(of_.mu_);
+    if (is_over) return false;
     bool pending = false;
     for (const entry& e : of_.pending_) {
       if (!e.result_) continue;  // a mark
@@ -88,6 +89,9 @@ class completion_core::wait_for_any final : public task_wait {
     }
     return pending && of_.ready_.empty();
   }
+
+  // Guarded by the queue's lock.
+  bool is_over = false;  // it has got one, and has yet to say so
 
  private:
   const completion_core& of_;
@@ -111,6 +115,7 @@ state_ref<future_core> completion_core::take_until(clock::time_point deadline,
     while ((first = ready_.pop_front()) == nullptr && goes_on) {
       goes_on = arrived_.wait_until(lock, time_, deadline, stop);
     }
+    self.is_over = true;
   }
   if (runner != nullptr) runner->end_wait(self);
   return take_out(first);

@@ -53,9 +53,12 @@ bool lifecycle::advance_to(life_state next) noexcept {
   TAKT_ASSERT(next == life_state::shutdown || next == life_state::stop);
   std::uint64_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   while (state_in(word) < next) {
-    // seq_cst: a submission that publishes its task and then sees the old state is seen by who
-    // looks for tasks after this, and the other way round
-    if (word_.compare_exchange_weak(word, word_of(next, workers_in(word)))) return true;
+    // release: what was done before, to who sees the state. That a submission is not missed is the
+    // owner's concern, and the business of its lock.
+    if (word_.compare_exchange_weak(word, word_of(next, workers_in(word)),
+                                    std::memory_order_release, std::memory_order_relaxed)) {
+      return true;
+    }
   }
   return false;
 }
@@ -63,11 +66,9 @@ bool lifecycle::advance_to(life_state next) noexcept {
 bool lifecycle::add_worker() noexcept {
   std::uint64_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   while (state_in(word) < life_state::stop) {
-    // acq_rel: a worker sees what those before it did, as they left
-    if (word_.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel,
-                                    std::memory_order_relaxed)) {
-      return true;
-    }
+    // relaxed: it tells nothing but the number, and what others publish by way of the word passes
+    // through it
+    if (word_.compare_exchange_weak(word, word + 1, std::memory_order_relaxed)) return true;
   }
   return false;
 }

@@ -1,6 +1,8 @@
 #include <takt/exec/serial_executor.hpp>
 
 #include <atomic>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -167,6 +169,81 @@ TEST(serial_executor, a_fair_one_goes_on_by_itself_if_it_is_refused) {
   }
 }
 
+// Runs at once, or keeps for later, as each one comes.
+class whimsical_executor {
+ public:
+  explicit whimsical_executor(std::vector<bool> at_once) : at_once_(std::move(at_once)) {}
+  void execute(takt::task t) {
+    if (meanwhile != nullptr) meanwhile();
+    const std::size_t at = given++;
+    if (at < at_once_.size() && at_once_[at]) {
+      t.run();
+    } else {
+      kept.push_back(std::move(t));
+    }
+  }
+  void run_kept() {
+    takt::task next = std::move(kept.front());
+    kept.pop_front();
+    next.run();
+  }
+  std::size_t given = 0;
+  std::deque<takt::task> kept;
+  std::function<void()> meanwhile;
+
+ private:
+  std::vector<bool> at_once_;
+};
+
+TEST(serial_executor, a_fair_one_hands_over_again_after_it_was_run_at_once) {
+  whimsical_executor where({false, true, false});
+  serial_executor strand(where, {.batch = 1});
+  std::vector<int> order;
+  for (int i = 0; i < 3; ++i) strand.execute([&, i] { order.push_back(i); });
+  where.run_kept();  // runs one, hands over, is run again for one, hands over
+  EXPECT_EQ(order, (std::vector{0, 1}));
+  ASSERT_EQ(where.given, 3U);
+  where.run_kept();
+  EXPECT_EQ(order, (std::vector{0, 1, 2}));
+  EXPECT_EQ(where.given, 3U);
+}
+
+TEST(serial_executor, a_batch_is_as_long_as_it_says_each_time) {
+  whimsical_executor where({false, true, true});
+  serial_executor strand(where, {.batch = 2});
+  std::vector<std::size_t> drains;
+  for (int i = 0; i < 6; ++i) strand.execute([&] { drains.push_back(where.given); });
+  where.run_kept();
+  EXPECT_EQ(drains, (std::vector<std::size_t>{1, 1, 2, 2, 3, 3}));
+}
+
+TEST(serial_executor, may_be_stopped_while_it_hands_over) {
+  for (const bool at_once : {true, false}) {
+    whimsical_executor where({false, at_once});
+    serial_executor strand(where, {.batch = 1});
+    int ran = 0;
+    strand.execute([&] { ++ran; });
+    strand.execute([&] { ++ran; });
+    where.meanwhile = [&] { EXPECT_EQ(strand.shutdown_now().size(), 1U); };
+    where.run_kept();
+    EXPECT_EQ(ran, 1);
+    EXPECT_TRUE(strand.is_terminated());
+    EXPECT_EQ(strand.life().workers(), 0U);
+    EXPECT_EQ(strand.totals().pending(), 0U);
+  }
+}
+
+TEST(serial_executor, a_drain_that_is_dropped_ends_what_is_shut_down) {
+  whimsical_executor where({});
+  serial_executor strand(where);
+  auto f = strand.submit([] {});
+  strand.shutdown();
+  EXPECT_FALSE(strand.is_terminated());
+  where.kept.clear();
+  EXPECT_TRUE(strand.is_terminated());
+  EXPECT_THROW(f.get(), rejected);
+}
+
 TEST(serial_executor, an_executor_that_drops_it_rejects_what_is_queued) {
   moody_executor moody;
   serial_executor strand(moody);
@@ -231,7 +308,7 @@ TEST(serial_executor, shutdown_now_gives_back_and_asks_what_runs_to_stop) {
   serial_executor strand(pool);
   takt::promise<void> begun;
   auto is_running = begun.get_future();
-  auto f = strand.submit([&](std::stop_token stop) {
+  auto f = strand.submit([&](const std::stop_token& stop) {
     begun.set_value();
     takt::promise<void> never;
     never.get_future().wait(stop);

@@ -1,5 +1,6 @@
 #include <takt/exec/tracking_executor.hpp>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -96,6 +97,35 @@ TEST(tracking_executor, asking_while_a_task_runs_is_an_error) {
   tracking_executor tracker{loop};
   tracker.execute([&] { EXPECT_THROW(static_cast<void>(tracker.cut_off()), std::logic_error); });
   EXPECT_EQ(loop.run_all(), 1U);
+}
+
+// What a closure owns may be what the next one is to be given.
+TEST(tracking_executor, a_task_runs_until_its_closure_is_gone) {
+  manual_executor loop;
+  tracking_executor tracker{loop};
+  int asked = 0;
+  const auto ask = [&](const int*) {
+    EXPECT_THROW(static_cast<void>(tracker.cut_off()), std::logic_error);
+    ++asked;
+  };
+  tracker.execute([owned = std::shared_ptr<int>(&asked, ask)] {});
+  loop.run_all();
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(tracker.cut_off().empty());
+}
+
+TEST(tracking_executor, tells_in_the_order_in_which_they_were_cut_off) {
+  manual_executor loop;
+  tracking_executor tracker{loop};
+  struct gives_up {
+    int number;
+    void operator()() const { throw takt::cancelled(); }
+  };
+  for (int i = 0; i < 3; ++i) tracker.execute(gives_up{i});
+  loop.run_all();
+  std::vector<int> numbers;
+  for (takt::task& t : tracker.cut_off()) numbers.push_back(t.target<gives_up>()->number);
+  EXPECT_EQ(numbers, (std::vector{0, 1, 2}));
 }
 
 TEST(tracking_executor, what_has_a_future_is_passed_on) {

@@ -120,26 +120,21 @@ bool atomic_core::compare_exchange(std::uint64_t& expected, std::uint64_t desire
     return value == std::exchange(expected, value);
   }
   scheduler& who = active_run()->who;
-  if (newest().value == expected && !(weak && who.chance(8))) {
+  // One that fails is a load of any store that it may read and whose value differs, even if the
+  // newest one does not.
+  const std::uint64_t newest_index = count_ - 1;
+  std::uint64_t index = newest_index;
+  if (active_run()->opts.weak_memory) {
+    index -= who.age(static_cast<std::uint32_t>(index - oldest_readable(*s.self(), failure)) + 1);
+    if (stores_[index % history].value == expected) index = newest_index;
+  }
+  const bool differs = stores_[index % history].value != expected;
+  if (!differs && !(weak && who.chance(8))) {
     commit_rmw(desired, success);
     return true;
   }
-  // A failed one is a load: a strong one may only report a value that differs.
-  std::uint64_t value = newest().value;
-  if (value == expected) {
-    value = read(*s.self(), count_ - 1, failure);  // the weak form failed for no reason
-    note("= (spurious)", value);
-  } else {
-    std::uint64_t index = count_ - 1;
-    const std::uint64_t oldest = oldest_readable(*s.self(), failure);
-    if (active_run()->opts.weak_memory) {
-      const std::uint64_t other = index - who.age(static_cast<std::uint32_t>(index - oldest) + 1);
-      if (stores_[other % history].value != expected) index = other;
-    }
-    value = read(*s.self(), index, failure);
-    note("= (failed)", value);
-  }
-  expected = value;
+  expected = read(*s.self(), index, failure);
+  note(differs ? "= (failed)" : "= (spurious)", expected);
   return false;
 }
 

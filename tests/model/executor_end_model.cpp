@@ -7,6 +7,7 @@
 
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
+#include <takt/exec/completion_queue.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/serial_executor.hpp>
@@ -261,6 +262,24 @@ TEST(executor_end_model, polling_for_the_end_sees_what_was_done) {
     pool.shutdown();
     while (!pool.is_terminated()) sync::yield();
     require(n.read() == 2, "seen");
+  });
+}
+
+// As no_false_deadlock_after_a_wait_has_ended: one of two results is there, and who takes it has
+// not said so yet.
+TEST(executor_end_model, no_false_deadlock_while_a_result_is_being_taken) {
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 2});
+    future<void> waiting;
+    pool.submit([&] {
+          completion_queue<void> results(pool);
+          results.submit([] {});
+          waiting = pool.submit([&] { pool.submit([] {}).get(); });
+          results.submit([] {});
+          results.take().get();
+        })
+        .get();
+    waiting.get();
   });
 }
 

@@ -191,6 +191,28 @@ TEST(litmus, failed_compare_exchange_orders_as_asked) {
   expect_outcomes({0, 1, 2, 3}, [&] { return program(memory_order_relaxed); });
 }
 
+// Nor need it have looked at the newest value, however strong it is and whatever it expects.
+TEST(litmus, failed_compare_exchange_may_have_read_an_older_value) {
+  const auto program = [](memory_order success, memory_order failure) {
+    sync::atomic<int> x{0};
+    sync::atomic<int> y{0};
+    int saw_x = 0;
+    sync::thread other([&] {
+      y.store(1);
+      saw_x = x.load();
+    });
+    x.store(1);
+    int expected = 1;
+    const bool exchanged = y.compare_exchange_strong(expected, 2, success, failure);
+    other.join();
+    return 2 * saw_x + (exchanged ? 1 : 0);
+  };
+  expect_outcomes({1, 2, 3}, [&] { return program(memory_order_seq_cst, memory_order_seq_cst); });
+  expect_outcomes({1, 2, 3}, [&] { return program(memory_order_relaxed, memory_order_seq_cst); });
+  expect_outcomes({0, 1, 2, 3},
+                  [&] { return program(memory_order_seq_cst, memory_order_acquire); });
+}
+
 TEST(litmus, sequential_consistency_without_weak_memory) {
   outcomes seen;
   const auto r = find({.runs = 5'000, .weak_memory = false}, [&] {

@@ -7,6 +7,7 @@
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/serial_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
+#include <takt/task/future.hpp>
 
 #include "support.hpp"
 
@@ -146,6 +147,26 @@ TEST(serial_executor_model, destroyed_by_its_own_task) {
     require(gone.load(), "it ran");
     pool.close(drain);
     require(later.load() == 0, "nothing else");
+  });
+}
+
+// A drain that ends just when the queue is cancelled does not end the strand before that is done.
+TEST(serial_executor_model, terminated_means_that_the_queue_has_ended) {
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 1});
+    serial_executor strand(pool);
+    promise<void> goes;
+    auto go = goes.get_future();
+    strand.execute([&] { go.wait(); });
+    auto f = strand.submit([] {});
+    sync::thread other([&] {
+      goes.set_value();
+      strand.shutdown_and_cancel();
+    });
+    strand.await_termination();
+    const bool ended = f.is_ready() && strand.totals().pending() == 0;
+    other.join();
+    require(ended, "all has ended");
   });
 }
 

@@ -47,12 +47,14 @@ class lifecycle {
   lifecycle(const lifecycle&) = delete;
   lifecycle& operator=(const lifecycle&) = delete;
 
+  /// What was done before the transition to it happens before this returns.
   [[nodiscard]] life_state state() const noexcept {
     // acquire: what was done before the transition that is seen
     return static_cast<life_state>(word_.load(std::memory_order_acquire) >> state_shift);
   }
+  /// What those did that have left happens before this returns.
   [[nodiscard]] std::size_t workers() const noexcept {
-    return word_.load(std::memory_order_acquire) & 0xffff'ffff;  // acquire: as above
+    return word_.load(std::memory_order_acquire) & 0xffff'ffff;  // acquire: what the workers did
   }
 
   /// Goes on to `next`, shutdown or stop, unless it is there or beyond.
@@ -61,7 +63,7 @@ class lifecycle {
 
   /// One more worker, unless it is too late: stop or beyond. \return whether there is.
   [[nodiscard]] bool add_worker() noexcept;
-  /// One less. \return how many are left.
+  /// One less, who sees what those did that left before. \return how many are left.
   std::size_t remove_worker() noexcept;
 
   /// From shutdown, if `drained`, or from stop to tidying, if there is no worker. True for one

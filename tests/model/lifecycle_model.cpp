@@ -1,0 +1,175 @@
+// A lifecycle alone, without the lock of its owner: what each transition publishes, and that its
+// end is made once.
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/exec/lifecycle.hpp>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using model::require;
+
+void wait_for(const lifecycle& life, life_state s) {
+  while (life.state() < s) sync::yield();
+}
+
+TEST(lifecycle_model, a_state_publishes_what_precedes_it) {
+  for (const life_state next : {life_state::shutdown, life_state::stop}) {
+    check({.runs = 5'000}, [next] {
+      sync::var<int> data{0};
+      lifecycle life(steady);
+      sync::thread other([&] {
+        data.write() = 1;
+        require(life.advance_to(next), "nobody else does");
+      });
+      wait_for(life, next);
+      require(data.read() == 1, "seen with the state");
+      other.join();
+    });
+  }
+}
+
+TEST(lifecycle_model, tidying_publishes_what_precedes_it) {
+  for (const life_state from : {life_state::shutdown, life_state::stop}) {
+    check({.runs = 5'000}, [from] {
+      sync::var<int> data{0};
+      lifecycle life(steady);
+      sync::thread other([&] {
+        life.advance_to(from);
+        data.write() = 1;
+        require(life.try_tidy(true), "nobody else does");
+      });
+      wait_for(life, life_state::tidying);
+      require(data.read() == 1, "seen with the state");
+      other.join();
+    });
+  }
+}
+
+TEST(lifecycle_model, the_end_publishes_what_precedes_it) {
+  check({.runs = 5'000}, [] {
+    sync::var<int> data{0};
+    lifecycle life(steady);
+    sync::thread other([&] {
+      life.advance_to(life_state::stop);
+      require(life.try_tidy(true), "nobody else does");
+      data.write() = 1;  // the hook
+      life.terminate();
+    });
+    wait_for(life, life_state::terminated);
+    require(data.read() == 1, "seen with the state");
+    other.join();
+  });
+}
+
+TEST(lifecycle_model, who_awaits_the_end_sees_it) {
+  check({.runs = 5'000}, [] {
+    sync::var<int> data{0};
+    lifecycle life(steady);
+    sync::thread other([&] {
+      life.advance_to(life_state::stop);
+      require(life.try_tidy(true), "nobody else does");
+      data.write() = 1;
+      life.terminate();
+    });
+    require(life.await(clock::time_point::max(), {}), "no deadline");
+    require(life.state() == life_state::terminated, "and not before");
+    require(data.read() == 1, "what the hook did");
+    other.join();
+  });
+}
+
+TEST(lifecycle_model, who_sees_that_workers_have_left_sees_what_they_did) {
+  check({.runs = 5'000}, [] {
+    sync::var<int> data{0};
+    lifecycle life(steady);
+    require(life.add_worker(), "it runs");
+    sync::thread worker([&] {
+      data.write() = 1;
+      life.remove_worker();
+    });
+    while (life.workers() != 0) sync::yield();
+    require(data.read() == 1, "seen with the number");
+    worker.join();
+  });
+}
+
+TEST(lifecycle_model, the_last_worker_sees_what_the_others_did) {
+  check({.runs = 5'000}, [] {
+    sync::var<int> mine{0};
+    sync::var<int> others{0};
+    lifecycle life(steady);
+    require(life.add_worker() && life.add_worker(), "it runs");
+    sync::thread worker([&] {
+      others.write() = 1;
+      if (life.remove_worker() == 0) require(mine.read() == 1, "seen with the number");
+    });
+    mine.write() = 1;
+    if (life.remove_worker() == 0) require(others.read() == 1, "seen with the number");
+    worker.join();
+  });
+}
+
+// The worker may be gone before the owner asks, or the other way round.
+TEST(lifecycle_model, who_tidies_sees_what_the_workers_did_and_is_one) {
+  for (const life_state next : {life_state::shutdown, life_state::stop}) {
+    check({.runs = 10'000}, [next] {
+      sync::var<int> data{0};
+      sync::atomic<int> ends{0};
+      lifecycle life(steady);
+      require(life.add_worker(), "it runs");
+      const auto try_to_end = [&] {
+        if (!life.try_tidy(true)) return;
+        require(data.read() == 1, "what the worker did");
+        ends.fetch_add(1);
+        life.terminate();
+      };
+      sync::thread worker([&] {
+        data.write() = 1;
+        life.remove_worker();
+        try_to_end();
+      });
+      life.advance_to(next);
+      try_to_end();
+      life.await(clock::time_point::max(), {});
+      require(ends.load() == 1, "one end");
+      worker.join();
+    });
+  }
+}
+
+TEST(lifecycle_model, a_transition_is_made_by_one) {
+  check({.runs = 10'000}, [] {
+    sync::atomic<int> made{0};
+    lifecycle life(steady);
+    sync::thread other([&] {
+      if (life.advance_to(life_state::shutdown)) made.fetch_add(1);
+      if (life.advance_to(life_state::stop)) made.fetch_add(10);
+    });
+    if (life.advance_to(life_state::shutdown)) made.fetch_add(1);
+    if (life.advance_to(life_state::stop)) made.fetch_add(10);
+    other.join();
+    require(made.load() == 11, "each once");
+    require(life.state() == life_state::stop, "the later one");
+  });
+}
+
+// None comes after stop, and those that came are counted.
+TEST(lifecycle_model, a_worker_comes_before_stop_or_not_at_all) {
+  check({.runs = 10'000}, [] {
+    lifecycle life(steady);
+    bool came = false;
+    sync::thread other([&] { came = life.add_worker(); });
+    life.advance_to(life_state::stop);
+    const std::size_t workers = life.workers();
+    const bool tidied = life.try_tidy(true);
+    other.join();
+    require(workers == (came ? 1u : 0u), "no more and no less");
+    require(tidied == !came, "only without one");
+    require(life.workers() == workers, "and it stays so");
+  });
+}
+
+}  // namespace
