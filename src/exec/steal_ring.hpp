@@ -109,7 +109,11 @@ class steal_ring {
       const std::uint64_t i = oldest_.load();                                // seq_cst: see 4
       const std::uint64_t word = slots_[i % Capacity].state.load() & ~mark;  // seq_cst: see 4
       if (word == full(i)) return false;
-      if (word != busy(i) && oldest_.load() == i) return true;  // seq_cst: see 4
+      if (word == busy(i)) {
+        advance(i);  // does not wait for the thief, which may be held up
+      } else if (oldest_.load() == i) {  // seq_cst: see 4
+        return true;
+      }
     }
   }
 
@@ -132,15 +136,15 @@ class steal_ring {
     task held;
   };
 
-  void advance(std::uint64_t i) noexcept {
+  void advance(std::uint64_t i) const noexcept {
     std::uint64_t expected = i;
     oldest_.compare_exchange_strong(expected, i + 1);  // seq_cst: see 4
   }
 
   // Atomic. Written by the owner.
   alignas(cache_line) sync::atomic<std::uint64_t> tail_{0};
-  // Atomic. Written by who steals.
-  alignas(cache_line) sync::atomic<std::uint64_t> oldest_{0};
+  // Atomic. Written by who steals, and by empty().
+  alignas(cache_line) mutable sync::atomic<std::uint64_t> oldest_{0};
   std::array<slot, Capacity> slots_;
 };
 
