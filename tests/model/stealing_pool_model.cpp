@@ -245,4 +245,65 @@ TEST(stealing_pool_model, fork_join_from_outside_and_again) {
   });
 }
 
+// What a thief has taken for itself, and not begun, is found as well.
+TEST(stealing_pool_model, shutdown_now_against_a_thief) {
+  check({.runs = 30'000}, [] {
+    stealing_pool pool({.threads = 2});
+    pool.prestart();
+    pool.execute([&] {
+      for (int i = 0; i < 4; ++i) {
+        try {
+          pool.execute([] {});
+        } catch (const rejected&) {
+        }
+      }
+    });
+    static_cast<void>(pool.shutdown_now());
+    pool.await_termination();
+    balanced(pool);
+  });
+}
+
+// What join() hands over to others comes to an end, too.
+TEST(stealing_pool_model, shutdown_now_against_join) {
+  check({.runs = 20'000}, [] {
+    stealing_pool pool({.threads = 1});
+    pool.execute([&] {
+      fork_join children(pool);
+      children.spawn([] {});
+      try {
+        pool.execute([] {});
+      } catch (const rejected&) {
+      }
+      try {
+        children.join();
+      } catch (const abandoned&) {
+      }
+    });
+    { const task_list rest = pool.shutdown_now(); }
+    pool.await_termination();
+    balanced(pool);
+  });
+}
+
+// Who has ended the last child finds no deadlock only because the parent has not gone on yet.
+TEST(stealing_pool_model, a_parent_that_can_go_on_is_not_stuck) {
+  check({.runs = 30'000}, [] {
+    stealing_pool pool({.threads = 2});
+    pool.prestart();
+    auto parent = pool.submit([&] {
+      fork_join children(pool);
+      children.spawn([] {});
+      children.join();
+    });
+    auto waits = pool.submit([&] {
+      auto f = pool.submit([] {});
+      f.wait();
+    });
+    parent.get();
+    waits.get();  // throws if it found a deadlock
+    pool.close(drain);
+  });
+}
+
 }  // namespace
