@@ -132,6 +132,11 @@ void pool_core::refuse(task t, rejection why) {
 pool_core::ring_answer pool_core::add_to_ring(worker& self, task& t, bool child) {
   if (life_.state() != life_state::running || !self.ring->has_room()) return ring_answer::not_added;
   begin_own(self, t);
+  if (!self.ring->has_room()) {  // the observer has submitted, too
+    if (child) return ring_answer::taken_back;
+    hand_over(self, t);
+    return ring_answer::added;
+  }
   self.ring->push(std::move(t), child);
   const std::uint32_t alert = alert_.load();  // seq_cst: after the push; see pool_core.hpp
   if (alert == 0) return ring_answer::added;
@@ -183,20 +188,27 @@ bool pool_core::run_child(std::uint64_t since) noexcept {
       self.counts.count(run(t, nullptr));
       return true;
     }
-    hand_over(t);
+    hand_over(self, t);
   }
   return false;
 }
 
 // What is not a child of this worker, and lies in front of one, goes to the others.
-void pool_core::hand_over(task& t) noexcept {
+// If the pool stops, and has not found it, it is cancelled.
+void pool_core::hand_over(worker& self, task& t) noexcept {
   worker* called = nullptr;
   {
     const mutex_lock lock(mu_);
-    queue_.push(std::move(t));
-    called = call_worker();
+    if (life_.state() < life_state::stop) {
+      queue_.push(std::move(t));
+      called = call_worker();
+    }
   }
   if (called != nullptr) called->wake.unpark();
+  if (!t) return;
+  book_.tell(task_event::kind::cancelled, t);
+  t.cancel();
+  self.counts.count(run_result::cancelled_before);
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -167,11 +167,14 @@ bool pool_core::take(worker& self, task& t) {
     if (!searched && coming_ == 0) {
       searched = true;
       ++coming_;
+      searching_ = true;
       update_alert();
       mu_.unlock();
       const bool found = search(self, t);
       mu_.lock();
       --coming_;
+      searching_ = false;
+      if (life_.state() >= life_state::stop) gone_.notify_all();
       if (!found) continue;
       --free_;
       return true;
@@ -237,8 +240,9 @@ bool pool_core::search(worker& self, task& t) noexcept {
   const auto rob = [&](const worker& victim) {
     if (!victim.ring->steal(t)) return false;
     task next;
-    for (std::size_t more = victim.ring->size() / 2; more != 0 && victim.ring->steal(next);
-         --more) {
+    // It may have grown meanwhile: the size is an estimate.
+    for (std::size_t more = victim.ring->size() / 2;
+         more != 0 && self.ring->has_room() && victim.ring->steal(next); --more) {
       self.ring->push(std::move(next));
     }
     return true;
@@ -294,12 +298,12 @@ void pool_core::end_wait(task_wait& w) noexcept {
   --waiting_;
 }
 
-void pool_core::begin_blocking(const worker& self) noexcept {
+void pool_core::begin_blocking() noexcept {
   const mutex_lock lock(mu_);
   ++blocked_;
   set_limits();
-  const bool queued = !queue_.empty() || (steals_ && !self.ring->empty());
-  if (queued && free_ == 0 && life_.workers() < core_limit_) {
+  // It may have set alert_, and so looks into all rings.
+  if (free_ == 0 && life_.workers() < core_limit_ && (!queue_.empty() || !rings_are_empty())) {
     start_worker();
   }
   room_.notify_one();  // it may start one for its task
