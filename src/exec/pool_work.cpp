@@ -158,7 +158,10 @@ bool pool_core::take(worker& self, task& t) {
     const std::size_t workers = life_.workers();
     if (state >= life_state::stop) return false;
     const bool empty = queue_.empty();
-    if (workers > max_limit_ && (empty || workers - waiting_ > 1)) return false;
+    // The only one that does not wait stays for what others may wait for, wherever that is.
+    if (workers > max_limit_ && (workers - waiting_ > 1 || (empty && rings_are_empty()))) {
+      return false;
+    }
     if (!empty) {
       take_from_queue(self, t);
       --free_;

@@ -1,12 +1,14 @@
 // The stealing pool under every kind of interleaving: what a thread has for itself is found by
 // others, no wake-up is lost, and each task comes to exactly one end.
 #include <array>
+#include <system_error>
 #include <utility>
 
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/fork_join.hpp>
 #include <takt/exec/stealing_pool.hpp>
+#include <takt/task/task_runner.hpp>
 
 #include "support.hpp"
 
@@ -303,6 +305,31 @@ TEST(stealing_pool_model, a_parent_that_can_go_on_is_not_stuck) {
     parent.get();
     waits.get();  // throws if it found a deadlock
     pool.close(drain);
+  });
+}
+
+// One that is too many, after a blocking_region, does not leave while all others wait for what lies
+// in a ring.
+TEST(stealing_pool_model, one_too_many_stays_for_what_others_wait_for) {
+  check({.runs = 20'000}, [] {
+    promise<void> p;
+    auto begun = p.get_future();
+    stealing_pool pool({.threads = 1});
+    auto waits = pool.submit([&] {
+      pool.execute([&] { p.set_value(); });
+      {
+        const blocking_region waiting;
+        begun.wait();
+      }
+      auto own = pool.submit([] {});
+      try {
+        own.wait();
+      } catch (const std::system_error&) {  // the other one had left
+      }
+    });
+    waits.get();
+    pool.close(drain);
+    balanced(pool);
   });
 }
 
