@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t largest_share = 32;     // that a worker takes out of the queue at once
 constexpr std::uint32_t looks_at_queue = 61;  // after so many tasks of its own; a prime
+constexpr std::uint32_t takes_oldest = 30;    // of these, its own oldest instead of the newest
 
 }  // namespace
 
@@ -215,13 +216,15 @@ void pool_core::take_from_queue(worker& self, task& t) noexcept {
   }
 }
 
-// The newest of its own; now and then the oldest that waits for anybody.
+// The newest of its own; now and then its oldest, and the oldest that waits for anybody.
 bool pool_core::take_from_own(worker& self, task& t) noexcept {
   // relaxed: it is a matter of when, and who sets it empties the ring
   if (!steals_ || (alert_.load(std::memory_order_relaxed) & stopping) != 0) return false;
   if (++self.since_queue == looks_at_queue) {
     self.since_queue = 0;
     if (take_oldest(self, t)) return true;
+  } else if (self.since_queue == takes_oldest && self.ring->steal(t)) {
+    return true;
   }
   return self.ring->pop(t);
 }

@@ -438,4 +438,24 @@ TEST(stealing_pool, a_blocking_region_lets_another_thread_do_what_a_third_one_ha
   busy.get();
 }
 
+TEST(stealing_pool, what_a_thread_has_had_for_long_is_run_though_others_come_from_outside) {
+  int again = 0;
+  int before = -1;  // the oldest
+  gate queued;
+  stealing_pool pool({.threads = 1});
+  std::function<void()> repeat = [&] {
+    if (before < 0 && ++again < 10'000) pool.execute([&] { repeat(); });
+  };
+  pool.execute([&] {
+    queued.wait();
+    pool.execute([&] { before = again; });
+    repeat();
+  });
+  for (int i = 0; i < 1000; ++i) pool.execute([] {});
+  queued.open();
+  EXPECT_TRUE(pool.close(takt::drain));
+  EXPECT_GE(before, 0);
+  EXPECT_LE(before, 200);
+}
+
 }  // namespace
