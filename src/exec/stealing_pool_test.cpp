@@ -442,17 +442,22 @@ TEST(stealing_pool, what_a_thread_has_had_for_long_is_run_though_others_come_fro
   int again = 0;
   int before = -1;  // the oldest
   gate queued;
+  gate done;
   stealing_pool pool({.threads = 1});
   std::function<void()> repeat = [&] {
-    if (before < 0 && ++again < 10'000) pool.execute([&] { repeat(); });
+    if (before < 0 && ++again < 10'000) pool.execute([&] { repeat(); });  // the newest
   };
   pool.execute([&] {
     queued.wait();
-    pool.execute([&] { before = again; });
+    pool.execute([&] {
+      before = again;
+      done.open();
+    });
     repeat();
   });
   for (int i = 0; i < 1000; ++i) pool.execute([] {});
   queued.open();
+  done.wait();
   EXPECT_TRUE(pool.close(takt::drain));
   EXPECT_GE(before, 0);
   EXPECT_LE(before, 200);
