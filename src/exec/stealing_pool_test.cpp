@@ -441,6 +441,7 @@ TEST(stealing_pool, a_blocking_region_lets_another_thread_do_what_a_third_one_ha
 TEST(stealing_pool, what_a_thread_has_had_for_long_is_run_though_others_come_from_outside) {
   int again = 0;
   int before = -1;  // the oldest
+  gate begun;
   gate queued;
   gate done;
   stealing_pool pool({.threads = 1});
@@ -448,6 +449,7 @@ TEST(stealing_pool, what_a_thread_has_had_for_long_is_run_though_others_come_fro
     if (before < 0 && ++again < 10'000) pool.execute([&] { repeat(); });  // the newest
   };
   pool.execute([&] {
+    begun.open();
     queued.wait();
     pool.execute([&] {
       before = again;
@@ -455,6 +457,7 @@ TEST(stealing_pool, what_a_thread_has_had_for_long_is_run_though_others_come_fro
     });
     repeat();
   });
+  begun.wait();  // with nothing else for itself
   for (int i = 0; i < 1000; ++i) pool.execute([] {});
   queued.open();
   done.wait();
