@@ -333,4 +333,29 @@ TEST(stealing_pool_model, one_too_many_stays_for_what_others_wait_for) {
   });
 }
 
+// The last one to end tells of the others, too.
+TEST(stealing_pool_model, fork_join_sees_what_children_on_two_threads_did) {
+  check({.runs = 20'000}, [] {
+    stealing_pool pool({.threads = 2});
+    std::array<sync::var<int>, 2> written;
+    fork_join children(pool);
+    children.spawn([&] { written[0].write() = 1; });
+    children.spawn([&] { written[1].write() = 1; });
+    children.join();
+    require(written[0].read() + written[1].read() == 2, "both have ended");
+  });
+}
+
+// A worker takes no more out of the queue than it has room for.
+TEST(stealing_pool_model, a_share_has_room) {
+  check({.runs = 2'000}, [] {
+    runs ran{0};
+    stealing_pool pool({.threads = 1});
+    for (int i = 0; i < 7; ++i) pool.execute([&] { ran.fetch_add(1); });
+    pool.close(drain);
+    require(ran.load() == 7, "each once");
+    balanced(pool);
+  });
+}
+
 }  // namespace
