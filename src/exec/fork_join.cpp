@@ -17,20 +17,26 @@ const void* this_thread() noexcept { return &sync::tls<thread_mark>::get(); }
 // Of a task for its children.
 class join_wait final : public task_wait {
  public:
-  [[nodiscard]] bool depends_on(const void* /*executor*/) const noexcept override { return true; }
+  join_wait(const sync::atomic<std::int64_t>& elsewhere, std::int64_t left) noexcept
+      : elsewhere_(elsewhere), left_(left) {}
+  // Not if the last one has ended, and the parent has not gone on yet.
+  [[nodiscard]] bool depends_on(const void* /*executor*/) const noexcept override {
+    const std::int64_t now = elsewhere_.load(std::memory_order_relaxed);  // relaxed: a number only
+    return now != 1 && now != 2 * left_;
+  }
+
+ private:
+  const sync::atomic<std::int64_t>& elsewhere_;
+  const std::int64_t left_;
 };
 
 }  // namespace
 
-fork_join::fork_join(stealing_pool& pool) noexcept
-    : pool_(*pool.core_), thread_(this_thread()), position_(pool_.ring_position()) {}
+fork_join::fork_join(stealing_pool& pool) noexcept : pool_(*pool.core_), thread_(this_thread()) {}
 
 fork_join::~fork_join() { wait(); }
 
-void fork_join::add(task t) {
-  ++left_;
-  pool_.spawn(std::move(t));
-}
+void fork_join::add(task t) { pool_.spawn(std::move(t)); }
 
 void fork_join::end_one() noexcept {
   if (thread_ == this_thread()) {
@@ -56,9 +62,7 @@ void fork_join::join() {
 void fork_join::wait() noexcept {
   // acquire: what the children did
   const auto ended = [&] { return elsewhere_.load(std::memory_order_acquire) == 2 * left_; };
-  if (position_) {
-    while (!ended() && pool_.run_child(*position_)) {
-    }
+  while (!ended() && pool_.run_child()) {
   }
   if (!ended()) park();
   elsewhere_.store(0, std::memory_order_relaxed);  // relaxed: nobody else is left
@@ -68,7 +72,7 @@ void fork_join::wait() noexcept {
 // Until the others have ended, all of which other threads have taken.
 void fork_join::park() noexcept {
   task_runner* const runner = task_runner::of(&pool_);
-  join_wait here;
+  join_wait here(elsewhere_, left_);
   const bool told = runner != nullptr && runner->begin_wait(here);
   // acq_rel: what the children did, if all have ended; else wake_ tells
   if (elsewhere_.fetch_add(1 - 2 * left_, std::memory_order_acq_rel) != 2 * left_) wake_.park();

@@ -249,4 +249,41 @@ TEST(fork_join, refuses_an_empty_callable) {
   children.join();
 }
 
+TEST(fork_join, two_of_one_task_may_end_in_any_order) {
+  int ran = 0;
+  stealing_pool pool({.threads = 1});
+  pool.submit([&] {
+        fork_join first(pool);
+        first.spawn([&] { ++ran; });
+        fork_join second(pool);
+        first.join();
+        second.spawn([&] { ++ran; });  // where the first one's child was
+        second.join();
+        EXPECT_EQ(ran, 2);
+      })
+      .get();
+}
+
+TEST(fork_join, a_callable_that_cannot_be_moved_leaves_no_child) {
+  struct stubborn {
+    stubborn() = default;
+    stubborn(const stubborn&) = default;
+    stubborn(stubborn&& /*other*/) noexcept(false) { throw std::runtime_error("by intent"); }
+    stubborn& operator=(const stubborn&) = delete;
+    ~stubborn() = default;
+    void operator()() const {}
+  };
+  stealing_pool pool({.threads = 1});
+  pool.submit([&] {
+        fork_join children(pool);
+        const stubborn f;
+        EXPECT_THROW(children.spawn(f), std::runtime_error);
+        try {
+          children.join();
+        } catch (const takt::abandoned&) {
+        }
+      })
+      .get();
+}
+
 }  // namespace

@@ -92,10 +92,10 @@ class pool_core : public counted<pool_core> {
   /// Gives a child to the calling worker's own ring, or runs it if there is no room or the pool is
   /// shut down. Not by a worker: as execute().
   void spawn(task t);
-  /// The number of the next task in the calling worker's ring; nothing if it is no worker.
-  [[nodiscard]] std::optional<std::uint64_t> ring_position() const noexcept;
-  /// Runs a child that the calling worker has spawned since then, if there is one in its ring.
-  bool run_child(std::uint64_t since) noexcept;
+  /// Runs the newest child in the calling worker's ring. For who has children that have not ended:
+  /// it is one of them, or of another fork_join of the same task; if it were not, they would have
+  /// been stolen, and all that is older before. False if there is none, or it is no worker.
+  bool run_child() noexcept;
 
   // --- the end: pool_end.cpp
   void shutdown() noexcept;
@@ -150,7 +150,7 @@ class pool_core : public counted<pool_core> {
     runner(pool_core& pool, worker& self) noexcept : task_runner(&pool), pool_(pool), self_(self) {}
     [[nodiscard]] bool begin_wait(task_wait& w) noexcept override { return pool_.begin_wait(w); }
     void end_wait(task_wait& w) noexcept override { pool_.end_wait(w); }
-    void begin_blocking() noexcept override { pool_.begin_blocking(self_); }
+    void begin_blocking() noexcept override { pool_.begin_blocking(); }
     void end_blocking() noexcept override { pool_.end_blocking(); }
     [[nodiscard]] worker& self() const noexcept { return self_; }
 
@@ -188,7 +188,7 @@ class pool_core : public counted<pool_core> {
   enum class ring_answer : std::uint8_t {
     added,
     not_added,   // no room, or shut down; not counted
-    taken_back,  // the pool stops; counted as submitted
+    taken_back,  // the pool stops, or there is no room for a child; counted as submitted
   };
   ring_answer add_to_ring(worker& self, task& t, bool child);
   void begin_own(worker& self, task& t);
@@ -216,7 +216,7 @@ class pool_core : public counted<pool_core> {
 
   bool begin_wait(task_wait& w) noexcept;
   void end_wait(task_wait& w) noexcept;
-  void begin_blocking(const worker& self) noexcept;
+  void begin_blocking() noexcept;
   void end_blocking() noexcept;
 
   // Constant after construction.
@@ -244,7 +244,7 @@ class pool_core : public counted<pool_core> {
   sync::atomic<worker*> newest_{nullptr};
   intrusive_list<worker> vacant_ TAKT_GUARDED_BY(mu_);  // slots without a worker
   sync::thread last_gone_ TAKT_GUARDED_BY(mu_);
-  timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a worker has left
+  timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a worker has left, or has searched in stop
   timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it
   // Atomic. Written under mu_: see the top of the file.
   sync::atomic<std::uint32_t> alert_{0};
@@ -253,6 +253,7 @@ class pool_core : public counted<pool_core> {
   alignas(cache_line) mutable mutex mu_;
   std::size_t free_ TAKT_GUARDED_BY(mu_) = 0;
   std::size_t coming_ TAKT_GUARDED_BY(mu_) = 0;
+  bool searching_ TAKT_GUARDED_BY(mu_) = false;  // one of those that are coming
   task_queue queue_ TAKT_GUARDED_BY(mu_);
   intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);  // the last to become idle first
   ledger book_;                                       // its counts: guarded by mu_

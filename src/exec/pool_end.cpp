@@ -41,7 +41,7 @@ task_list pool_core::stop(bool give_back) noexcept {
   std::size_t cancelled = 0;
   bool holds = false;
   {
-    const mutex_lock lock(mu_);
+    mutex_lock lock(mu_);
     // Counts as a worker, so that the pool does not end before what was queued has ended.
     holds = life_.add_worker();
     holds_ += holds ? 1U : 0U;
@@ -49,6 +49,8 @@ task_list pool_core::stop(bool give_back) noexcept {
     unstarted = queue_.take_all();
     recall_idle();
     room_.notify_all();
+    // What it has stolen is in its ring then.
+    while (searching_) gone_.wait_until(lock, *how_.time, clock::time_point::max());
   }
   // acquire: the slots
   for (worker* w = newest_.load(std::memory_order_acquire); w != nullptr; w = w->older) {

@@ -132,6 +132,11 @@ void pool_core::refuse(task t, rejection why) {
 pool_core::ring_answer pool_core::add_to_ring(worker& self, task& t, bool child) {
   if (life_.state() != life_state::running || !self.ring->has_room()) return ring_answer::not_added;
   begin_own(self, t);
+  if (!self.ring->has_room()) {  // the observer has submitted, too
+    if (child) return ring_answer::taken_back;
+    hand_over(self, t);
+    return ring_answer::added;
+  }
   self.ring->push(std::move(t), child);
   const std::uint32_t alert = alert_.load();  // seq_cst: after the push; see pool_core.hpp
   if (alert == 0) return ring_answer::added;
@@ -168,22 +173,17 @@ void pool_core::spawn(task t) {
   self->counts.count(run(t, nullptr));
 }
 
-std::optional<std::uint64_t> pool_core::ring_position() const noexcept {
-  const worker* const self = own_worker();
-  if (self == nullptr) return std::nullopt;
-  return self->ring->next();
-}
-
-bool pool_core::run_child(std::uint64_t since) noexcept {
-  worker& self = *own_worker();
+bool pool_core::run_child() noexcept {
+  worker* const self = own_worker();
+  if (self == nullptr) return false;
   task t;
   bool child = false;
-  while (self.ring->pop(t, &child, since)) {
+  while (self->ring->pop(t, &child)) {
     if (child) {
-      self.counts.count(run(t, nullptr));
+      self->counts.count(run(t, nullptr));
       return true;
     }
-    hand_over(self, t);
+    hand_over(*self, t);
   }
   return false;
 }

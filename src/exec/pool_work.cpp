@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t largest_share = 32;     // that a worker takes out of the queue at once
 constexpr std::uint32_t looks_at_queue = 61;  // after so many tasks of its own; a prime
+constexpr std::uint32_t takes_oldest = 30;    // of these, its own oldest instead of the newest
 
 }  // namespace
 
@@ -160,7 +161,10 @@ bool pool_core::take(worker& self, task& t) {
     const std::size_t workers = life_.workers();
     if (state >= life_state::stop) return false;
     const bool empty = queue_.empty();
-    if (workers > max_limit_ && (empty || workers - waiting_ > 1)) return false;
+    // The only one that does not wait stays for what others may wait for, wherever that is.
+    if (workers > max_limit_ && (workers - waiting_ > 1 || (empty && rings_are_empty()))) {
+      return false;
+    }
     if (!empty) {
       take_from_queue(self, t);
       --free_;
@@ -169,11 +173,14 @@ bool pool_core::take(worker& self, task& t) {
     if (!searched && coming_ == 0) {
       searched = true;
       ++coming_;
+      searching_ = true;
       update_alert();
       mu_.unlock();
       const bool found = search(self, t);
       mu_.lock();
       --coming_;
+      searching_ = false;
+      if (life_.state() >= life_state::stop) gone_.notify_all();
       if (!found) continue;
       --free_;
       return true;
@@ -211,13 +218,15 @@ void pool_core::take_from_queue(worker& self, task& t) noexcept {
   }
 }
 
-// The newest of its own; now and then the oldest that waits for anybody.
+// The newest of its own; now and then its oldest, and the oldest that waits for anybody.
 bool pool_core::take_from_own(worker& self, task& t) noexcept {
   // relaxed: it is a matter of when, and who sets it empties the ring
   if (!steals_ || (alert_.load(std::memory_order_relaxed) & stopping) != 0) return false;
   if (++self.since_queue == looks_at_queue) {
     self.since_queue = 0;
     if (take_oldest(self, t)) return true;
+  } else if (self.since_queue == takes_oldest && self.ring->steal(t)) {
+    return true;
   }
   return self.ring->pop(t);
 }
@@ -242,8 +251,9 @@ bool pool_core::search(worker& self, task& t) noexcept {
     if (!victim.ring->steal(t, &child)) return false;
     if (child) return true;
     task next;
-    for (std::size_t more = victim.ring->size() / 2; more != 0 && victim.ring->steal(next);
-         --more) {
+    // It may have grown meanwhile: the size is an estimate.
+    for (std::size_t more = victim.ring->size() / 2;
+         more != 0 && self.ring->has_room() && victim.ring->steal(next); --more) {
       self.ring->push(std::move(next));
     }
     return true;
@@ -299,12 +309,12 @@ void pool_core::end_wait(task_wait& w) noexcept {
   --waiting_;
 }
 
-void pool_core::begin_blocking(const worker& self) noexcept {
+void pool_core::begin_blocking() noexcept {
   const mutex_lock lock(mu_);
   ++blocked_;
   set_limits();
-  const bool queued = !queue_.empty() || (steals_ && !self.ring->empty());
-  if (queued && free_ == 0 && life_.workers() < core_limit_) {
+  // It may have set alert_, and so looks into all rings.
+  if (free_ == 0 && life_.workers() < core_limit_ && (!queue_.empty() || !rings_are_empty())) {
     start_worker();
   }
   room_.notify_one();  // it may start one for its task

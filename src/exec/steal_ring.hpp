@@ -31,7 +31,7 @@ namespace takt::inline TAKT_ABI {
 /// The tasks that one worker has for itself: it adds and takes at one end, the newest first; others
 /// take at the other end, the oldest first. Holds a fixed number.
 ///
-/// **Thread safety**: has_room(), push(), pop() and next() belong to the owner; the rest is for
+/// **Thread safety**: has_room(), push() and pop() belong to the owner; the rest is for
 /// anyone.
 template <std::size_t Capacity>
 class steal_ring {
@@ -58,10 +58,9 @@ class steal_ring {
     tail_.store(i + 1, std::memory_order_relaxed);  // relaxed: others only estimate with it
   }
 
-  /// Takes the newest, if it has a number of at least `from`. False if there is none.
-  bool pop(task& t, bool* marked = nullptr, std::uint64_t from = 0) noexcept {
+  /// Takes the newest. False if there is none.
+  bool pop(task& t, bool* marked = nullptr) noexcept {
     const std::uint64_t i = tail_.load(std::memory_order_relaxed) - 1;  // relaxed: its own
-    if (i + 1 <= from) return false;
     slot& s = slots_[i % Capacity];
     std::uint64_t word = s.state.load(std::memory_order_relaxed);  // relaxed: the exchange decides
     if ((word & ~mark) != full(i)) return false;
@@ -71,11 +70,6 @@ class steal_ring {
     if (marked != nullptr) *marked = (word & mark) != 0;
     tail_.store(i, std::memory_order_relaxed);  // relaxed: as above
     return true;
-  }
-
-  /// The number that the next one gets.
-  [[nodiscard]] std::uint64_t next() const noexcept {
-    return tail_.load(std::memory_order_relaxed);  // relaxed: its own
   }
 
   /// Takes the oldest. False if there is none.
@@ -110,7 +104,11 @@ class steal_ring {
       const std::uint64_t i = oldest_.load();                                // seq_cst: see 4
       const std::uint64_t word = slots_[i % Capacity].state.load() & ~mark;  // seq_cst: see 4
       if (word == full(i)) return false;
-      if (word != busy(i) && oldest_.load() == i) return true;  // seq_cst: see 4
+      if (word == busy(i)) {
+        advance(i);                      // does not wait for the thief, which may be held up
+      } else if (oldest_.load() == i) {  // seq_cst: see 4
+        return true;
+      }
     }
   }
 
@@ -133,15 +131,15 @@ class steal_ring {
     task held;
   };
 
-  void advance(std::uint64_t i) noexcept {
+  void advance(std::uint64_t i) const noexcept {
     std::uint64_t expected = i;
     oldest_.compare_exchange_strong(expected, i + 1);  // seq_cst: see 4
   }
 
   // Atomic. Written by the owner.
   alignas(cache_line) sync::atomic<std::uint64_t> tail_{0};
-  // Atomic. Written by who steals.
-  alignas(cache_line) sync::atomic<std::uint64_t> oldest_{0};
+  // Atomic. Written by who steals, and by empty().
+  alignas(cache_line) mutable sync::atomic<std::uint64_t> oldest_{0};
   std::array<slot, Capacity> slots_;
 };
 

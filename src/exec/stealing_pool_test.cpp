@@ -393,4 +393,77 @@ TEST(stealing_pool, an_idle_pool_has_all_its_threads_asleep) {
   EXPECT_FALSE(time.advance_to_next()) << "nobody waits for a time";
 }
 
+TEST(stealing_pool, an_observer_may_submit_where_one_has_room) {
+  class eager final : public takt::task_observer {
+   public:
+    void on_event(const takt::task_event& e) noexcept override {
+      if (e.what != takt::task_event::kind::submitted || e.name != "outer") return;
+      pool->execute([this] { ran.add(); });
+    }
+    stealing_pool* pool = nullptr;
+    tally ran;
+  };
+  eager observer;
+  stealing_pool pool({.threads = 1, .observer = &observer});
+  observer.pool = &pool;
+  pool.submit([&] {
+        for (int i = 0; i < 255; ++i) pool.execute([&] { observer.ran.add(); });
+        for (int i = 0; i < 45; ++i) {
+          pool.execute(task([&] { observer.ran.add(); }, {.name = "outer"}));
+        }
+      })
+      .get();
+  EXPECT_TRUE(pool.close(takt::drain));
+  EXPECT_EQ(observer.ran.count(), 345u);
+  expect_balance(pool);
+}
+
+TEST(stealing_pool, a_blocking_region_lets_another_thread_do_what_a_third_one_has) {
+  gate has;
+  gate done;
+  gate blocked;
+  stealing_pool pool({.threads = 2});
+  auto blocks = pool.submit([&] {
+    has.wait();
+    const takt::blocking_region waiting;
+    blocked.open();
+    done.wait();
+  });
+  auto busy = pool.submit([&] {
+    pool.execute([&] { done.open(); });
+    has.open();
+    done.wait();
+  });
+  blocks.get();
+  busy.get();
+}
+
+TEST(stealing_pool, what_a_thread_has_had_for_long_is_run_though_others_come_from_outside) {
+  int again = 0;
+  int before = -1;  // the oldest
+  gate begun;
+  gate queued;
+  gate done;
+  stealing_pool pool({.threads = 1});
+  std::function<void()> repeat = [&] {
+    if (before < 0 && ++again < 10'000) pool.execute([&] { repeat(); });  // the newest
+  };
+  pool.execute([&] {
+    begun.open();
+    queued.wait();
+    pool.execute([&] {
+      before = again;
+      done.open();
+    });
+    repeat();
+  });
+  begun.wait();  // with nothing else for itself
+  for (int i = 0; i < 1000; ++i) pool.execute([] {});
+  queued.open();
+  done.wait();
+  EXPECT_TRUE(pool.close(takt::drain));
+  EXPECT_GE(before, 0);
+  EXPECT_LE(before, 200);
+}
+
 }  // namespace

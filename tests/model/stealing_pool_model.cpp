@@ -1,12 +1,14 @@
 // The stealing pool under every kind of interleaving: what a thread has for itself is found by
 // others, no wake-up is lost, and each task comes to exactly one end.
 #include <array>
+#include <system_error>
 #include <utility>
 
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/fork_join.hpp>
 #include <takt/exec/stealing_pool.hpp>
+#include <takt/task/task_runner.hpp>
 
 #include "support.hpp"
 
@@ -210,41 +212,6 @@ TEST(stealing_pool_model, fork_join_waits_for_all_children) {
   });
 }
 
-// What lies in front of a child, and is not one, is not lost when the pool stops meanwhile.
-TEST(stealing_pool_model, fork_join_over_another_task_against_shutdown_now) {
-  check({.runs = 10'000}, [] {
-    future<void> detached;
-    {
-      stealing_pool pool({.threads = 1});
-      promise<void> begun;
-      auto has_begun = begun.get_future();
-      pool.execute([&] {
-        begun.set_value();
-        fork_join children(pool);
-        children.spawn([] {});
-        try {
-          detached = pool.submit([] {});
-        } catch (const rejected&) {
-        }
-        try {
-          children.join();
-        } catch (const abandoned&) {
-        }
-      });
-      has_begun.wait();
-      static_cast<void>(pool.shutdown_now());  // and drops them
-      pool.await_termination();
-      balanced(pool);
-    }
-    if (detached.valid()) require(detached.is_ready(), "it has come to an end");
-    if (!detached.valid()) return;
-    try {
-      detached.get();
-    } catch (const std::exception&) {
-    }
-  });
-}
-
 TEST(stealing_pool_model, fork_join_nested) {
   check({.runs = 5'000}, [] {
     stealing_pool pool({.threads = 2});
@@ -277,6 +244,119 @@ TEST(stealing_pool_model, fork_join_from_outside_and_again) {
       children.join();
       require(written.read() == round, "it has ended");
     }
+  });
+}
+
+// What a thief has taken for itself, and not begun, is found as well.
+TEST(stealing_pool_model, shutdown_now_against_a_thief) {
+  check({.runs = 30'000}, [] {
+    stealing_pool pool({.threads = 2});
+    pool.prestart();
+    pool.execute([&] {
+      for (int i = 0; i < 4; ++i) {
+        try {
+          pool.execute([] {});
+        } catch (const rejected&) {
+        }
+      }
+    });
+    static_cast<void>(pool.shutdown_now());
+    pool.await_termination();
+    balanced(pool);
+  });
+}
+
+// What join() hands over to others comes to an end, too.
+TEST(stealing_pool_model, shutdown_now_against_join) {
+  check({.runs = 20'000}, [] {
+    stealing_pool pool({.threads = 1});
+    pool.execute([&] {
+      fork_join children(pool);
+      children.spawn([] {});
+      try {
+        pool.execute([] {});
+      } catch (const rejected&) {
+      }
+      try {
+        children.join();
+      } catch (const abandoned&) {
+      }
+    });
+    {
+      const task_list rest = pool.shutdown_now();
+    }
+    pool.await_termination();
+    balanced(pool);
+  });
+}
+
+// Who has ended the last child finds no deadlock only because the parent has not gone on yet.
+TEST(stealing_pool_model, a_parent_that_can_go_on_is_not_stuck) {
+  check({.runs = 30'000}, [] {
+    stealing_pool pool({.threads = 2});
+    pool.prestart();
+    auto parent = pool.submit([&] {
+      fork_join children(pool);
+      children.spawn([] {});
+      children.join();
+    });
+    auto waits = pool.submit([&] {
+      auto f = pool.submit([] {});
+      f.wait();
+    });
+    parent.get();
+    waits.get();  // throws if it found a deadlock
+    pool.close(drain);
+  });
+}
+
+// One that is too many, after a blocking_region, does not leave while all others wait for what lies
+// in a ring.
+TEST(stealing_pool_model, one_too_many_stays_for_what_others_wait_for) {
+  check({.runs = 20'000}, [] {
+    promise<void> p;
+    auto begun = p.get_future();
+    stealing_pool pool({.threads = 1});
+    auto waits = pool.submit([&] {
+      pool.execute([&] { p.set_value(); });
+      {
+        const blocking_region waiting;
+        begun.wait();
+      }
+      auto own = pool.submit([] {});
+      try {
+        own.wait();
+      } catch (const std::system_error&) {  // the other one had left
+      }
+    });
+    waits.get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+// The last one to end tells of the others, too.
+TEST(stealing_pool_model, fork_join_sees_what_children_on_two_threads_did) {
+  check({.runs = 20'000}, [] {
+    stealing_pool pool({.threads = 2});
+    std::array<sync::var<int>, 2> written;
+    fork_join children(pool);
+    children.spawn([&] { written[0].write() = 1; });
+    children.spawn([&] { written[1].write() = 1; });
+    children.join();
+    require(written[0].read() + written[1].read() == 2, "both have ended");
+  });
+}
+
+// A worker takes no more out of the queue than it has room for.
+TEST(stealing_pool_model, a_share_has_room) {
+  check({.runs = 2'000}, [] {
+    runs ran{0};
+    stealing_pool pool({.threads = 1});
+    for (int i = 0; i < 7; ++i) pool.execute([&] { ran.fetch_add(1); });
+    pool.close(drain);
+    require(ran.load() == 7, "each once");
+    balanced(pool);
   });
 }
 

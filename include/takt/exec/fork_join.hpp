@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -92,8 +91,7 @@ class fork_join {
 
   // Constant after construction.
   pool_core& pool_;
-  const void* const thread_;                     // the one that it belongs to
-  const std::optional<std::uint64_t> position_;  // in the ring of its worker, if it is one
+  const void* const thread_;  // the one that it belongs to
 
   // Of the thread that it belongs to.
   std::int64_t left_ = 0;  // children spawned, less those that have ended on this thread
@@ -116,6 +114,7 @@ class fork_join_child {
   template <class Arg>
   fork_join_child(fork_join& of, Arg&& f) : of_(&of) {
     ::new (static_cast<void*>(call_)) F(std::forward<Arg>(f));
+    ++of.left_;
   }
   fork_join_child(fork_join_child&& other) noexcept(std::is_nothrow_move_constructible_v<F>)
       : of_(other.of_) {
