@@ -161,8 +161,11 @@ bool pool_core::take(worker& self, task& t) {
     const std::size_t workers = life_.workers();
     if (state >= life_state::stop) return false;
     const bool empty = queue_.empty();
-    // The only one that does not wait stays for what others may wait for, wherever that is.
-    if (workers > max_limit_ && (workers - waiting_ > 1 || (empty && rings_are_empty()))) {
+    // One too many stays for what was accepted because it is free (3). The only one that does not
+    // wait stays for what others may wait for, wherever that is.
+    const bool needed = queue_.size() > saturating_sum(how_.queue_capacity, free_ - 1);
+    if (workers > max_limit_ && !needed &&
+        (workers - waiting_ > 1 || (empty && rings_are_empty()))) {
       return false;
     }
     if (!empty) {

@@ -556,4 +556,53 @@ TEST(thread_pool_model, all_blocked_producers_hear_of_purged_tasks) {
   });
 }
 
+// None waits in a queue of 0: the worker for which a task was accepted takes it, also if the pool
+// has been made smaller meanwhile.
+TEST(thread_pool_model, a_worker_too_many_takes_what_was_accepted_for_it) {
+  check({.runs = 10'000}, [] {
+    promise<void> p;
+    auto f = p.get_future();
+    thread_pool pool({.core = 0, .max = 2, .queue_capacity = 0});
+    auto a = pool.submit([&] { f.wait(); });
+    pool.submit([] {}).get();
+    pool.resize(0, 1);
+    try {
+      pool.execute([&] { p.set_value(); });
+    } catch (const rejected&) {
+      p.set_value();
+    }
+    a.get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+// As above, by the end of a region.
+TEST(thread_pool_model, a_worker_added_for_a_region_takes_what_was_accepted_for_it) {
+  check({.runs = 10'000}, [] {
+    promise<void> p;
+    auto f = p.get_future();
+    thread_pool pool({.core = 1, .queue_capacity = 0});
+    promise<void> leaves;
+    auto left = leaves.get_future();
+    auto a = pool.submit([&] {
+      {
+        const blocking_region waiting;
+        pool.submit([] {}).get();
+      }
+      leaves.set_value();
+      f.wait();
+    });
+    left.wait();
+    try {
+      pool.execute([&] { p.set_value(); });
+    } catch (const rejected&) {
+      p.set_value();
+    }
+    a.get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
 }  // namespace
