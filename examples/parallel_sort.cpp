@@ -17,13 +17,15 @@ void sort(std::span<int> numbers, takt::stealing_pool& pool) {
     std::sort(numbers.begin(), numbers.end());
     return;
   }
-  const std::size_t middle = numbers.size() / 2;
+  const std::span<int> left = numbers.first(numbers.size() / 2);
+  const std::span<int> right = numbers.subspan(left.size());
   takt::fork_join children{pool};
-  children.spawn([left = numbers.first(middle), &pool] { sort(left, pool); });
-  sort(numbers.subspan(middle), pool);
+  children.spawn([left, &pool] { sort(left, pool); });
+  sort(right, pool);
   children.join();  // runs the child here, unless another thread has taken it
-  std::inplace_merge(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(middle),
-                     numbers.end());
+  std::vector<int> merged(numbers.size());
+  std::merge(left.begin(), left.end(), right.begin(), right.end(), merged.begin());
+  std::copy(merged.begin(), merged.end(), numbers.begin());
 }
 
 std::vector<int> random_numbers(std::size_t count) {
