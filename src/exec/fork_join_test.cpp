@@ -1,12 +1,9 @@
 #include <takt/exec/fork_join.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <numeric>
-#include <random>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -24,7 +21,6 @@ using takt::fork_join;
 using takt::stealing_pool;
 using takt_test::expect_balance;
 using takt_test::gate;
-using takt_test::tally;
 
 long sum(std::span<const int> numbers, stealing_pool& pool) {
   if (numbers.size() < 4) return std::accumulate(numbers.begin(), numbers.end(), 0L);
@@ -178,8 +174,6 @@ TEST(fork_join, from_outside_of_the_pool_it_only_waits) {
 
 TEST(fork_join, what_has_begun_comes_to_its_end_after_shutdown) {
   std::vector<int> numbers(1000, 1);
-  gate begun;
-  gate shut;
   for (const bool now : {false, true}) {
     stealing_pool pool({.threads = 2});
     gate started;

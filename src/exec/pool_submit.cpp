@@ -203,7 +203,7 @@ void pool_core::hand_over(worker& self, task& t) noexcept {
     called = call_worker();
   }
   if (called != nullptr) called->wake.unpark();
-  if (!t) return;
+  if (!t) return;  // NOLINT(bugprone-use-after-move): a task that was moved is empty
   book_.tell(task_event::kind::cancelled, t);
   t.cancel();
   self.counts.count(run_result::cancelled_before);

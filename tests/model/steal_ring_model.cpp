@@ -1,6 +1,7 @@
 // The ring of a worker under every kind of interleaving: each task is taken once, and who sleeps is
 // not missed.
 #include <array>
+#include <functional>
 #include <utility>
 
 #include <takt/base/sync.hpp>
@@ -20,10 +21,10 @@ struct record {
   sync::atomic<int> ran{0};
   task make() {
     made.write() = 1;
-    return task([this] {
+    return {[this] {
       require(made.read() == 1, "the task is complete");
       ran.fetch_add(1, std::memory_order_relaxed);
-    });
+    }};
   }
 };
 
