@@ -52,7 +52,7 @@ void make_tree(const fs::path& directory, int depth) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string own = fs::temp_directory_path() / "takt-walk-XXXXXX";
+  std::string own = fs::temp_directory_path() / "takt-walk-XXXXXX";  // mkdtemp() fills in the end
   if (argc < 2 && mkdtemp(own.data()) == nullptr) return 1;
   if (argc < 2) make_tree(own, 3);
 

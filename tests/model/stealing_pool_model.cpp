@@ -10,19 +10,13 @@
 #include <takt/exec/stealing_pool.hpp>
 #include <takt/task/task_runner.hpp>
 
+#include "pools.hpp"
 #include "support.hpp"
 
 namespace {
 
 using namespace takt;
 using model::require;
-
-using runs = sync::atomic<int>;
-
-void balanced(const stealing_pool& pool) {
-  const task_totals t = pool.statistics().tasks;
-  require(t.pending() == 0, "the ledger balances");
-}
 
 TEST(stealing_pool_model, runs_what_comes_from_outside) {
   check({.runs = 5'000}, [] {

@@ -1,0 +1,14 @@
+// What model checks of pools have in common.
+#pragma once
+
+#include <takt/base/sync.hpp>
+#include <takt/model/explore.hpp>
+
+// How often a task ran; by the thread that runs it, read after the end of the pool.
+using runs = takt::sync::atomic<int>;
+
+// Each task has come to an end.
+template <class Pool>
+void balanced(const Pool& pool) {
+  takt::model::require(pool.statistics().tasks.pending() == 0, "the ledger balances");
+}
