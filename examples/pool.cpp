@@ -1,6 +1,7 @@
 // Give work to a pool, wait for its results, stop, and account for every task.
 #include <chrono>
 #include <cstdio>
+#include <latch>
 #include <stop_token>
 #include <thread>
 
@@ -9,6 +10,7 @@
 using namespace std::chrono_literals;
 
 int main() {
+  std::latch begun{2};
   takt::thread_pool pool{{.core = 2, .name = "work"}};
 
   takt::future<int> answer = pool.submit([] { return 42; });
@@ -16,11 +18,13 @@ int main() {
 
   // A long task that heeds its token, on each thread; and one that waits behind them.
   for (int i = 0; i < 2; ++i) {
-    pool.execute([](const std::stop_token& stop) {
+    pool.execute([&](const std::stop_token& stop) {
+      begun.count_down();
       while (!stop.stop_requested()) std::this_thread::yield();
     });
   }
   takt::future<int> late = pool.submit([] { return 7; }, {.name = "late"});
+  begun.wait();
 
   pool.shutdown();                               // takes no more; what is queued may still run
   if (!pool.await_termination(10ms)) {           // but not for ever:
