@@ -76,6 +76,17 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where, cons
   return result;
 }
 
+std::size_t ledger::keep(task& t, task_list& unstarted) const noexcept {
+  try {
+    unstarted.push_back(std::move(t));
+    return 0;
+  } catch (...) {
+    tell(task_event::kind::cancelled, t);
+    t.cancel();
+    return 1;
+  }
+}
+
 std::size_t ledger::end_unstarted(task_list& unstarted, bool give_back) const noexcept {
   std::size_t ended = 0;
   for (task& t : unstarted) {

@@ -115,6 +115,10 @@ class ledger {
   run_result run(task& t, const lifecycle& life, running_task* where, const run_hooks& hooks = {},
                  std::exception_ptr* caught = nullptr) const noexcept;
 
+  /// Adds one that will not be run to the list; if there is no memory for that, cancels it.
+  /// \return how many were cancelled.
+  std::size_t keep(task& t, task_list& unstarted) const noexcept;
+
   /// Ends tasks that will not be run: those that were cancelled, or all unless `give_back`, are
   /// cancelled; the rest are left in `unstarted`, to be given back. \return how many were
   /// cancelled.

@@ -39,7 +39,7 @@ class manual_executor::impl {
     task t;
     {
       const mutex_lock lock(mu_);
-      if (queue_.empty()) return false;
+      if (!queue_.find()) return false;
       queue_.pop(t);
       running_.push_back(here);
     }
@@ -60,7 +60,7 @@ class manual_executor::impl {
     {
       const mutex_lock lock(mu_);
       life_.advance_to(life_state::stop);
-      unstarted = queue_.take_all();
+      unstarted = queue_.take_front();
     }
     ask_to_stop();
     const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);

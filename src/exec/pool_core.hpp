@@ -179,6 +179,7 @@ class pool_core : public counted<pool_core> {
   }
 
   void set_limits() noexcept TAKT_REQUIRES(mu_);
+  bool add_to_queue(task& t);
   std::optional<rejection> offer(task& t) TAKT_REQUIRES(mu_);
   std::optional<rejection> offer_when_there_is_room(mutex_lock& lock, task& t) TAKT_REQUIRES(mu_);
   std::optional<rejection> offer_instead_of_oldest(task& t) TAKT_REQUIRES(mu_);
@@ -207,7 +208,6 @@ class pool_core : public counted<pool_core> {
   bool take_oldest(worker& self, task& t) noexcept;
   bool search(worker& self, task& t) noexcept;
   departure depart(worker& self) noexcept TAKT_REQUIRES(mu_);
-  [[nodiscard]] std::size_t empty_ring(worker_ring& ring, task_list& unstarted) const noexcept;
   void end() noexcept;
 
   run_result run(task& t, running_task* where) const noexcept {
@@ -222,6 +222,7 @@ class pool_core : public counted<pool_core> {
   // Constant after construction.
   const thread_pool_options how_;
   const bool steals_;
+  const bool has_open_queue_;  // at times
   const long process_ = os::process_id();
   const int nice_ = os::thread_nice() + how_.threads.nice;
 
@@ -253,10 +254,10 @@ class pool_core : public counted<pool_core> {
   alignas(cache_line) mutable mutex mu_;
   std::size_t free_ TAKT_GUARDED_BY(mu_) = 0;
   std::size_t coming_ TAKT_GUARDED_BY(mu_) = 0;
-  bool searching_ TAKT_GUARDED_BY(mu_) = false;  // one of those that are coming
-  task_queue queue_ TAKT_GUARDED_BY(mu_);
+  bool searching_ TAKT_GUARDED_BY(mu_) = false;       // one of those that are coming
   intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);  // the last to become idle first
   ledger book_;                                       // its counts: guarded by mu_
+  task_queue queue_;                                  // but for add(): guarded by mu_
 };
 
 }  // namespace takt::inline TAKT_ABI

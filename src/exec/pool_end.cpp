@@ -19,25 +19,10 @@ void pool_core::shutdown() noexcept {
   if (last) end();
 }
 
-// What is added later is taken back by who adds it. \return how many there was no memory for, which
-// are cancelled.
-std::size_t pool_core::empty_ring(worker_ring& ring, task_list& unstarted) const noexcept {
-  std::size_t cancelled = 0;
-  for (task t; ring.steal(t);) {
-    try {
-      unstarted.push_back(std::move(t));
-    } catch (...) {
-      book_.tell(task_event::kind::cancelled, t);
-      t.cancel();
-      ++cancelled;
-    }
-  }
-  return cancelled;
-}
-
 // Gives back what has not begun, or cancels it and gives back nothing.
 task_list pool_core::stop(bool give_back) noexcept {
   task_list unstarted;
+  task_list added;  // behind those
   std::size_t cancelled = 0;
   bool holds = false;
   {
@@ -46,18 +31,23 @@ task_list pool_core::stop(bool give_back) noexcept {
     holds = life_.add_worker();
     holds_ += holds ? 1U : 0U;
     life_.advance_to(life_state::stop);
-    unstarted = queue_.take_all();
-    recall_idle();
+    recall_idle();  // and closes the queue
     room_.notify_all();
+    unstarted = queue_.take_front();
+    added = queue_.take_back();
     // What it has stolen is in its ring then.
     while (searching_) gone_.wait_until(lock, *how_.time, clock::time_point::max());
   }
+  task_queue::sort(unstarted, how_.order);
+  for (task& t : added) cancelled += book_.keep(t, unstarted);
   // acquire: the slots
   for (worker* w = newest_.load(std::memory_order_acquire); w != nullptr; w = w->older) {
-    if (steals_) cancelled += empty_ring(*w->ring, unstarted);
+    if (steals_) {
+      // What is added later is taken back by who adds it.
+      for (task t; w->ring->steal(t);) cancelled += book_.keep(t, unstarted);
+    }
     w->running.request_stop();
   }
-  task_queue::sort(unstarted, how_.order);
   cancelled += book_.end_unstarted(unstarted, give_back);
   bool last = false;
   {

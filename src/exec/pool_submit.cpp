@@ -18,13 +18,9 @@ void pool_core::execute(task&& t) {
       }
     }
   }
+  if (add_to_queue(t)) return;
+  book_.tell_submitted(t);
   mutex_lock lock(mu_);
-  t.set_id(++book_.totals.submitted);
-  if (book_.observed()) {
-    lock.unlock();
-    book_.tell_submitted(t);
-    lock.lock();
-  }
   std::optional<rejection> refused = offer(t);
   if (refused == rejection::saturated) {
     if (how_.rejection.kind_ == kind::block) refused = offer_when_there_is_room(lock, t);
@@ -48,6 +44,18 @@ void pool_core::execute(task&& t) {
     run_here(std::move(t));
   } else {
     refuse(std::move(t), *refused);
+  }
+}
+
+// Counts the task, and queues it if that needs no lock. Then nothing of the pool may be touched any
+// more: the task may destroy it.
+bool pool_core::add_to_queue(task& t) {
+  try {
+    return queue_.add(t);
+  } catch (...) {
+    const mutex_lock lock(mu_);
+    ++book_.totals.rejected;
+    throw;
   }
 }
 
@@ -84,7 +92,7 @@ std::optional<rejection> pool_core::offer_when_there_is_room(mutex_lock& lock, t
 
 std::optional<rejection> pool_core::offer_instead_of_oldest(task& t) {
   std::optional<rejection> refused = rejection::saturated;
-  while (refused == rejection::saturated && !queue_.empty()) {
+  while (refused == rejection::saturated && queue_.find()) {
     task oldest;
     queue_.pop(oldest);
     ++book_.totals.rejected;

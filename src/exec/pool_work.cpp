@@ -19,13 +19,14 @@ constexpr std::uint32_t takes_oldest = 30;    // of these, its own oldest instea
 pool_core::pool_core(thread_pool_options how, bool steals)
     : how_(std::move(how)),
       steals_(steals),
+      has_open_queue_(how_.queue_capacity == unbounded && how_.observer == nullptr),
       life_(*how_.time),
       core_(how_.core),
       max_(how_.max == 0 ? how_.core : how_.max),
       keep_alive_(how_.keep_alive),
       core_time_out_(how_.core_time_out),
-      queue_(how_.order),
-      book_(*how_.time, *how_.unhandled, how_.observer) {}
+      book_(*how_.time, *how_.unhandled, how_.observer),
+      queue_(how_.order) {}
 
 pool_core::~pool_core() {
   const mutex_lock lock(mu_);  // nobody else is here; for the analysis
@@ -99,13 +100,18 @@ void pool_core::recall_idle() noexcept {
   update_alert();
 }
 
-// After a change of idle_, coming_, the number of workers or the state. Who sets it looks into the
-// rings.
+// After a change of idle_, coming_, the number of workers or the state. Who sets the alert looks
+// into the rings, who closes the queue looks into the queue.
 void pool_core::update_alert() noexcept {
+  const life_state state = life_.state();
+  const std::size_t workers = life_.workers();
+  const bool all_there = workers != 0 && workers >= core_limit_;
+  queue_.set_open(has_open_queue_ && state == life_state::running && all_there &&
+                  (coming_ != 0 || idle_.empty()));
   if (!steals_) return;
-  const bool could_help = !idle_.empty() || life_.workers() < core_limit_;
-  const std::uint32_t value = (coming_ == 0 && could_help ? sleeping : 0) |
-                              (life_.state() >= life_state::stop ? stopping : 0);
+  const bool could_help = !idle_.empty() || workers < core_limit_;
+  const std::uint32_t value =
+      (coming_ == 0 && could_help ? sleeping : 0) | (state >= life_state::stop ? stopping : 0);
   if (alert_.load(std::memory_order_relaxed) == value) return;  // relaxed: under mu_
   alert_.store(value);                                          // seq_cst: see pool_core.hpp
 }
@@ -160,15 +166,14 @@ bool pool_core::take(worker& self, task& t) {
     const life_state state = life_.state();
     const std::size_t workers = life_.workers();
     if (state >= life_state::stop) return false;
-    const bool empty = queue_.empty();
-    // One too many stays for what was accepted because it is free (3). The only one that does not
-    // wait stays for what others may wait for, wherever that is.
-    const bool needed = queue_.size() > saturating_sum(how_.queue_capacity, free_ - 1);
-    if (workers > max_limit_ && !needed &&
-        (workers - waiting_ > 1 || (empty && rings_are_empty()))) {
-      return false;
+    const bool found = queue_.find();
+    if (workers > max_limit_) {
+      // One too many stays for what was accepted because it is free (3). The only one that does not
+      // wait stays for what others may wait for, wherever that is.
+      const bool needed = queue_.size() > saturating_sum(how_.queue_capacity, free_ - 1);
+      if (!needed && (workers - waiting_ > 1 || (!found && rings_are_empty()))) return false;
     }
-    if (!empty) {
+    if (found) {
       take_from_queue(self, t);
       --free_;
       return true;
@@ -179,12 +184,12 @@ bool pool_core::take(worker& self, task& t) {
       searching_ = true;
       update_alert();
       mu_.unlock();
-      const bool found = search(self, t);
+      const bool stolen = search(self, t);
       mu_.lock();
       --coming_;
       searching_ = false;
       if (life_.state() >= life_state::stop) gone_.notify_all();
-      if (!found) continue;
+      if (!stolen) continue;
       --free_;
       return true;
     }
@@ -213,11 +218,12 @@ bool pool_core::take(worker& self, task& t) {
 void pool_core::take_from_queue(worker& self, task& t) noexcept {
   queue_.pop(t);
   if (!steals_ || how_.queue_capacity != unbounded) return;
-  const std::size_t share = std::min(queue_.size() / life_.workers(), largest_share - 1);
+  const std::size_t share = std::min(queue_.found() / life_.workers(), largest_share - 1);
   task next;
   for (std::size_t i = 0; i < share && self.ring->has_room(); ++i) {
     queue_.pop(next);
-    self.ring->push(std::move(next));
+    // release: who looks for it because nobody else will has the lock
+    self.ring->push(std::move(next), false, std::memory_order_release);
   }
 }
 
@@ -237,7 +243,7 @@ bool pool_core::take_from_own(worker& self, task& t) noexcept {
 bool pool_core::take_oldest(worker& self, task& t) noexcept {
   {
     const mutex_lock lock(mu_);
-    if (!queue_.empty() && life_.state() < life_state::stop) {
+    if (life_.state() < life_state::stop && queue_.find()) {
       queue_.pop(t);
       room_.notify_one();
       return true;
@@ -257,7 +263,8 @@ bool pool_core::search(worker& self, task& t) noexcept {
     // It may have grown meanwhile: the size is an estimate.
     for (std::size_t more = victim.ring->size() / 2;
          more != 0 && self.ring->has_room() && victim.ring->steal(next); --more) {
-      self.ring->push(std::move(next));
+      // release: it is coming, and so will look itself
+      self.ring->push(std::move(next), false, std::memory_order_release);
     }
     return true;
   };
@@ -399,6 +406,7 @@ thread_pool_statistics pool_core::statistics() const {
     if (steals_) queued += w->ring->size();
   }
   for (const worker* w = newest; w != nullptr; w = w->older) w->counts.add_submissions_to(tasks);
+  tasks.submitted += queue_.submitted();
   return {.tasks = tasks,
           .queued = queued,
           .active = workers - free_,

@@ -11,10 +11,13 @@
 // Invariants
 //   1. In draining there is exactly one drain, and only it takes tasks out to run them: they never
 //      overlap, and each happens before the next, by the lock or by the executor's queue.
-//   2. If something is queued, it is draining.
+//   2. If something is queued, it is draining. The queue is open only then.
 //   3. Tasks, observers and the executor are called without the lock.
 #include <takt/exec/serial_executor.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -85,6 +88,7 @@ class serial_executor::impl : public counted<impl> {
   friend class counted<impl>;
   ~impl() = default;
 
+  bool add_to_queue(task& t);
   void run_drain() noexcept;
   void drain_dropped() noexcept;
   bool is_at_its_end() noexcept TAKT_REQUIRES(mu_);
@@ -96,20 +100,16 @@ class serial_executor::impl : public counted<impl> {
   ledger book_;  // its counts: guarded by mu_
   std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
-  task_queue queue_ TAKT_GUARDED_BY(mu_);
+  task_queue queue_;  // but for add(): guarded by mu_
 };
 
 void serial_executor::impl::execute(task&& t) {
   if (!t) throw std::invalid_argument("takt::serial_executor: the task is empty");
   if (future_core* state = t.state()) state->set_home(this);
+  if (add_to_queue(t)) return;
+  const std::uint64_t id = t.id();
+  book_.tell_submitted(t);
   mutex_lock lock(mu_);
-  const std::uint64_t id = ++book_.totals.submitted;
-  t.set_id(id);
-  if (book_.observed()) {
-    lock.unlock();
-    book_.tell_submitted(t);
-    lock.lock();
-  }
   if (life_.state() != life_state::running) {
     ++book_.totals.rejected;
     lock.unlock();
@@ -123,6 +123,7 @@ void serial_executor::impl::execute(task&& t) {
     ++book_.totals.rejected;
     throw;
   }
+  queue_.set_open(!book_.observed());  // there is a drain, or will be
   if (std::exchange(draining_, true)) return;
   lock.unlock();
   any_executor where = where_;  // the task may destroy *this
@@ -141,6 +142,18 @@ void serial_executor::impl::execute(task&& t) {
   release();
 }
 
+// Counts the task, and queues it if that needs no lock. Then nothing may be touched any more: the
+// task may destroy it.
+bool serial_executor::impl::add_to_queue(task& t) {
+  try {
+    return queue_.add(t);
+  } catch (...) {
+    const mutex_lock lock(mu_);
+    ++book_.totals.rejected;
+    throw;
+  }
+}
+
 void serial_executor::impl::run_drain() noexcept {
   if (task_runner* outer = task_runner::of(this)) {
     static_cast<runner*>(outer)->run_again = true;
@@ -151,7 +164,7 @@ void serial_executor::impl::run_drain() noexcept {
   std::size_t ran = 0;
   mutex_lock lock(mu_);
   bool is_worker = life_.add_worker();
-  while (is_worker && !queue_.empty()) {
+  while (is_worker && queue_.find()) {
     if (ran++ == how_.batch) {
       life_.remove_worker();
       lock.unlock();
@@ -187,14 +200,19 @@ void serial_executor::impl::drain_dropped() noexcept {
   }
   mutex_lock lock(mu_);
   draining_ = false;
-  task_list dropped = queue_.take_all();
-  book_.totals.rejected += dropped.size();
-  if (!dropped.empty()) last_dropped_ = dropped.back().id();
+  queue_.set_open(false);
+  std::array<task_list, 2> dropped{queue_.take_front(), queue_.take_back()};
+  for (task_list& tasks : dropped) {
+    book_.totals.rejected += tasks.size();
+    for (const task& t : tasks) last_dropped_ = std::max(last_dropped_, t.id());
+  }
   const bool last = is_at_its_end();
   lock.unlock();
-  for (task& t : dropped) {
-    book_.tell(task_event::kind::rejected, t);
-    t.reject(rejection::discarded);
+  for (task_list& tasks : dropped) {
+    for (task& t : tasks) {
+      book_.tell(task_event::kind::rejected, t);
+      t.reject(rejection::discarded);
+    }
   }
   if (last) life_.terminate();
 }
@@ -205,6 +223,7 @@ bool serial_executor::impl::is_at_its_end() noexcept { return life_.try_tidy(que
 void serial_executor::impl::shutdown() noexcept {
   mutex_lock lock(mu_);
   life_.advance_to(life_state::shutdown);
+  queue_.set_open(false);
   const bool last = is_at_its_end();
   lock.unlock();
   if (last) life_.terminate();
@@ -215,10 +234,14 @@ task_list serial_executor::impl::stop(bool give_back) noexcept {
   // Counts as a drain that runs, so that it does not end before what was queued has ended.
   const bool holds = life_.add_worker();
   life_.advance_to(life_state::stop);
-  task_list unstarted = queue_.take_all();
+  queue_.set_open(false);
+  task_list unstarted = queue_.take_front();
+  task_list added = queue_.take_back();
   lock.unlock();
   running_.request_stop();
-  const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
+  std::size_t cancelled = 0;
+  for (task& t : added) cancelled += book_.keep(t, unstarted);
+  cancelled += book_.end_unstarted(unstarted, give_back);
   lock.lock();
   book_.totals.cancelled += cancelled;
   book_.totals.returned += unstarted.size();
@@ -242,7 +265,9 @@ std::size_t serial_executor::impl::queued() const {
 
 task_totals serial_executor::impl::totals() const {
   const mutex_lock lock(mu_);
-  return book_.totals;
+  task_totals totals = book_.totals;
+  totals.submitted = queue_.submitted();
+  return totals;
 }
 
 serial_executor::serial_executor(any_executor where, const options& how) {

@@ -50,12 +50,14 @@ class steal_ring {
   }
 
   /// Adds a task, with a mark that pop() tells. There is room.
-  void push(task&& t, bool marked = false) noexcept {
+  /// \param order  seq_cst, or release if 4 is not needed.
+  void push(task&& t, bool marked = false,
+            std::memory_order order = std::memory_order_seq_cst) noexcept {
     const std::uint64_t i = tail_.load(std::memory_order_relaxed);  // relaxed: its own
     slot& s = slots_[i % Capacity];
     s.held = std::move(t);
-    s.state.store(full(i) | (marked ? mark : 0));   // seq_cst: see 4; and publishes the task
-    tail_.store(i + 1, std::memory_order_relaxed);  // relaxed: others only estimate with it
+    s.state.store(full(i) | (marked ? mark : 0), order);  // publishes the task
+    tail_.store(i + 1, std::memory_order_relaxed);        // relaxed: others only estimate with it
   }
 
   /// Takes the newest. False if there is none.

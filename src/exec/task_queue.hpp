@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/mutex.hpp>
 #include <takt/exec/queue_order.hpp>
 #include <takt/task/task.hpp>
 
@@ -15,35 +17,99 @@ constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) {
   return a > unbounded - b ? unbounded : a + b;
 }
 
-/// FIFO, or by priority and then FIFO. Thread safety: as for a container.
+/// FIFO, or by priority and then FIFO. Its front belongs to who holds the executor's lock; its back
+/// has a lock of its own, so that those who add do not get in the way of those who take. When the
+/// front is empty, the back becomes the front.
+///
+/// While it is open, tasks are added without the executor's lock. An executor opens it only if some
+/// thread will look here before it sleeps or leaves. Who looks and finds nothing closes it, so that
+/// the next one to add takes the lock, and sees to it that somebody runs its task.
+///
+/// Thread safety: add() and submitted() for anyone, the rest under the executor's lock.
 class task_queue {
  public:
   explicit task_queue(queue_order order = queue_order::fifo) noexcept : order_(order) {}
 
-  [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
-  [[nodiscard]] bool empty() const noexcept { return tasks_.empty(); }
+  // --- without the executor's lock
 
-  /// If it throws, `t` is as it was.
-  void push(task&& t) {
-    tasks_.push_back(std::move(t));
-    if (order_ == queue_order::priority) sift_up(tasks_, tasks_.size() - 1);
+  /// Counts and numbers a task; and if the queue is open, adds it, and returns true. If it throws,
+  /// `t` is as it was, and counted.
+  bool add(task& t) {
+    const mutex_lock lock(back_mu_);
+    t.set_id(++submitted_);
+    if (!open_) return false;
+    back_.push_back(std::move(t));
+    return true;
   }
 
-  /// The next one. The queue is not empty.
+  /// How many add() has counted.
+  [[nodiscard]] std::uint64_t submitted() const {
+    const mutex_lock lock(back_mu_);
+    return submitted_;
+  }
+
+  // --- under the executor's lock
+
+  /// A queue by priority stays closed.
+  void set_open(bool open) noexcept {
+    if (open == is_open_ || order_ == queue_order::priority) return;
+    const mutex_lock lock(back_mu_);
+    open_ = is_open_ = open;
+    back_is_used_ = open || !back_.empty();
+  }
+
+  /// Whether there is a task to pop(). If not, the queue is closed.
+  [[nodiscard]] bool find() noexcept {
+    if (!front_.empty()) return true;
+    if (!back_is_used_) return false;
+    const mutex_lock lock(back_mu_);
+    front_.swap(back_);
+    if (front_.empty()) open_ = is_open_ = false;
+    back_is_used_ = is_open_;
+    return !front_.empty();
+  }
+
+  /// The next one, after find() has found one.
   void pop(task& t) noexcept {
     if (order_ == queue_order::priority) {
-      std::swap(tasks_[0], tasks_.back());
-      tasks_.pop_back(t);
-      sift_down(tasks_, 0, tasks_.size());
+      std::swap(front_[0], front_.back());
+      front_.pop_back(t);
+      sift_down(front_, 0, front_.size());
     } else {
-      tasks_.pop_front(t);
+      front_.pop_front(t);
     }
   }
 
-  /// All of them, and none is left. In no particular order, if by priority: see sort().
-  [[nodiscard]] task_list take_all() noexcept { return std::move(tasks_); }
+  /// How many pop() can take before find() is needed again.
+  [[nodiscard]] std::size_t found() const noexcept { return front_.size(); }
 
-  /// Puts what take_all() gave into the order of the queue.
+  [[nodiscard]] std::size_t size() const noexcept {
+    if (!back_is_used_) return front_.size();
+    const mutex_lock lock(back_mu_);
+    return front_.size() + back_.size();
+  }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+
+  /// Adds a task that add() has numbered. If it throws, `t` is as it was.
+  void push(task&& t) {
+    if (back_is_used_) {
+      const mutex_lock lock(back_mu_);
+      back_.push_back(std::move(t));
+      return;
+    }
+    front_.push_back(std::move(t));
+    if (order_ == queue_order::priority) sift_up(front_, front_.size() - 1);
+  }
+
+  /// All that is in front, and then what comes after it; the queue is closed. In no particular
+  /// order, if by priority: see sort().
+  [[nodiscard]] task_list take_front() noexcept { return std::move(front_); }
+  [[nodiscard]] task_list take_back() noexcept {
+    static_cast<void>(find());
+    return std::move(front_);
+  }
+
+  /// Puts what take_front() gave into the order of the queue.
   static void sort(task_list& heap, queue_order order) noexcept {
     if (order == queue_order::fifo) return;
     // The next one to the end, of those that are left; so the last one ends up in front.
@@ -54,20 +120,32 @@ class task_queue {
     for (std::size_t i = 0, j = heap.size(); i + 1 < j; ++i) std::swap(heap[i], heap[--j]);
   }
 
-  /// Takes out those for which `wanted` holds, and adds them to `taken`. If it throws, none is
-  /// lost.
+  /// Takes out those for which `wanted` holds, and adds them to `taken`: all, or as many as there
+  /// is memory for.
   template <class Wanted>
-  void take_if(Wanted wanted, task_list& taken) {
-    const std::size_t count = tasks_.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      if (wanted(tasks_[i])) taken.push_back(std::move(tasks_[i]));
+  void take_if(Wanted wanted, task_list& taken) noexcept {
+    take_if(wanted, front_, taken);
+    if (order_ == queue_order::priority) {
+      for (std::size_t i = front_.size() / 2; i-- > 0;) sift_down(front_, i, front_.size());
     }
-    tasks_.remove_empty();
-    if (order_ == queue_order::fifo) return;
-    for (std::size_t i = tasks_.size() / 2; i-- > 0;) sift_down(tasks_, i, tasks_.size());
+    if (!back_is_used_) return;
+    const mutex_lock lock(back_mu_);
+    take_if(wanted, back_, taken);
   }
 
  private:
+  template <class Wanted>
+  static void take_if(Wanted wanted, task_list& from, task_list& taken) noexcept {
+    const std::size_t before = taken.size();
+    try {
+      for (task& t : from) {
+        if (wanted(t)) taken.push_back(std::move(t));
+      }
+    } catch (...) {  // the task is where it was
+    }
+    if (taken.size() != before) from.remove_empty();
+  }
+
   static bool leaves_before(const task& a, const task& b) noexcept {
     return a.priority() != b.priority() ? a.priority() > b.priority() : a.id() < b.id();
   }
@@ -93,7 +171,15 @@ class task_queue {
   // Constant after construction.
   const queue_order order_;
 
-  task_list tasks_;
+  // Of who holds the executor's lock.
+  task_list front_;
+  bool is_open_ = false;       // the same as open_
+  bool back_is_used_ = false;  // it is open, or back_ is not empty
+
+  alignas(cache_line) mutable mutex back_mu_;
+  bool open_ TAKT_GUARDED_BY(back_mu_) = false;  // written under both locks
+  std::uint64_t submitted_ TAKT_GUARDED_BY(back_mu_) = 0;
+  task_list back_ TAKT_GUARDED_BY(back_mu_);
 };
 
 }  // namespace takt::inline TAKT_ABI
