@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <takt/task/task_runner.hpp>
-
 #include "pool_core.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -32,11 +30,18 @@ class join_wait final : public task_wait {
 
 }  // namespace
 
-fork_join::fork_join(stealing_pool& pool) noexcept : pool_(*pool.core_), thread_(this_thread()) {}
+fork_join::fork_join(stealing_pool& pool) noexcept
+    : pool_(*pool.core_), thread_(this_thread()), runner_(task_runner::of(pool.core_)) {}
 
 fork_join::~fork_join() { wait(); }
 
-void fork_join::add(task t) { pool_.spawn(std::move(t)); }
+void fork_join::add(task&& t) {
+  if (runner_ == nullptr) {
+    pool_.execute(std::move(t));
+  } else {
+    pool_.spawn(*runner_, t);
+  }
+}
 
 void fork_join::end_one() noexcept {
   if (thread_ == this_thread()) {
@@ -62,7 +67,7 @@ void fork_join::join() {
 void fork_join::wait() noexcept {
   // acquire: what the children did
   const auto ended = [&] { return elsewhere_.load(std::memory_order_acquire) == 2 * left_; };
-  while (!ended() && pool_.run_child()) {
+  while (!ended() && runner_ != nullptr && pool_.run_child(*runner_)) {
   }
   if (!ended()) park();
   elsewhere_.store(0, std::memory_order_relaxed);  // relaxed: nobody else is left
@@ -71,12 +76,11 @@ void fork_join::wait() noexcept {
 
 // Until the others have ended, all of which other threads have taken.
 void fork_join::park() noexcept {
-  task_runner* const runner = task_runner::of(&pool_);
   join_wait here(elsewhere_, left_);
-  const bool told = runner != nullptr && runner->begin_wait(here);
+  const bool told = runner_ != nullptr && runner_->begin_wait(here);
   // acq_rel: what the children did, if all have ended; else wake_ tells
   if (elsewhere_.fetch_add(1 - 2 * left_, std::memory_order_acq_rel) != 2 * left_) wake_.park();
-  if (told) runner->end_wait(here);
+  if (told) runner_->end_wait(here);
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -17,8 +17,8 @@ void ledger::tell_submitted(task& t) const noexcept {
   tell(task_event::kind::submitted, t);
 }
 
-run_result ledger::run(task& t, const lifecycle& life, running_task* where, const run_hooks& hooks,
-                       std::exception_ptr* caught) const noexcept {
+run_result ledger::run_watched(task& t, const lifecycle& life, running_task* where,
+                               const run_hooks& hooks, std::exception_ptr* caught) const noexcept {
   if (t.is_cancelled()) {
     tell(task_event::kind::cancelled, t);
     t = task();
@@ -44,7 +44,7 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where, cons
   std::exception_ptr uncaught;
   bool begun = false;
   try {
-    if (hooks.before != nullptr && *hooks.before) (*hooks.before)(t);
+    if (hooks.before != nullptr) (*hooks.before)(t);
     begun = true;
     const task_outcome outcome = t.run();
     if (outcome == task_outcome::failed) result = run_result::failed;
@@ -56,14 +56,10 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where, cons
   if (!begun && t.has_future()) {
     state->fail(std::exchange(uncaught, nullptr));
   }
-  if (hooks.after != nullptr && *hooks.after) (*hooks.after)(t, uncaught);
+  if (hooks.after != nullptr) (*hooks.after)(t, uncaught);
   if (where != nullptr) where->leave(t);
   if (t) t = task();
-  if (uncaught != nullptr && caught != nullptr) {
-    *caught = uncaught;
-  } else if (uncaught != nullptr) {
-    unhandled_.on_unhandled(unhandled::uncaught, uncaught);
-  }
+  if (uncaught != nullptr) pass_on(uncaught, caught);
   if (event) {
     event->when = time_.now();
     event->failed = result == run_result::failed;
@@ -74,6 +70,24 @@ run_result ledger::run(task& t, const lifecycle& life, running_task* where, cons
     if (cancelled) observer_->on_event(*event);
   }
   return result;
+}
+
+run_result ledger::run_plain(task& t, std::exception_ptr* caught) const noexcept {
+  try {
+    return t.run() == task_outcome::cancelled ? run_result::cancelled_within : run_result::finished;
+  } catch (...) {
+    pass_on(std::current_exception(), caught);
+    return run_result::failed;
+  }
+}
+
+void ledger::pass_on(const std::exception_ptr& uncaught,
+                     std::exception_ptr* caught) const noexcept {
+  if (caught != nullptr) {
+    *caught = uncaught;
+  } else {
+    unhandled_.on_unhandled(unhandled::uncaught, uncaught);
+  }
 }
 
 std::size_t ledger::keep(task& t, task_list& unstarted) const noexcept {

@@ -89,7 +89,7 @@ class run_counts {
   number cancelled_{0};
 };
 
-/// What is called around a task, unless null or empty.
+/// What is called around a task, unless null; not empty.
 struct run_hooks {
   const std::function<void(const task&)>* before = nullptr;
   const std::function<void(const task&, const std::exception_ptr&)>* after = nullptr;
@@ -113,7 +113,11 @@ class ledger {
   /// later, or gets there meanwhile. What nobody else catches goes to `caught`, if given, or to the
   /// hook.
   run_result run(task& t, const lifecycle& life, running_task* where, const run_hooks& hooks = {},
-                 std::exception_ptr* caught = nullptr) const noexcept;
+                 std::exception_ptr* caught = nullptr) const noexcept {
+    const bool hooked = hooks.before != nullptr || hooks.after != nullptr;
+    if (t.state() == nullptr && !hooked && observer_ == nullptr) return run_plain(t, caught);
+    return run_watched(t, life, where, hooks, caught);
+  }
 
   /// Adds one that will not be run to the list; if there is no memory for that, cancels it.
   /// \return how many were cancelled.
@@ -127,6 +131,11 @@ class ledger {
   task_totals totals;
 
  private:
+  run_result run_plain(task& t, std::exception_ptr* caught) const noexcept;
+  run_result run_watched(task& t, const lifecycle& life, running_task* where,
+                         const run_hooks& hooks, std::exception_ptr* caught) const noexcept;
+  void pass_on(const std::exception_ptr& uncaught, std::exception_ptr* caught) const noexcept;
+
   const clock& time_;
   const unhandled_hook& unhandled_;
   task_observer* const observer_;

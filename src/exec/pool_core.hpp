@@ -89,13 +89,13 @@ class pool_core : public counted<pool_core> {
   void execute(task&& t);
 
   // --- children: pool_submit.cpp
-  /// Gives a child to the calling worker's own ring, or runs it if there is no room or the pool is
-  /// shut down. Not by a worker: as execute().
-  void spawn(task t);
-  /// Runs the newest child in the calling worker's ring. For who has children that have not ended:
-  /// it is one of them, or of another fork_join of the same task; if it were not, they would have
-  /// been stolen, and all that is older before. False if there is none, or it is no worker.
-  bool run_child() noexcept;
+  /// For the calling worker, whose runner it is. Gives a child to its ring, or runs it if there is
+  /// no room or the pool is shut down.
+  void spawn(task_runner& here, task& t);
+  /// Likewise. Runs the newest child in its ring. For who has children that have not ended: it is
+  /// one of them, or of another fork_join of the same task; if it were not, they would have been
+  /// stolen, and all that is older before. False if there is none.
+  bool run_child(task_runner& here) noexcept;
 
   // --- the end: pool_end.cpp
   void shutdown() noexcept;
@@ -211,7 +211,7 @@ class pool_core : public counted<pool_core> {
   void end() noexcept;
 
   run_result run(task& t, running_task* where) const noexcept {
-    return book_.run(t, life_, where, {&how_.before, &how_.after});
+    return book_.run(t, life_, where, hooks_);
   }
 
   bool begin_wait(task_wait& w) noexcept;
@@ -223,6 +223,8 @@ class pool_core : public counted<pool_core> {
   const thread_pool_options how_;
   const bool steals_;
   const bool has_open_queue_;  // at times
+  const run_hooks hooks_{.before = how_.before ? &how_.before : nullptr,
+                         .after = how_.after ? &how_.after : nullptr};
   const long process_ = os::process_id();
   const int nice_ = os::thread_nice() + how_.threads.nice;
 

@@ -169,29 +169,24 @@ void pool_core::begin_own(worker& self, task& t) {
 
 // --- children
 
-void pool_core::spawn(task t) {
-  worker* const self = own_worker();
-  if (self == nullptr) {
-    execute(std::move(t));
-    return;
-  }
-  const ring_answer answer = add_to_ring(*self, t, true);
+void pool_core::spawn(task_runner& here, task& t) {
+  worker& self = static_cast<runner&>(here).self();
+  const ring_answer answer = add_to_ring(self, t, true);
   if (answer == ring_answer::added) return;
-  if (answer == ring_answer::not_added) begin_own(*self, t);
-  self->counts.count(run(t, nullptr));
+  if (answer == ring_answer::not_added) begin_own(self, t);
+  self.counts.count(run(t, nullptr));
 }
 
-bool pool_core::run_child() noexcept {
-  worker* const self = own_worker();
-  if (self == nullptr) return false;
+bool pool_core::run_child(task_runner& here) noexcept {
+  worker& self = static_cast<runner&>(here).self();
   task t;
   bool child = false;
-  while (self->ring->pop(t, &child)) {
+  while (self.ring->pop(t, &child)) {
     if (child) {
-      self->counts.count(run(t, nullptr));
+      self.counts.count(run(t, nullptr));
       return true;
     }
-    hand_over(*self, t);
+    hand_over(self, t);
   }
   return false;
 }

@@ -79,6 +79,7 @@ bool pool_core::start_worker() noexcept {
 // An idle worker to be woken after unlocking, if one is needed. If none is idle, but one could be
 // started, and tasks are added without looking at that, starts it.
 pool_core::worker* pool_core::call_worker() noexcept {
+  if (!steals_ && idle_.empty() && queue_.is_open()) return nullptr;  // as with every task
   update_alert();
   if (coming_ != 0) return nullptr;
   if (idle_.empty() && (!steals_ || life_.workers() >= core_limit_)) return nullptr;
@@ -219,11 +220,9 @@ void pool_core::take_from_queue(worker& self, task& t) noexcept {
   queue_.pop(t);
   if (!steals_ || how_.queue_capacity != unbounded) return;
   const std::size_t share = std::min(queue_.found() / life_.workers(), largest_share - 1);
-  task next;
   for (std::size_t i = 0; i < share && self.ring->has_room(); ++i) {
-    queue_.pop(next);
-    // release: who looks for it because nobody else will has the lock
-    self.ring->push(std::move(next), false, std::memory_order_release);
+    queue_.pop(self.ring->next());
+    self.ring->add_next(false, std::memory_order_release);  // see call_worker(): it has the lock
   }
 }
 
@@ -259,12 +258,10 @@ bool pool_core::search(worker& self, task& t) noexcept {
     bool child = false;
     if (!victim.ring->steal(t, &child)) return false;
     if (child) return true;
-    task next;
     // It may have grown meanwhile: the size is an estimate.
     for (std::size_t more = victim.ring->size() / 2;
-         more != 0 && self.ring->has_room() && victim.ring->steal(next); --more) {
-      // release: it is coming, and so will look itself
-      self.ring->push(std::move(next), false, std::memory_order_release);
+         more != 0 && self.ring->has_room() && victim.ring->steal(self.ring->next()); --more) {
+      self.ring->add_next(false, std::memory_order_release);  // it is coming, and will look itself
     }
     return true;
   };

@@ -31,8 +31,8 @@ namespace takt::inline TAKT_ABI {
 /// The tasks that one worker has for itself: it adds and takes at one end, the newest first; others
 /// take at the other end, the oldest first. Holds a fixed number.
 ///
-/// **Thread safety**: has_room(), push() and pop() belong to the owner; the rest is for
-/// anyone.
+/// **Thread safety**: has_room(), push(), next(), add_next() and pop() belong to the owner; the
+/// rest is for anyone.
 template <std::size_t Capacity>
 class steal_ring {
   static_assert((Capacity & (Capacity - 1)) == 0, "numbers wrap around");
@@ -50,14 +50,21 @@ class steal_ring {
   }
 
   /// Adds a task, with a mark that pop() tells. There is room.
-  /// \param order  seq_cst, or release if 4 is not needed.
-  void push(task&& t, bool marked = false,
-            std::memory_order order = std::memory_order_seq_cst) noexcept {
-    const std::uint64_t i = tail_.load(std::memory_order_relaxed);  // relaxed: its own
-    slot& s = slots_[i % Capacity];
-    s.held = std::move(t);
-    s.state.store(full(i) | (marked ? mark : 0), order);  // publishes the task
-    tail_.store(i + 1, std::memory_order_relaxed);        // relaxed: others only estimate with it
+  void push(task&& t, bool marked = false) noexcept {
+    next() = std::move(t);
+    add_next(marked, std::memory_order_seq_cst);
+  }
+
+  /// The same in two steps: the place for it, and then, when it is there, with an order that is
+  /// seq_cst, or release if 4 is not needed.
+  [[nodiscard]] task& next() noexcept {
+    // relaxed: its own
+    return slots_[tail_.load(std::memory_order_relaxed) % Capacity].held;
+  }
+  void add_next(bool marked, std::memory_order order) noexcept {
+    const std::uint64_t i = tail_.load(std::memory_order_relaxed);           // relaxed: its own
+    slots_[i % Capacity].state.store(full(i) | (marked ? mark : 0), order);  // publishes the task
+    tail_.store(i + 1, std::memory_order_relaxed);  // relaxed: others only estimate with it
   }
 
   /// Takes the newest. False if there is none.

@@ -58,6 +58,8 @@ class task_queue {
     back_is_used_ = open || !back_.empty();
   }
 
+  [[nodiscard]] bool is_open() const noexcept { return is_open_; }
+
   /// Whether there is a task to pop(). If not, the queue is closed.
   [[nodiscard]] bool find() noexcept {
     if (!front_.empty()) return true;

@@ -1,5 +1,6 @@
 #include <takt/task/task.hpp>
 
+#include <algorithm>
 #include <exception>
 
 namespace takt::inline TAKT_ABI {
@@ -47,10 +48,6 @@ void task_list::clear() noexcept {
 
 void task_list::add_block() {
   blocks_.emplace_back();  // room for it first: if that throws, nothing has changed
-  if (spare_ != nullptr) {
-    blocks_.back() = std::move(spare_);
-    return;
-  }
   try {
     blocks_.back() = std::make_unique_for_overwrite<block>();
   } catch (...) {
@@ -61,21 +58,16 @@ void task_list::add_block() {
 
 // The first block has no task any more, or there is none at all.
 void task_list::drop_front_block() noexcept {
-  if (size_ == 0) {  // begin again with the block that was in use last
-    first_ = 0;
-    if (blocks_.size() > 1) {
-      blocks_.front() = std::move(blocks_.back());
-      blocks_.resize(1);
-    }
-    return;
-  }
-  // Blocks that are done with stay in front, empty, until they are half of all: then they go at
-  // once, so that it costs little per task.
-  const std::size_t done = first_ / per_block;
-  spare_ = std::move(blocks_[done - 1]);
+  const std::size_t done = size_ == 0 ? blocks_.size() : first_ / per_block;
+  if (done > most_spare) blocks_[done - most_spare - 1].reset();
+  // Those that are done with stay in front until they are half of all. Then they go to the end, to
+  // be used again: at once, so that it costs little per task.
   if (done * 2 < blocks_.size()) return;
-  blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(done));
-  first_ -= done * per_block;
+  std::rotate(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(done), blocks_.end());
+  first_ = size_ == 0 ? 0 : first_ - done * per_block;
+  const std::size_t used = (first_ + size_ + per_block - 1) / per_block;
+  std::erase(blocks_, nullptr);
+  if (blocks_.size() > used + most_spare) blocks_.resize(used + most_spare);
 }
 
 void task_list::remove_empty() noexcept {

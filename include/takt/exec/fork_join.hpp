@@ -18,6 +18,7 @@
 #include <takt/exec/stealing_pool.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_runner.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -83,7 +84,7 @@ class fork_join {
   template <class F>
   friend class fork_join_child;
 
-  void add(task t);
+  void add(task&& t);
   void end_one() noexcept;
   void fail(std::exception_ptr error) noexcept;
   void wait() noexcept;
@@ -91,7 +92,8 @@ class fork_join {
 
   // Constant after construction.
   pool_core& pool_;
-  const void* const thread_;  // the one that it belongs to
+  const void* const thread_;   // the one that it belongs to
+  task_runner* const runner_;  // of that thread, if it is one of the pool
 
   // Of the thread that it belongs to.
   std::int64_t left_ = 0;  // children spawned, less those that have ended on this thread

@@ -353,7 +353,6 @@ class task_list {
     blocks_.swap(other.blocks_);
     std::swap(first_, other.first_);
     std::swap(size_, other.size_);
-    spare_.swap(other.spare_);
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -385,7 +384,8 @@ class task_list {
   void pop_back(task& t) noexcept {
     take_out(back(), t);
     --size_;
-    if (first_ + size_ + 2 * per_block <= blocks_.size() * per_block) blocks_.pop_back();
+    const std::size_t needed = first_ + size_ + (most_spare + 1) * per_block;
+    if (needed <= blocks_.size() * per_block) blocks_.pop_back();
   }
 
   /// Takes out the tasks that are empty.
@@ -393,6 +393,7 @@ class task_list {
 
  private:
   static constexpr std::size_t per_block = 64;
+  static constexpr std::size_t most_spare = 64;
   struct block {
     alignas(task) std::byte storage[per_block * sizeof(task)];
   };
@@ -412,7 +413,6 @@ class task_list {
   std::vector<std::unique_ptr<block>> blocks_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;
-  std::unique_ptr<block> spare_;
 };
 
 }  // namespace takt::inline TAKT_ABI
