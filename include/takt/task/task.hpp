@@ -393,7 +393,7 @@ class task_list {
 
  private:
   static constexpr std::size_t per_block = 64;
-  static constexpr std::size_t most_spare = 64;
+  static constexpr std::size_t most_spare = 8;
   struct block {
     alignas(task) std::byte storage[per_block * sizeof(task)];
   };
