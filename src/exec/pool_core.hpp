@@ -1,8 +1,10 @@
-// One mutex guards the queue and the workers' bookkeeping; tasks, hooks and observers run without
-// it. A pool that steals also has a ring of tasks for each worker, which needs no lock.
+// One mutex guards the front of the queue and the workers' bookkeeping; tasks, hooks and observers
+// run without it. While the queue is open, who submits adds to its back, which has a lock of its own.
+// A pool that steals also has a ring of tasks for each worker, which needs no lock.
 //
 // A worker is
-//   coming   started or called, and on its way to the lock; or searching the others' rings
+//   coming   called, or started without an on_start, and on its way to the lock; or searching the
+//            others' rings
 //   idle     in idle_, parked
 //   free     coming, idle, or looking for a task: all that do not run one
 //   active   runs a task, and then those of its own ring
@@ -33,7 +35,14 @@
 //      unjoined, and the last one knows that all others have ended.
 //   6. shutdown_now() asks the slots to stop after it has changed the state: see running_task.
 //
-// No wake-up is lost (2), though a worker adds to its ring without the lock:
+// No wake-up is lost (2), though tasks are added to an open queue without the lock:
+//   - It is open only if a worker is coming, or all are at work; each of these looks into it before
+//     it becomes idle or leaves, and closes it if it finds nothing, without letting go of the lock
+//     until it is idle or gone. update_alert() closes it when nobody is coming and one is idle.
+//   - Who closes it finds what was added before, and calls a worker for it. Who comes after that
+//     takes the lock.
+//
+// Nor though a worker adds to its ring without the lock:
 //   - alert_ says whether nobody is coming though somebody sleeps or could be started, or whether
 //     the pool stops. It is written under the lock, whenever that changes.
 //   - Who adds to its ring looks at alert_ afterwards; if it is set, it takes the lock and calls.

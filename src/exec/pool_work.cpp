@@ -56,21 +56,24 @@ bool pool_core::start_worker() noexcept {
     }
     if (!life_.add_worker()) return false;
     worker& w = vacant_.front();
+    // Nobody counts on one that has something to do first, which may take its time.
+    w.called = how_.threads.on_start == nullptr;
     retain();
     try {
       w.thread = sync::thread([this, &w] { work(w); });
     } catch (...) {
+      w.called = false;
       release();  // not the last: the caller has one
       life_.remove_worker();
       return false;
     }
     vacant_.erase(w);
+    coming_ += w.called ? 1U : 0U;
   } catch (...) {
     return false;
   }
   ++free_;
   room_.notify_one();
-  ++coming_;
   update_alert();
   largest_ = std::max(largest_, life_.workers());
   return true;
@@ -137,7 +140,7 @@ void pool_core::work(worker& self) noexcept {
     {
       task t;
       mutex_lock lock(mu_);
-      --coming_;
+      if (std::exchange(self.called, false)) --coming_;
       while (take(self, t)) {
         worker* const called = call_worker();
         lock.unlock();

@@ -57,6 +57,21 @@ TEST(thread_pool, starts_threads_up_to_core_and_then_queues) {
   EXPECT_EQ(s.largest, 2u);
 }
 
+// An idle thread does it instead.
+TEST(thread_pool, a_thread_that_is_long_in_coming_keeps_no_task_waiting) {
+  gate may_come;
+  takt::sync::atomic<int> started{0};
+  thread_pool pool{{.core = 2, .threads = {.on_start = [&] {
+                                 if (++started == 2) may_come.wait();
+                               }}}};
+  pool.submit([] {}).get();
+  while (pool.statistics().active != 0) takt::sync::yield();
+  pool.submit([] {}).get();  // starts the second thread
+  may_come.open();
+  EXPECT_EQ(drain(pool).tasks.finished, 2u);
+  EXPECT_EQ(started.load(), 2);
+}
+
 TEST(thread_pool, goes_beyond_core_only_if_the_queue_is_full) {
   thread_pool pool{{.core = 1, .max = 2, .queue_capacity = 1}};
   busy one(pool, 1);
