@@ -11,16 +11,21 @@ namespace takt::inline TAKT_ABI {
 namespace {
 
 struct allocation_count;
+struct allocation_failure;
 
 [[maybe_unused]] void* counted(void* p) {
   ++sync::tls<std::size_t, allocation_count>::get();
-  if (p == nullptr) throw std::bad_alloc();
-  return p;
+  if (p != nullptr && !sync::tls<bool, allocation_failure>::get()) return p;
+  std::free(p);
+  throw std::bad_alloc();
 }
 
 }  // namespace
 
 std::size_t allocations() noexcept { return sync::tls<std::size_t, allocation_count>::get(); }
+
+no_memory::no_memory() noexcept { sync::tls<bool, allocation_failure>::get() = true; }
+no_memory::~no_memory() { sync::tls<bool, allocation_failure>::get() = false; }
 
 }  // namespace takt::inline TAKT_ABI
 

@@ -1,4 +1,5 @@
-// For tests: how often this thread has called operator new. Link counting_new.cpp.
+// For tests: how often this thread has called operator new, and what happens if that fails. Link
+// counting_new.cpp.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +25,15 @@ inline constexpr bool allocations_are_counted = true;
 #endif
 
 std::size_t allocations() noexcept;
+
+// While it exists, operator new throws std::bad_alloc on this thread, if allocations are counted.
+class no_memory {
+ public:
+  no_memory() noexcept;
+  ~no_memory();
+  no_memory(const no_memory&) = delete;
+  no_memory& operator=(const no_memory&) = delete;
+};
 
 }  // namespace takt::inline TAKT_ABI
 

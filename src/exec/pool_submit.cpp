@@ -21,10 +21,18 @@ void pool_core::execute(task&& t) {
   if (add_to_queue(t)) return;
   book_.tell_submitted(t);
   mutex_lock lock(mu_);
-  std::optional<rejection> refused = offer(t);
-  if (refused == rejection::saturated) {
-    if (how_.rejection.kind_ == kind::block) refused = offer_when_there_is_room(lock, t);
-    if (how_.rejection.kind_ == kind::discard_oldest) refused = offer_instead_of_oldest(t);
+  std::optional<rejection> refused;
+  try {
+    refused = offer(t);
+    if (refused == rejection::saturated) {
+      if (how_.rejection.kind_ == kind::block) refused = offer_when_there_is_room(lock, t);
+      if (how_.rejection.kind_ == kind::discard_oldest) refused = offer_instead_of_oldest(t);
+    }
+  } catch (...) {  // there is no memory
+    ++book_.totals.rejected;
+    lock.unlock();
+    book_.tell(task_event::kind::rejected, t);
+    throw;
   }
   worker* const called = call_worker();
   if (!refused) {
@@ -70,12 +78,7 @@ std::optional<rejection> pool_core::offer(task& t) {
     if (workers == 0) return rejection::no_thread;
     if (!room) return rejection::saturated;
   }
-  try {
-    queue_.push(std::move(t));
-  } catch (...) {
-    ++book_.totals.rejected;
-    throw;
-  }
+  queue_.push(std::move(t));
   return std::nullopt;
 }
 

@@ -121,6 +121,8 @@ void serial_executor::impl::execute(task&& t) {
     queue_.push(std::move(t));
   } catch (...) {
     ++book_.totals.rejected;
+    lock.unlock();
+    book_.tell(task_event::kind::rejected, t);
     throw;
   }
   queue_.set_open(!book_.observed());  // there is a drain, or will be

@@ -1,0 +1,162 @@
+// What becomes of tasks when there is no memory for them.
+#include <cstddef>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include <takt/exec/serial_executor.hpp>
+#include <takt/exec/stealing_pool.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/observe/task_statistics.hpp>
+
+#include "../../tests/support/pools.hpp"
+#include "../base/counting_new.hpp"
+
+namespace {
+
+using takt::rejection;
+using takt::thread_pool;
+using takt_test::busy;
+using takt_test::drain;
+using takt_test::expect_balance;
+using takt_test::gate;
+using takt_test::rejection_of;
+
+// Larger than what a queue keeps room for.
+constexpr std::size_t many = 100;
+
+// How many of `many` tasks are refused with bad_alloc.
+template <class Executor>
+std::size_t refused_by(Executor& executor) {
+  std::size_t refused = 0;
+  const takt::no_memory here;
+  for (std::size_t i = 0; i < many; ++i) {
+    try {
+      executor.execute([] {});
+    } catch (const std::bad_alloc&) {
+      ++refused;
+    }
+  }
+  return refused;
+}
+
+TEST(no_memory, a_pool_that_cannot_start_a_thread_rejects) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  thread_pool pool{{.core = 1}};
+  {
+    const takt::no_memory here;
+    EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::no_thread);
+  }
+  pool.execute([] {});
+  EXPECT_EQ(drain(pool).tasks.finished, 1u);
+}
+
+TEST(no_memory, a_pool_refuses_what_it_cannot_queue_and_goes_on) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  thread_pool pool{{.core = 1}};
+  busy one(pool, 1);
+  const std::size_t refused = refused_by(pool);
+  EXPECT_GT(refused, 0u);
+  one.release();
+  const takt::thread_pool_statistics s = drain(pool);
+  EXPECT_EQ(s.tasks.submitted, many + 1);
+  EXPECT_EQ(s.tasks.rejected, refused);
+  EXPECT_EQ(s.tasks.finished, many + 1 - refused);
+}
+
+TEST(no_memory, an_observer_is_told_of_what_a_pool_refuses) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  takt::task_statistics told;
+  thread_pool pool{{.core = 1, .observer = &told}};
+  busy one(pool, 1);
+  const std::size_t refused = refused_by(pool);
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(told.totals().rejected, refused);
+  one.release();
+  drain(pool);
+  EXPECT_EQ(told.totals().pending(), 0u);
+}
+
+TEST(no_memory, a_strand_refuses_what_it_cannot_queue_and_goes_on) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  takt::task_statistics told;
+  for (takt::task_observer* observer :
+       {static_cast<takt::task_observer*>(nullptr), static_cast<takt::task_observer*>(&told)}) {
+    thread_pool pool{{.core = 1}};
+    takt::serial_executor strand{pool, {.observer = observer}};
+    gate go_on;
+    strand.execute([&] { go_on.wait(); });
+    const std::size_t refused = refused_by(strand);
+    EXPECT_GT(refused, 0u);
+    EXPECT_EQ(told.totals().rejected, observer == nullptr ? 0 : refused);
+    go_on.open();
+    strand.close(takt::drain);
+    EXPECT_EQ(strand.totals().submitted, many + 1);
+    EXPECT_EQ(strand.totals().rejected, refused);
+    EXPECT_EQ(strand.totals().pending(), 0u);
+  }
+}
+
+// What was queued before and after a thread has looked is in two lists, to be made one.
+TEST(no_memory, shutdown_now_cancels_what_it_cannot_give_back) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  gate begun;
+  gate go_on;
+  thread_pool pool{{.core = 1}};
+  busy one(pool, 1);
+  pool.execute([&] {
+    begun.open();
+    go_on.wait();
+  });
+  pool.execute([] {});
+  one.release();
+  begun.wait();
+  for (std::size_t i = 0; i < many; ++i) pool.execute([] {});
+  std::size_t returned = 0;
+  {
+    const takt::no_memory here;
+    returned = pool.shutdown_now().size();
+  }
+  EXPECT_LT(returned, many + 1);
+  go_on.open();
+  pool.await_termination();
+  expect_balance(pool);
+  const takt::task_totals tasks = pool.statistics().tasks;
+  EXPECT_EQ(tasks.returned, returned);
+  EXPECT_EQ(tasks.cancelled, many + 1 - returned);
+}
+
+TEST(no_memory, purge_takes_out_as_many_as_it_can) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  thread_pool pool{{.core = 1}};
+  busy one(pool, 1);
+  for (std::size_t i = 0; i < many; ++i) static_cast<void>(pool.submit([] {}).cancel());
+  {
+    const takt::no_memory here;
+    EXPECT_EQ(pool.purge(), 0u);
+  }
+  EXPECT_EQ(pool.statistics().queued, many);
+  EXPECT_EQ(pool.purge(), many);
+  one.release();
+  EXPECT_EQ(drain(pool).tasks.cancelled, many);
+}
+
+TEST(no_memory, a_stealing_pool_refuses_what_it_cannot_queue_and_goes_on) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  gate begun;
+  gate go_on;
+  takt::stealing_pool pool{{.threads = 1}};
+  pool.execute([&] {
+    begun.open();
+    go_on.wait();
+  });
+  begun.wait();
+  const std::size_t refused = refused_by(pool);
+  EXPECT_GT(refused, 0u);
+  go_on.open();
+  EXPECT_TRUE(pool.close(takt::drain));
+  expect_balance(pool);
+  EXPECT_EQ(pool.statistics().tasks.rejected, refused);
+}
+
+}  // namespace
