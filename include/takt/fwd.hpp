@@ -203,7 +203,7 @@ struct thread_options;
 // takt/exec/thread_pool.hpp
 class pool_core;
 struct thread_pool_options;
-struct thread_pool_statistics;
+struct pool_statistics;
 class thread_pool;
 
 // takt/exec/tracking_executor.hpp

@@ -1,6 +1,9 @@
 #include <takt/exec/fork_join.hpp>
 
+#include <stdexcept>
 #include <utility>
+
+#include <takt/task/unhandled.hpp>
 
 #include "pool_core.hpp"
 
@@ -33,12 +36,27 @@ class join_wait final : public task_wait {
 fork_join::fork_join(stealing_pool& pool) noexcept
     : pool_(*pool.core_), thread_(this_thread()), runner_(task_runner::of(pool.core_)) {}
 
-fork_join::~fork_join() { wait(); }
+fork_join::~fork_join() {
+  wait();
+  if (error_ == nullptr) return;
+  try {
+    std::rethrow_exception(error_);
+  } catch (const abandoned&) {  // whoever dropped it knows
+  } catch (...) {
+    pool_.future_options().unhandled->on_unhandled(unhandled::unobserved, error_);
+  }
+}
+
+void fork_join::check_thread() const {
+  if (thread_ == this_thread()) return;
+  throw std::logic_error("takt::fork_join: used by another thread than the one that made it");
+}
 
 void fork_join::add(task&& t) {
   if (runner_ == nullptr) {
     pool_.execute(std::move(t));
   } else {
+    adding_ = false;  // it will be a child, whatever happens
     pool_.spawn(*runner_, t);
   }
 }
@@ -57,7 +75,14 @@ void fork_join::fail(std::exception_ptr error) noexcept {
   if (!failed_.exchange(true, std::memory_order_relaxed)) error_ = std::move(error);
 }
 
+// A child goes without having been run: it was given back and dropped, or never taken.
+void fork_join::drop_one() noexcept {
+  if (thread_ == this_thread() && adding_) return;
+  fail(std::make_exception_ptr(abandoned()));
+}
+
 void fork_join::join() {
+  check_thread();
   wait();
   if (!failed_.load(std::memory_order_relaxed)) return;  // relaxed: all children have ended
   failed_.store(false, std::memory_order_relaxed);       // relaxed: as above

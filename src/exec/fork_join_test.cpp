@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -272,10 +273,38 @@ TEST(fork_join, a_callable_that_cannot_be_moved_leaves_no_child) {
         fork_join children(pool);
         const stubborn f;
         EXPECT_THROW(children.spawn(f), std::runtime_error);
-        try {
-          children.join();
-        } catch (const takt::abandoned&) {
-        }
+        children.join();
+      })
+      .get();
+}
+
+TEST(fork_join, a_child_that_is_refused_leaves_no_trace) {
+  stealing_pool pool({.threads = 1});
+  fork_join children(pool);
+  pool.shutdown();
+  EXPECT_EQ(takt_test::rejection_of([&] { children.spawn([] {}); }), takt::rejection::shut_down);
+  children.join();
+}
+
+TEST(fork_join, an_error_that_nobody_asked_for_goes_to_the_hook) {
+  const takt_test::recording_hook hook;
+  stealing_pool pool({.threads = 1, .unhandled = &hook});
+  pool.submit([&] {
+        fork_join children(pool);
+        children.spawn([] { throw std::runtime_error("lost"); });
+      })
+      .get();
+  EXPECT_TRUE(pool.close(takt::drain));
+  EXPECT_EQ(hook.unobserved(), std::vector<std::string>{"lost"});
+  EXPECT_TRUE(hook.uncaught().empty());
+}
+
+TEST(fork_join, another_thread_cannot_use_it) {
+  stealing_pool pool({.threads = 1});
+  fork_join children(pool);
+  pool.submit([&] {
+        EXPECT_THROW(children.spawn([] {}), std::logic_error);
+        EXPECT_THROW(children.join(), std::logic_error);
       })
       .get();
 }

@@ -101,13 +101,18 @@ TEST(invoke_all, leaves_errors_in_the_futures) {
 TEST(invoke_all, cancels_what_was_submitted_if_a_submission_fails) {
   takt::thread_pool pool{{.core = 1, .queue_capacity = 1}};
   bool ran = false;
-  const stoppable_calls work{[](const stop_token& stop) {
+  takt::sync::atomic<bool> ended{true};
+  const stoppable_calls work{[&](const stop_token& stop) {
+                               ended = false;
                                until_stopped(stop);
+                               for (int i = 0; i < 100; ++i) takt::sync::yield();
+                               ended = true;
                                return 1;
                              },
                              [&](const stop_token&) { return (ran = true) ? 2 : 0; },
                              [](const stop_token&) { return 3; }};
   EXPECT_THROW(static_cast<void>(takt::invoke_all(pool, work)), takt::rejected);
+  EXPECT_TRUE(ended);       // or was not begun: nothing refers to what is here any more
   pool.close(takt::drain);  // would hang if the first one were not told to stop
   EXPECT_FALSE(ran);
   EXPECT_EQ(pool.statistics().tasks.cancelled, 2u);

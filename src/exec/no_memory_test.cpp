@@ -58,7 +58,7 @@ TEST(no_memory, a_pool_refuses_what_it_cannot_queue_and_goes_on) {
   const std::size_t refused = refused_by(pool);
   EXPECT_GT(refused, 0u);
   one.release();
-  const takt::thread_pool_statistics s = drain(pool);
+  const takt::pool_statistics s = drain(pool);
   EXPECT_EQ(s.tasks.submitted, many + 1);
   EXPECT_EQ(s.tasks.rejected, refused);
   EXPECT_EQ(s.tasks.finished, many + 1 - refused);

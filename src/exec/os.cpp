@@ -57,9 +57,12 @@ std::size_t parse_cpu_max(const std::string& text) noexcept {
 
 long process_id() noexcept { return getpid(); }
 
-void set_thread_name(const std::string& name) noexcept {
+void set_thread_name(const std::string& name, const std::string& number) noexcept {
   char seen[16] = {};  // the longest that Linux takes
-  std::copy_n(name.data(), std::min(name.size(), std::size_t{15}), seen);
+  const std::size_t most = sizeof(seen) - 1;
+  const std::size_t rest = std::min(number.size(), most);
+  char* const end = std::copy_n(name.data(), std::min(name.size(), most - rest), seen);
+  std::copy_n(number.data(), rest, end);
   pthread_setname_np(pthread_self(), seen);
 }
 
@@ -103,7 +106,7 @@ std::size_t cgroup_cpus() noexcept {
 #else
 
 long process_id() noexcept { return 0; }
-void set_thread_name(const std::string&) noexcept {}
+void set_thread_name(const std::string&, const std::string&) noexcept {}
 int thread_nice() noexcept { return 0; }
 void set_thread_nice(int) noexcept {}
 void set_thread_cpus(const std::vector<int>&) noexcept {}

@@ -1,6 +1,6 @@
 // One mutex guards the front of the queue and the workers' bookkeeping; tasks, hooks and observers
-// run without it. While the queue is open, who submits adds to its back, which has a lock of its own.
-// A pool that steals also has a ring of tasks for each worker, which needs no lock.
+// run without it. While the queue is open, who submits adds to its back, which has a lock of its
+// own. A pool that steals also has a ring of tasks for each worker, which needs no lock.
 //
 // A worker is
 //   coming   called, or started without an on_start, and on its way to the lock; or searching the
@@ -117,7 +117,7 @@ class pool_core : public counted<pool_core> {
   void change_keep_alive(std::chrono::nanoseconds time, bool core_time_out);
   task take_back(const future_core& state);
   std::size_t purge();
-  thread_pool_statistics statistics() const;
+  pool_statistics statistics() const;
   std::pair<std::size_t, std::size_t> sizes() const;
   /// \throws std::system_error if the calling thread runs a task of it.
   void throw_if_own_task() const;
@@ -125,6 +125,7 @@ class pool_core : public counted<pool_core> {
     return {.time = how_.time, .unhandled = how_.unhandled};
   }
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
+  [[nodiscard]] std::size_t queue_capacity() const noexcept { return how_.queue_capacity; }
   /// Whether this is the process that it was made in.
   [[nodiscard]] bool is_here() const noexcept { return os::process_id() == process_; }
 
@@ -235,7 +236,7 @@ class pool_core : public counted<pool_core> {
   const run_hooks hooks_{.before = how_.before ? &how_.before : nullptr,
                          .after = how_.after ? &how_.after : nullptr};
   const long process_ = os::process_id();
-  const int nice_ = os::thread_nice() + how_.threads.nice;
+  const int nice_ = os::thread_nice() + how_.thread.nice;
 
   lifecycle life_;
 

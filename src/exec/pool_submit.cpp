@@ -44,7 +44,7 @@ void pool_core::execute(task&& t) {
     return;
   }
   const bool runs_here =
-      refused == rejection::saturated && how_.rejection.kind_ == kind::caller_runs;
+      refused != rejection::shut_down && how_.rejection.kind_ == kind::caller_runs;
   if (!runs_here) ++book_.totals.rejected;
   lock.unlock();
   if (called != nullptr) called->wake.unpark();

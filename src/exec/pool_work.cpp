@@ -47,7 +47,7 @@ void pool_core::set_limits() noexcept {
 
 bool pool_core::start_worker() noexcept {
   try {
-    if (how_.threads.may_start != nullptr && !how_.threads.may_start()) return false;
+    if (how_.thread.may_start != nullptr && !how_.thread.may_start()) return false;
     if (vacant_.empty()) {
       worker* const before = newest_.load(std::memory_order_relaxed);  // relaxed: under mu_
       auto* const made = new worker(before == nullptr ? 1 : before->number + 1, before, steals_);
@@ -57,7 +57,7 @@ bool pool_core::start_worker() noexcept {
     if (!life_.add_worker()) return false;
     worker& w = vacant_.front();
     // Nobody counts on one that has something to do first, which may take its time.
-    w.called = how_.threads.on_start == nullptr;
+    w.called = how_.thread.on_start == nullptr;
     retain();
     try {
       w.thread = sync::thread([this, &w] { work(w); });
@@ -130,10 +130,10 @@ bool pool_core::rings_are_empty() const noexcept {
 }
 
 void pool_core::work(worker& self) noexcept {
-  os::set_thread_name(how_.name + "-" + std::to_string(self.number));
-  if (how_.threads.nice != 0) os::set_thread_nice(nice_);
-  if (!how_.threads.cpus.empty()) os::set_thread_cpus(how_.threads.cpus);
-  if (how_.threads.on_start != nullptr) how_.threads.on_start();
+  os::set_thread_name(how_.name, "-" + std::to_string(self.number));
+  if (how_.thread.nice != 0) os::set_thread_nice(nice_);
+  if (!how_.thread.cpus.empty()) os::set_thread_cpus(how_.thread.cpus);
+  if (how_.thread.on_start != nullptr) how_.thread.on_start();
   departure gone;
   {
     const runner here(*this, self);
@@ -157,7 +157,7 @@ void pool_core::work(worker& self) noexcept {
     if (gone.called != nullptr) gone.called->wake.unpark();
   }
   if (gone.before.joinable()) gone.before.join();
-  if (how_.threads.on_exit != nullptr) how_.threads.on_exit();
+  if (how_.thread.on_exit != nullptr) how_.thread.on_exit();
   if (gone.last) end();
   release();
 }
@@ -394,7 +394,7 @@ std::size_t pool_core::purge() {
   return book_.end_unstarted(taken, false);
 }
 
-thread_pool_statistics pool_core::statistics() const {
+pool_statistics pool_core::statistics() const {
   const mutex_lock lock(mu_);
   const std::size_t workers = life_.workers() - holds_;
   task_totals tasks = book_.totals;
@@ -407,6 +407,7 @@ thread_pool_statistics pool_core::statistics() const {
   }
   for (const worker* w = newest; w != nullptr; w = w->older) w->counts.add_submissions_to(tasks);
   tasks.submitted += queue_.submitted();
+  tasks.started += workers - free_;
   return {.tasks = tasks,
           .queued = queued,
           .active = workers - free_,

@@ -17,7 +17,7 @@ stealing_pool::stealing_pool(options how) {
                          .queue_capacity = how.queue_capacity,
                          .rejection = std::move(how.rejection),
                          .name = std::move(how.name),
-                         .threads = std::move(how.thread),
+                         .thread = std::move(how.thread),
                          .before = std::move(how.before),
                          .after = std::move(how.after),
                          .terminated = std::move(how.terminated),
@@ -41,7 +41,7 @@ void stealing_pool::shutdown() noexcept { core_->shutdown(); }
 task_list stealing_pool::shutdown_now() noexcept { return core_->stop(true); }
 void stealing_pool::shutdown_and_cancel() noexcept { static_cast<void>(core_->stop(false)); }
 std::size_t stealing_pool::prestart(std::size_t at_most) { return core_->prestart(at_most); }
-thread_pool_statistics stealing_pool::statistics() const { return core_->statistics(); }
+pool_statistics stealing_pool::statistics() const { return core_->statistics(); }
 const lifecycle& stealing_pool::life() const noexcept { return core_->life(); }
 task_options stealing_pool::future_options() const noexcept { return core_->future_options(); }
 void stealing_pool::throw_if_own_task() const { core_->throw_if_own_task(); }

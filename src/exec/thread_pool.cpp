@@ -1,5 +1,6 @@
 #include <takt/exec/thread_pool.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -9,13 +10,18 @@
 namespace takt::inline TAKT_ABI {
 namespace {
 
-void check_sizes(std::size_t core, std::size_t max) {
+void check_sizes(std::size_t core, std::size_t max, std::size_t queue_capacity) {
   if (max == 0) {
     throw std::invalid_argument("takt::thread_pool: core and max are 0; a pool needs a thread");
   }
   if (max < core) {
     throw std::invalid_argument("takt::thread_pool: max (" + std::to_string(max) +
                                 ") is less than core (" + std::to_string(core) + ")");
+  }
+  if (max > std::max<std::size_t>(core, 1) && queue_capacity == unbounded) {
+    throw std::invalid_argument("takt::thread_pool: max (" + std::to_string(max) +
+                                ") is more than core (" + std::to_string(core) +
+                                "), but an unbounded queue is never full; set queue_capacity");
   }
 }
 
@@ -41,7 +47,7 @@ thread_pool::options thread_pool::cached() {
 thread_pool::options thread_pool::single() { return {.core = 1, .resizable = false}; }
 
 thread_pool::thread_pool(options how) {
-  check_sizes(how.core, how.max == 0 ? how.core : how.max);
+  check_sizes(how.core, how.max == 0 ? how.core : how.max, how.queue_capacity);
   check_keep_alive(how.keep_alive, how.core_time_out);
   if (how.time == nullptr) throw std::invalid_argument("takt::thread_pool: time is null");
   if (how.unhandled == nullptr) throw std::invalid_argument("takt::thread_pool: unhandled is null");
@@ -67,11 +73,11 @@ void thread_pool::shutdown_and_cancel() noexcept { static_cast<void>(core_->stop
 std::size_t thread_pool::prestart(std::size_t at_most) { return core_->prestart(at_most); }
 void thread_pool::resize(std::size_t core, std::size_t max) {
   if (max == 0) max = core;
-  check_sizes(core, max);
+  check_sizes(core, max, core_->queue_capacity());
   core_->resize(core, max);
 }
 std::size_t thread_pool::purge() { return core_->purge(); }
-thread_pool_statistics thread_pool::statistics() const { return core_->statistics(); }
+pool_statistics thread_pool::statistics() const { return core_->statistics(); }
 std::size_t thread_pool::core() const { return core_->sizes().first; }
 std::size_t thread_pool::max() const { return core_->sizes().second; }
 const lifecycle& thread_pool::life() const noexcept { return core_->life(); }

@@ -25,7 +25,7 @@ TEST(blocking_region, adds_none_if_one_is_on_its_way) {
   gate comes;
   tally started;
   takt::sync::atomic<int> starts{0};
-  thread_pool pool{{.core = 2, .threads = {.on_start = [&] {
+  thread_pool pool{{.core = 2, .thread = {.on_start = [&] {
                                  const bool second = ++starts == 2;
                                  started.add();
                                  if (second) comes.wait();
@@ -67,7 +67,7 @@ TEST(blocking_region, adds_none_to_a_single_thread_with_a_full_queue) {
 TEST(thread_pool, one_too_many_leaves_its_queue_to_the_others) {
   gate left;
   takt::sync::atomic<int> exits{0};
-  thread_pool pool{{.core = 2, .threads = {.on_exit = [&] {
+  thread_pool pool{{.core = 2, .thread = {.on_exit = [&] {
                                  if (++exits == 1) left.open();
                                }}}};
   pool.submit([&] { pool.submit([] {}).get(); }).get();  // who waited before does not count
@@ -87,7 +87,7 @@ TEST(thread_pool, one_too_many_leaves_its_queue_to_the_others) {
 
 TEST(waiting_in_a_pool, has_a_thread_started_that_was_refused_before) {
   takt::sync::atomic<bool> refuses{false};
-  thread_pool pool{{.core = 2, .threads = {.may_start = [&] { return !refuses; }}}};
+  thread_pool pool{{.core = 2, .thread = {.may_start = [&] { return !refuses; }}}};
   auto outer = pool.submit([&] {
     refuses = true;
     auto inner = pool.submit([] { return 1; });  // is queued

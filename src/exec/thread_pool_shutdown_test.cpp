@@ -106,11 +106,11 @@ TEST(shutdown, is_over_when_all_threads_are) {
   std::size_t left_at_the_end = 0;
   takt::sync::atomic<bool> is_first{true};
   thread_pool pool{{.core = 2,
-                    .threads = {.on_exit =
-                                    [&] {
-                                      if (is_first.exchange(false)) let_go.wait();
-                                      left.add();
-                                    }},
+                    .thread = {.on_exit =
+                                   [&] {
+                                     if (is_first.exchange(false)) let_go.wait();
+                                     left.add();
+                                   }},
                     .terminated = [&] { left_at_the_end = left.count(); }}};
   pool.prestart();
   pool.shutdown();

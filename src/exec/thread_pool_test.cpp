@@ -110,6 +110,8 @@ TEST(thread_pool, complains_about_bad_options) {
   EXPECT_EQ(complaint({.core = 0, .max = 1}), "");
   EXPECT_THAT(complaint({.core = 0}), HasSubstr("core and max are 0"));
   EXPECT_THAT(complaint({.core = 3, .max = 2}), HasSubstr("max (2) is less than core (3)"));
+  EXPECT_THAT(complaint({.core = 2, .max = 8}), HasSubstr("max (8) is more than core (2)"));
+  EXPECT_EQ(complaint({.core = 2, .max = 8, .queue_capacity = 0}), "");
   EXPECT_THAT(complaint({.core = 1, .keep_alive = -5ns}), HasSubstr("negative (-5 ns)"));
   EXPECT_THAT(complaint({.core = 1, .keep_alive = 0s, .core_time_out = true}),
               HasSubstr("core_time_out"));
@@ -128,10 +130,10 @@ TEST(thread_pool, complains_about_bad_options) {
 
 TEST(thread_pool, complains_about_bad_changes_and_stays_as_it_was) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 2, .max = 3, .time = &time}};
+  thread_pool pool{{.core = 2, .max = 3, .queue_capacity = 10, .time = &time}};
   EXPECT_THROW(pool.resize(0), std::invalid_argument);
   EXPECT_THROW(pool.resize(4, 3), std::invalid_argument);
-  EXPECT_THROW(pool.set_keep_alive(-1ns), std::invalid_argument);
+  EXPECT_THROW(pool.set_keep_alive(-1ns, false), std::invalid_argument);
   EXPECT_THROW(pool.set_keep_alive(0s, true), std::invalid_argument);
   EXPECT_EQ(pool.core(), 2u);
   EXPECT_EQ(pool.max(), 3u);

@@ -39,7 +39,7 @@ using testing::ElementsAre;
 // --- start
 
 TEST(thread_pool, starts_threads_up_to_core_and_then_queues) {
-  thread_pool pool{{.core = 2, .max = 4}};
+  thread_pool pool{{.core = 2, .max = 4, .queue_capacity = 10}};
   EXPECT_EQ(pool.statistics().workers, 0u);
   busy one(pool, 1);
   EXPECT_EQ(pool.statistics().workers, 1u);
@@ -51,6 +51,7 @@ TEST(thread_pool, starts_threads_up_to_core_and_then_queues) {
   EXPECT_EQ(s.active, 2u);
   EXPECT_EQ(s.queued, 1u);
   EXPECT_EQ(s.tasks.pending(), 3u);
+  EXPECT_EQ(s.tasks.running(), 2u);
   two.release();
   one.release();
   s = drain(pool);
@@ -61,7 +62,7 @@ TEST(thread_pool, starts_threads_up_to_core_and_then_queues) {
 TEST(thread_pool, a_thread_that_is_long_in_coming_keeps_no_task_waiting) {
   gate may_come;
   takt::sync::atomic<int> started{0};
-  thread_pool pool{{.core = 2, .threads = {.on_start = [&] {
+  thread_pool pool{{.core = 2, .thread = {.on_start = [&] {
                                  if (++started == 2) may_come.wait();
                                }}}};
   pool.submit([] {}).get();
@@ -122,7 +123,8 @@ TEST(thread_pool, has_room_for_as_many_as_are_free_and_the_capacity) {
 
 TEST(thread_pool, prestarts_as_many_as_are_asked_for) {
   tally started;
-  thread_pool pool{{.core = 3, .max = 5, .threads = {.on_start = [&] { started.add(); }}}};
+  thread_pool pool{
+      {.core = 3, .max = 5, .queue_capacity = 10, .thread = {.on_start = [&] { started.add(); }}}};
   EXPECT_EQ(pool.prestart(1), 1u);
   EXPECT_EQ(pool.prestart(), 2u);
   EXPECT_EQ(pool.prestart(), 0u);
@@ -152,7 +154,7 @@ TEST(thread_pool, wakes_one_after_the_other_for_a_burst) {
 }
 
 TEST(thread_pool, without_any_thread_rejects) {
-  thread_pool pool{{.core = 2, .threads = {.may_start = [] { return false; }}}};
+  thread_pool pool{{.core = 2, .thread = {.may_start = [] { return false; }}}};
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::no_thread);
   EXPECT_EQ(rejection_of([&] { static_cast<void>(pool.submit([] {})); }), rejection::no_thread);
   EXPECT_EQ(pool.prestart(), 0u);
@@ -163,7 +165,7 @@ TEST(thread_pool, without_any_thread_rejects) {
 
 TEST(thread_pool, without_another_thread_queues) {
   takt::sync::atomic<bool> allowed{true};
-  thread_pool pool{{.core = 2, .max = 3, .queue_capacity = 1, .threads = {.may_start = [&] {
+  thread_pool pool{{.core = 2, .max = 3, .queue_capacity = 1, .thread = {.may_start = [&] {
                                                                 return allowed.load();
                                                               }}}};
   busy hold(pool, 1);
@@ -185,7 +187,7 @@ TEST(thread_pool, without_core_has_one_thread_while_there_is_work) {
   thread_pool pool{{.core = 0,
                     .max = 1,
                     .keep_alive = 1s,
-                    .threads = {.on_exit = [&] { gone.add(); }},
+                    .thread = {.on_exit = [&] { gone.add(); }},
                     .time = &time}};
   for (std::size_t round = 1; round <= 2; ++round) {
     pool.submit([] {}).get();
@@ -205,7 +207,7 @@ TEST(thread_pool, threads_beyond_core_end_when_they_were_idle_for_so_long) {
                     .max = 3,
                     .keep_alive = 10s,
                     .queue_capacity = 0,
-                    .threads = {.on_exit = [&] { gone.add(); }},
+                    .thread = {.on_exit = [&] { gone.add(); }},
                     .time = &time}};
   {
     const busy all(pool, 3);
@@ -247,7 +249,7 @@ TEST(thread_pool, core_threads_end_too_if_told_to) {
   thread_pool pool{{.core = 2,
                     .keep_alive = 10s,
                     .core_time_out = true,
-                    .threads = {.on_exit = [&] { gone.add(); }},
+                    .thread = {.on_exit = [&] { gone.add(); }},
                     .time = &time}};
   pool.prestart();
   time.wait_for_waiters(2);
@@ -261,7 +263,7 @@ TEST(thread_pool, core_threads_end_too_if_told_to) {
 TEST(thread_pool, a_new_keep_alive_is_heeded_by_those_that_wait) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 2, .threads = {.on_exit = [&] { gone.add(); }}, .time = &time}};
+  thread_pool pool{{.core = 2, .thread = {.on_exit = [&] { gone.add(); }}, .time = &time}};
   pool.prestart();
   time.wait_for_waiters(2);
   pool.set_keep_alive(1s, true);
@@ -299,7 +301,7 @@ TEST(thread_pool, growing_starts_what_the_queue_needs) {
 TEST(thread_pool, shrinking_lets_idle_threads_go_at_once_and_busy_ones_after_their_task) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 4, .threads = {.on_exit = [&] { gone.add(); }}, .time = &time}};
+  thread_pool pool{{.core = 4, .thread = {.on_exit = [&] { gone.add(); }}, .time = &time}};
   pool.prestart();
   time.wait_for_waiters(4);
   busy hold(pool, 2);
@@ -344,7 +346,7 @@ TEST(thread_pool, threads_have_names) {
     pthread_getname_np(pthread_self(), text, sizeof(text));
     return std::string(text);
   };
-  EXPECT_EQ(pool.submit(name).get(), "a-very-long-nam");
+  EXPECT_EQ(pool.submit(name).get(), "a-very-long-n-1");
   thread_pool brief{{.core = 2, .name = "io"}};
   tally begun;
   const auto on_one_of_two = [&] {
@@ -369,7 +371,7 @@ TEST(thread_pool, threads_have_niceness_and_cpus) {
     return getpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)));
   };
   const int before = nice();
-  thread_pool pool{{.core = 1, .threads = {.nice = 1, .cpus = {cpu}}}};
+  thread_pool pool{{.core = 1, .thread = {.cpus = {cpu}, .nice = 1}}};
   EXPECT_EQ(pool.submit(nice).get(), std::min(before + 1, 19));
   EXPECT_TRUE(pool.submit([cpu] {
                     cpu_set_t own;
@@ -391,7 +393,7 @@ TEST(thread_pool, thread_hooks_are_first_and_last_on_the_thread) {
   };
   thread_pool pool{
       {.core = 1,
-       .threads = {.on_start = [&] { tell("start"); }, .on_exit = [&] { tell("exit"); }},
+       .thread = {.on_start = [&] { tell("start"); }, .on_exit = [&] { tell("exit"); }},
        .terminated = [&] { tell("terminated"); }}};
   pool.execute([&] { tell("task"); });
   drain(pool);

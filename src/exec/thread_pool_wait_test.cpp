@@ -181,7 +181,7 @@ TEST(waiting_in_a_pool, for_what_shutdown_now_gave_back_is_only_a_wait) {
 TEST(blocking_region, adds_a_thread_for_what_comes_and_it_goes_again) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 1, .threads = {.on_exit = [&] { gone.add(); }}, .time = &time}};
+  thread_pool pool{{.core = 1, .thread = {.on_exit = [&] { gone.add(); }}, .time = &time}};
   gate run;
   pool.submit([&] {
         const takt::blocking_region waiting;

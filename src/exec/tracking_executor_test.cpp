@@ -17,6 +17,14 @@ using takt::manual_executor;
 using takt::thread_pool;
 using takt::tracking_executor;
 
+// What can be called only once would not be tracked, and is not taken for something that is.
+template <class F>
+concept can_be_tracked =
+    requires(tracking_executor<thread_pool> t, F f) { t.execute(std::move(f)); };
+static_assert(can_be_tracked<takt::move_only_function<void()>>);
+static_assert(!can_be_tracked<takt::move_only_function<void() &&>>);
+static_assert(can_be_tracked<takt::task>);
+
 static_assert(takt::executor<tracking_executor<thread_pool>>);
 
 // A type of the user's: it waits until it is asked to stop, or does not wait at all.

@@ -26,7 +26,7 @@ thread_pool_options plain() {
 }
 thread_pool_options with_threads() {
   auto how = plain();
-  how.threads.on_start = [] {};
+  how.thread.on_start = [] {};
   return how;
 }
 thread_pool_options with_policy() {

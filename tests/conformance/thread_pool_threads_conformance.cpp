@@ -25,13 +25,13 @@ using takt_test::tally;
 // --- sizes
 
 TEST(ThreadPoolExecutorTest, testGetCorePoolSize) {
-  thread_pool pool{{.core = 1, .max = 2}};
+  thread_pool pool{{.core = 1, .max = 2, .queue_capacity = 10}};
   EXPECT_EQ(pool.core(), 1u);
   drain(pool);
 }
 
 TEST(ThreadPoolExecutorTest, testGetMaximumPoolSize) {
-  thread_pool pool{{.core = 2, .max = 3}};
+  thread_pool pool{{.core = 2, .max = 3, .queue_capacity = 10}};
   EXPECT_EQ(pool.max(), 3u);
   pool.resize(2, 4);
   EXPECT_EQ(pool.max(), 4u);
@@ -89,14 +89,14 @@ TEST(ThreadPoolExecutorTest, testPrestartAllCoreThreads) {
 }
 
 TEST(ThreadPoolExecutorTest, testCorePoolSizeIllegalArgumentException) {
-  thread_pool pool{{.core = 1, .max = 2}};
+  thread_pool pool{{.core = 1, .max = 2, .queue_capacity = 10}};
   EXPECT_THROW(pool.resize(static_cast<std::size_t>(-1), 2), std::invalid_argument);
   EXPECT_EQ(pool.core(), 1u);
   drain(pool);
 }
 
 TEST(ThreadPoolExecutorTest, testMaximumPoolSizeIllegalArgumentException) {
-  thread_pool pool{{.core = 2, .max = 3}};
+  thread_pool pool{{.core = 2, .max = 3, .queue_capacity = 10}};
   EXPECT_THROW(pool.resize(2, 1), std::invalid_argument);
   EXPECT_EQ(pool.max(), 3u);
   drain(pool);
@@ -124,7 +124,7 @@ TEST(ThreadPoolExecutorTest, testGetKeepAliveTime) {
   thread_pool pool{{.core = 0,
                     .max = 1,
                     .keep_alive = 1s,
-                    .threads = {.on_exit = [&] { gone.add(); }},
+                    .thread = {.on_exit = [&] { gone.add(); }},
                     .time = &time}};
   pool.submit([] {}).get();
   time.wait_for_waiters(1);
@@ -135,8 +135,8 @@ TEST(ThreadPoolExecutorTest, testGetKeepAliveTime) {
 }
 
 TEST(ThreadPoolExecutorTest, testKeepAliveTimeIllegalArgumentException) {
-  thread_pool pool{{.core = 2, .max = 3}};
-  EXPECT_THROW(pool.set_keep_alive(-1ms), std::invalid_argument);
+  thread_pool pool{{.core = 2, .max = 3, .queue_capacity = 10}};
+  EXPECT_THROW(pool.set_keep_alive(-1ms, false), std::invalid_argument);
   drain(pool);
 }
 
@@ -152,8 +152,11 @@ TEST(ThreadPoolExecutorTest, testAllowsCoreThreadTimeOut) {
 TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_true) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{
-      {.core = 2, .max = 10, .threads = {.on_exit = [&] { gone.add(); }}, .time = &time}};
+  thread_pool pool{{.core = 2,
+                    .max = 10,
+                    .queue_capacity = 10,
+                    .thread = {.on_exit = [&] { gone.add(); }},
+                    .time = &time}};
   pool.set_keep_alive(12ms, true);
   pool.submit([] {}).get();
   time.wait_for_waiters(1);
@@ -165,7 +168,8 @@ TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_true) {
 
 TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_false) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 2, .max = 10, .core_time_out = true, .time = &time}};
+  thread_pool pool{
+      {.core = 2, .max = 10, .core_time_out = true, .queue_capacity = 10, .time = &time}};
   pool.set_keep_alive(12ms, false);
   pool.submit([] {}).get();
   time.wait_for_waiters(1);
@@ -178,14 +182,14 @@ TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_false) {
 
 TEST(ThreadPoolExecutorTest, testGetThreadFactory) {
   takt::sync::atomic<int> made{0};
-  thread_pool pool{{.core = 1, .threads = {.on_start = [&] { ++made; }}}};
+  thread_pool pool{{.core = 1, .thread = {.on_start = [&] { ++made; }}}};
   pool.submit([&] { EXPECT_EQ(made.load(), 1); }).get();
   drain(pool);
 }
 
 TEST(ThreadPoolExecutorTest, testFailingThreadFactory) {
   int asked = 0;
-  thread_pool pool{{.core = 4, .threads = {.may_start = [&] { return ++asked % 2 == 0; }}}};
+  thread_pool pool{{.core = 4, .thread = {.may_start = [&] { return ++asked % 2 == 0; }}}};
   constexpr std::size_t count = 100;
   tally done;
   std::uint64_t refused = 0;

@@ -162,7 +162,7 @@ TEST(executor_end_model, on_exit_waits_for_another_worker) {
       thread_pool pool({.core = 0,
                         .max = 1,
                         .keep_alive = 1s,
-                        .threads = {.on_exit =
+                        .thread = {.on_exit =
                                         [&] {
                                           if (exits.fetch_add(1) != 0) return;
                                           try {

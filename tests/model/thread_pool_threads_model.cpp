@@ -20,7 +20,7 @@ TEST(thread_pool_model, a_thread_that_cannot_start_loses_nothing) {
     runs refused{0};
     runs budget{1};
     thread_pool pool(
-        {.core = 2, .threads = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
+        {.core = 2, .thread = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
     const auto produce = [&] {
       try {
         pool.execute([&] { ran.fetch_add(1); });
@@ -46,7 +46,7 @@ TEST(thread_pool_model, a_blocked_producer_hears_of_a_thread_that_was_refused_be
     thread_pool pool({.core = 2,
                       .queue_capacity = 0,
                       .rejection = rejection_policy::block(),
-                      .threads = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
+                      .thread = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
     pool.execute([&] { f.wait(); });
     sync::thread producer([&] { pool.execute([&] { p.set_value(); }); });
     budget.store(1);
@@ -67,7 +67,7 @@ TEST(thread_pool_model, blocked_producers_hear_of_a_larger_pool) {
     thread_pool pool({.core = 1,
                       .queue_capacity = 0,
                       .rejection = rejection_policy::block(),
-                      .threads = {.may_start = [&] { return asked.fetch_add(1) != 1; }}});
+                      .thread = {.may_start = [&] { return asked.fetch_add(1) != 1; }}});
     const auto produce = [&] {
       pool.execute([&] {
         if (begun.fetch_add(1) == 2) p.set_value();
@@ -98,7 +98,7 @@ TEST(thread_pool_model, is_over_when_its_threads_are) {
   check({.runs = 10'000}, [] {
     runs ended{0};
     {
-      thread_pool pool({.core = 2, .threads = {.on_start = [&] {
+      thread_pool pool({.core = 2, .thread = {.on_start = [&] {
                                      sync::tls<last_words>::get().count = &ended;
                                    }}});
       pool.prestart();
@@ -121,7 +121,7 @@ TEST(thread_pool_model, a_worker_too_many_leaves_while_the_other_waits) {
     promise<void> goes;
     auto go = goes.get_future();
     thread_pool pool({.core = 2,
-                      .threads = {.on_exit =
+                      .thread = {.on_exit =
                                       [&] {
                                         if (exits.fetch_add(1) == 0) leaves.set_value();
                                       }},

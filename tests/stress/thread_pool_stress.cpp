@@ -67,8 +67,9 @@ class round_of {
   void run() {
     const bool small = chance(2);
     const std::size_t core = pick(4);
-    const std::size_t max = core + (core == 0 ? 1 : 0) + pick(3);
+    const std::size_t max = core + (core == 0 ? 1 : 0) + (small ? pick(3) : 0);
     const auto order = chance(4) ? takt::queue_order::priority : takt::queue_order::fifo;
+    bounded_ = small;
     end_by_worker_ = chance(8);
     auto pool = std::make_shared<thread_pool>(thread_pool::options{
         .core = core,
@@ -78,8 +79,8 @@ class round_of {
         .queue_capacity = small ? pick(5) : takt::unbounded,
         .order = order,
         .rejection = policy(order),
-        .threads = {.may_start = [rarely = chance(4),
-                                  count = 0u]() mutable { return !rarely || ++count % 3 != 0; }},
+        .thread = {.may_start = [rarely = chance(4),
+                                 count = 0u]() mutable { return !rarely || ++count % 3 != 0; }},
         .terminated = [this, last = witness()] { ++terminated_; },
         .unhandled = &hook_,
         .observer = &observed_});
@@ -249,7 +250,8 @@ class round_of {
         pool.prestart(random() % 3);
       } else if (what < 53) {
         const std::size_t core = random() % 4;
-        pool.resize(core, std::max<std::size_t>(1, core + random() % 3));
+        const std::size_t beyond = bounded_ ? random() % 3 : 0;
+        pool.resize(core, std::max<std::size_t>(1, core + beyond));
       } else if (what < 55) {
         pool.set_keep_alive(
             random() % 2 == 0 ? std::chrono::nanoseconds(1us) : std::chrono::nanoseconds(1min),
@@ -316,6 +318,7 @@ class round_of {
   takt_test::recording_hook hook_;
   takt::task_statistics observed_;
   gate gone_;
+  bool bounded_ = false;
   bool end_by_worker_ = false;
   takt::sync::atomic<int> terminated_{0};
   takt::sync::atomic<std::uint64_t> calls_{0};  // of execute(), also by submit()

@@ -146,7 +146,7 @@ bool finds_deadlock(Call&& call) {
 template <class Pool>
 void expect_balance(const Pool& pool) {
   EXPECT_TRUE(pool.is_terminated());
-  const takt::thread_pool_statistics s = pool.statistics();
+  const takt::pool_statistics s = pool.statistics();
   EXPECT_EQ(s.tasks.submitted,
             s.tasks.rejected + s.tasks.finished + s.tasks.cancelled + s.tasks.returned);
   EXPECT_EQ(s.tasks.pending(), 0u);
@@ -157,7 +157,7 @@ void expect_balance(const Pool& pool) {
 }
 
 // Has a pool do all that it was given.
-inline takt::thread_pool_statistics drain(takt::thread_pool& pool) {
+inline takt::pool_statistics drain(takt::thread_pool& pool) {
   EXPECT_TRUE(pool.close(takt::drain));
   expect_balance(pool);
   return pool.statistics();

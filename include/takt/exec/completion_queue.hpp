@@ -100,7 +100,8 @@ class completion_core : public counted<completion_core> {
 ///
 /// What is taken is the future of the work, ready: its get() gives the value or throws the error.
 /// There is no other; who has to know which work it was lets it return that. One that ends while
-/// it is being submitted comes when submit() returns.
+/// it is being submitted comes when submit() returns. If several threads take, let them use
+/// take(stop) or poll(): after empty() another may be faster.
 ///
 /// The executor is borrowed, and has to live as long as submit() is called. Waiting is done on its
 /// clock.

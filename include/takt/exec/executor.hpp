@@ -61,8 +61,8 @@ inline constexpr bool may_run_inline = [] {
   return true;
 }();
 
-/// The clock and the unhandled hook of the futures that an executor makes: its own, if it has a
-/// member of this name.
+/// The clock and the unhandled hook of the futures that an executor makes: what its member
+/// future_options() returns, if it has one.
 template <executor E>
 [[nodiscard]] task_options options_of(const E& e) {
   if constexpr (requires {

@@ -55,8 +55,10 @@ class fork_join_child;
 /// shutdown, is run by spawn() itself: what has begun can be brought to its end.
 ///
 /// **Thread safety**: belongs to the thread that made it. That may be one outside of the pool; then
-/// spawn() is like execute(), and may throw takt::rejected, and join() only waits.
-/// **Destruction** waits for the children, and drops their error.
+/// spawn() is like execute(), and may throw takt::rejected, and join() only waits. A child does not
+/// spawn into its parent's fork_join, but makes one of its own.
+/// **Destruction** waits for the children. An error that no join() has thrown goes to the pool's
+/// unhandled hook, as unobserved.
 class fork_join {
  public:
   explicit fork_join(stealing_pool& pool) noexcept;
@@ -65,7 +67,8 @@ class fork_join {
   fork_join& operator=(const fork_join&) = delete;
 
   /// Has a child run by the pool: a callable without arguments. One of up to 24 bytes is not
-  /// allocated. \throws std::invalid_argument if `f` is empty.
+  /// allocated. \throws std::invalid_argument if `f` is empty, std::logic_error on another thread
+  /// than that which it belongs to. If it throws, there is no child.
   template <class F>
     requires callable_once<std::decay_t<F>>
   void spawn(F&& f) {
@@ -73,20 +76,30 @@ class fork_join {
     if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
       if (f == nullptr) throw std::invalid_argument("takt::fork_join: the callable is empty");
     }
-    add(task(fork_join_child<call>(*this, std::forward<F>(f))));
+    check_thread();
+    adding_ = true;
+    try {
+      add(task(fork_join_child<call>(*this, std::forward<F>(f))));
+    } catch (...) {
+      adding_ = false;
+      throw;
+    }
+    adding_ = false;
   }
 
-  /// Waits until all children have ended. \throws what one of them has thrown. More can be spawned
-  /// afterwards.
+  /// Waits until all children have ended. \throws what one of them has thrown; std::logic_error on
+  /// another thread than that which it belongs to. More can be spawned afterwards.
   void join();
 
  private:
   template <class F>
   friend class fork_join_child;
 
+  void check_thread() const;
   void add(task&& t);
   void end_one() noexcept;
   void fail(std::exception_ptr error) noexcept;
+  void drop_one() noexcept;
   void wait() noexcept;
   void park() noexcept;
 
@@ -97,6 +110,7 @@ class fork_join {
 
   // Of the thread that it belongs to.
   std::int64_t left_ = 0;  // children spawned, less those that have ended on this thread
+  bool adding_ = false;    // one that is not spawned yet
 
   // Atomic. Children that have ended on other threads, times 2; while join() is parked, less those
   // that it waits for, and plus 1. So who makes it 1 is the last one, and wakes it.
@@ -128,7 +142,7 @@ class fork_join_child {
   fork_join_child& operator=(fork_join_child&&) = delete;
   ~fork_join_child() {
     if (of_ == nullptr) return;
-    of_->fail(std::make_exception_ptr(abandoned()));
+    of_->drop_one();
     end();
   }
 

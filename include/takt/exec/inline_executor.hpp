@@ -16,8 +16,9 @@ namespace takt::inline TAKT_ABI {
 /// here.execute([] { step(); });                        // has been done
 /// \endcode
 ///
-/// What a task without a future throws leaves execute(). **Thread safety**: all members from any
-/// thread; it has no state. **Shutdown**: there is none, nothing is ever queued.
+/// What a task without a future throws leaves execute(), but for takt::cancelled. **Thread
+/// safety**: all members from any thread; it has no state. **Shutdown**: there is none, nothing is
+/// ever queued.
 class inline_executor : public executor_interface<inline_executor> {
  public:
   // NOLINTNEXTLINE(readability-convert-member-functions-to-static): executors are called so

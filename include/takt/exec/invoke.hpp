@@ -74,7 +74,8 @@ template <class Calls, class Iterator>
 /// \return their futures, in their order, all ready.
 /// \throws takt::rejected, std::invalid_argument if one is empty, and what else a submission may
 /// throw; std::system_error (resource_deadlock_would_occur) if this is called within a task and
-/// would wait for ever. Those that were submitted before are cancelled.
+/// would wait for ever. Those that were submitted before are cancelled, and those of them that had
+/// begun are waited for.
 template <callable_range Calls>
 [[nodiscard]] std::vector<future<range_result<Calls>>> invoke_all_until(
     clock::time_point deadline, any_executor where, Calls&& calls,
@@ -83,7 +84,12 @@ template <callable_range Calls>
   const task_options options = where.future_options();
   struct submitted {
     std::vector<future<result>> futures;
-    ~submitted() { cancel(); }
+    ~submitted() {
+      cancel();
+      for (future<result>& f : futures) {
+        if (f.valid()) f.cancel_and_join();
+      }
+    }
     void cancel() noexcept {
       // The last first, so that no thread begins what is to be cancelled next.
       for (auto f = futures.rbegin(); f != futures.rend(); ++f) {

@@ -36,8 +36,9 @@ enum class life_state : std::uint8_t {
 ///      +-----stop()------------+-> stop +  (no workers)
 /// \endcode
 ///
-/// Owners: thread_pool, and all that follow it. The word is atomic so that a submission can look at
-/// it without a lock; what an owner changes together with its queue, it changes under its lock.
+/// Owners: thread_pool, stealing_pool, serial_executor. The word is atomic so that a submission can
+/// look at it without a lock; what an owner changes together with its queue, it changes under its
+/// lock.
 ///
 /// **Thread safety**: all members from any thread. **Destruction**: nobody waits for the end.
 class lifecycle {
@@ -161,8 +162,8 @@ class lifecycle_interface {
   }
 
   /// Shuts down, and returns when all has come to its end, as the policy says.
-  /// \return whether it came to its end before anything was cancelled or asked to stop. With
-  /// cancel_rest that is so only if it had ended already.
+  /// \return whether it came to its end without this call having to cancel what was left, or to
+  /// ask it to stop.
   /// \throws std::system_error (resource_deadlock_would_occur) if called from one of its own tasks.
   bool close(const close_policy& policy) {
     self().throw_if_own_task();

@@ -30,7 +30,8 @@ class rejection_policy {
 
   /// execute() throws takt::rejected. The default.
   [[nodiscard]] static rejection_policy abort() { return rejection_policy(kind::abort); }
-  /// execute() runs the task itself: who submits too fast is slowed down. Such a task is its
+  /// execute() runs the task itself, also if no thread can be had at all: who submits too fast is
+  /// slowed down. Such a task is its
   /// caller's: shutdown_now() does not ask it to stop, and nobody waits for it.
   [[nodiscard]] static rejection_policy caller_runs() {
     return rejection_policy(kind::caller_runs);

@@ -74,7 +74,7 @@ struct stealing_pool_options {
 /// queued run; shutdown_now() gives it back, that of all threads, in no order; the destructor
 /// cancels it. A task submitted by one of the pool's own is rejected after shutdown like any other.
 ///
-/// **Thread safety**: all members from any thread, but for the destructor.
+/// **Thread safety**: all members from any thread; the destructor as that of thread_pool.
 ///
 /// **Cost**: an idle pool uses no CPU and wakes for nothing; a task that is submitted wakes one
 /// thread at most, which wakes the next if it finds more than it takes. Each thread has 20 KB for
@@ -84,7 +84,7 @@ class stealing_pool : public executor_interface<stealing_pool>,
  public:
   using options = stealing_pool_options;
 
-  /// \throws std::invalid_argument if there are no threads, or a pointer is null.
+  /// \throws std::invalid_argument if there are no threads; if time or unhandled is null.
   explicit stealing_pool(options how = {});
   ~stealing_pool();
   stealing_pool(const stealing_pool&) = delete;
@@ -108,7 +108,7 @@ class stealing_pool : public executor_interface<stealing_pool>,
   std::size_t prestart(std::size_t at_most = unbounded);
 
   /// What it is doing. Exact when nothing happens; counts never exceed what has happened.
-  [[nodiscard]] thread_pool_statistics statistics() const;
+  [[nodiscard]] pool_statistics statistics() const;
 
   /// For executor_interface and lifecycle_interface.
   [[nodiscard]] task_options future_options() const noexcept;

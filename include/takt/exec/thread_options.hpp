@@ -15,15 +15,15 @@ namespace takt::inline TAKT_ABI {
 /// on_start and on_exit run on the new thread. They must not throw, which ends the program, nor
 /// destroy the executor.
 struct thread_options {
+  /// The CPUs that they may run on; empty: as the thread whose submission starts them. Ignored
+  /// where threads cannot be bound.
+  std::vector<int> cpus{};
   /// Added to the niceness of the thread that makes the executor, where threads have one of their
   /// own (Linux): 19 yields to everything else. A negative one needs privileges, and is ignored
   /// without.
   int nice = 0;
-  /// The CPUs that they may run on; empty: as the thread whose submission starts them. Ignored
-  /// where threads cannot be bound.
-  std::vector<int> cpus{};
   std::function<void()> on_start{};  ///< First thing on the thread.
-  std::function<void()> on_exit{};   ///< Last thing on the thread.
+  std::function<void()> on_exit{};   ///< Last thing on the thread, but for `terminated`.
   /// Asked before a thread is started, by who submits, with the executor's lock held; false, or an
   /// exception, counts as a thread that the system refuses. For a budget of threads that several
   /// pools share. Must not use the executor.

@@ -31,7 +31,8 @@ namespace takt::inline TAKT_ABI {
 struct thread_pool_options {
   /// As many threads are kept, once there was work for them.
   std::size_t core = default_pool_size();
-  /// As many threads there are at most, if the queue is full; 0: as many as core.
+  /// As many threads there are at most, if the queue is full; 0: as many as core. More than core is
+  /// an error if queue_capacity is unbounded, as then it is never full.
   std::size_t max = 0;
   /// How long a thread beyond core waits for work before it ends.
   std::chrono::nanoseconds keep_alive = std::chrono::seconds(60);
@@ -44,14 +45,16 @@ struct thread_pool_options {
   queue_order order = queue_order::fifo;
   rejection_policy rejection = rejection_policy::abort();
 
-  /// The threads are called name-1, name-2 and so on; at most 15 characters are seen on Linux.
+  /// The threads are called name-1, name-2 and so on; on Linux, where 15 characters are seen, the
+  /// name is cut.
   std::string name = "takt";
-  thread_options threads{};
+  thread_options thread{};
   bool resizable = true;
 
   /// Run on the thread that runs the task, before and after it. If `before` throws, the task is not
   /// run: its future gets that error. What a task without a future throws is the second argument of
-  /// `after`; an `after` that throws ends the program.
+  /// `after`; an `after` that throws ends the program. The future is ready before `after` is
+  /// called.
   std::function<void(const task&)> before{};
   std::function<void(const task&, const std::exception_ptr&)> after{};
   /// Run once, before is_terminated(), by the last thread or, if there is none, by who shuts down.
@@ -64,7 +67,7 @@ struct thread_pool_options {
 };
 
 /// What a pool was doing at some time. Plain values.
-struct thread_pool_statistics {
+struct pool_statistics {
   task_totals tasks;        ///< The ledger: what became of all that was submitted.
   std::size_t queued = 0;   ///< Tasks that wait for a thread.
   std::size_t active = 0;   ///< Threads that run a task.
@@ -99,7 +102,7 @@ class pool_core;
 /// serial_executor.
 ///
 /// **Errors** of a task go to its future; without one, to the unhandled hook, which by default ends
-/// the program. The worker survives.
+/// the program; but takt::cancelled just counts the task as cancelled. The worker survives.
 ///
 /// **Waiting** within a task for the future of another task of this pool, without a deadline, is
 /// found out when no thread would be left to run it: std::system_error
@@ -113,7 +116,8 @@ class pool_core;
 /// are waited for, and its own ends with the task. In a child process after fork() the destructor
 /// does nothing.
 ///
-/// **Thread safety**: all members from any thread, but for the destructor.
+/// **Thread safety**: all members from any thread. The destructor must not overlap with a call by a
+/// thread outside of the pool, waits included; tasks of the pool may still call it.
 ///
 /// **Cost**: an idle pool uses no CPU and wakes for nothing. execute() of a callable of up to 32
 /// bytes does not allocate by itself, submit() once; for one that takes a token, both twice.
@@ -133,9 +137,9 @@ class thread_pool : public executor_interface<thread_pool>,
   /// other.
   [[nodiscard]] static options single();
 
-  /// \throws std::invalid_argument if max is less than core, or both are 0; if keep_alive is
-  /// negative, or 0 with core_time_out; if a pointer is null; if discard_oldest() meets
-  /// queue_order::priority.
+  /// \throws std::invalid_argument if max is less than core, or both are 0, or max is more and
+  /// queue_capacity unbounded; if keep_alive is negative, or 0 with core_time_out; if time or
+  /// unhandled is null; if discard_oldest() meets queue_order::priority.
   explicit thread_pool(options how = {});
   ~thread_pool();
   thread_pool(const thread_pool&) = delete;
@@ -158,15 +162,15 @@ class thread_pool : public executor_interface<thread_pool>,
   /// Starts threads in advance, up to `core`. \return how many.
   std::size_t prestart(std::size_t at_most = unbounded);
 
-  /// Changes core and max. Threads beyond them end when they have no task; if core grows, threads
-  /// are started for what is queued.
+  /// Changes core and max; 0: as many as core. Threads beyond them end when they have no task; if
+  /// core grows, threads are started for what is queued.
   /// \throws std::invalid_argument as the constructor; std::logic_error if not resizable.
   void resize(std::size_t core, std::size_t max = 0);
 
   /// Changes how long threads wait for work, and whether that is true of those within core.
-  /// \throws std::invalid_argument if it is negative.
+  /// \throws std::invalid_argument if it is negative, or 0 with core_time_out.
   template <class Rep, class Period>
-  void set_keep_alive(std::chrono::duration<Rep, Period> time, bool core_time_out = false) {
+  void set_keep_alive(std::chrono::duration<Rep, Period> time, bool core_time_out) {
     change_keep_alive(to_nanoseconds(time), core_time_out);
   }
 
@@ -181,8 +185,9 @@ class thread_pool : public executor_interface<thread_pool>,
   /// room. \return how many.
   std::size_t purge();
 
-  /// What it is doing. Exact when nothing happens; counts never exceed what has happened.
-  [[nodiscard]] thread_pool_statistics statistics() const;
+  /// What it is doing. Exact when nothing happens; counts never exceed what has happened. A task is
+  /// counted after its future is ready, and before await_termination() returns.
+  [[nodiscard]] pool_statistics statistics() const;
 
   [[nodiscard]] std::size_t core() const;
   [[nodiscard]] std::size_t max() const;

@@ -158,6 +158,12 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
     where_.execute(task(tracked(*record_, std::move(what)), about));
   }
 
+  /// What can be called only once cannot be given back: make it a takt::task, untracked.
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, task> && std::is_convertible_v<F, task> &&
+             !takes_stop_token<std::decay_t<F>&> && !std::is_invocable_v<std::decay_t<F>&>)
+  void execute(F&& f, const task_attributes& about = {}) = delete;
+
   /// Has a task run, untracked.
   void execute(task t) { where_.execute(std::move(t)); }
 

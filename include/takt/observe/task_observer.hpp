@@ -37,7 +37,8 @@ struct task_event {
   /// When an emitter tells it, and what it means.
   enum class kind : std::uint8_t {
     submitted,  ///< About to be offered to the queue, on the caller's thread.
-    rejected,   ///< An end: refused, or dropped by a policy. Its future says `rejected`.
+    rejected,   ///< An end: refused, or dropped by a policy. Its future says `rejected`,
+                ///< unless a rejection_policy::call() has other plans with it.
     started,    ///< A run is about to begin, on the thread that runs it.
     ran,        ///< A run is over, and it was not the end of the task (periodic, or cancelled).
     finished,   ///< An end: the last run is over.

@@ -100,7 +100,8 @@ enum class cancel_result : std::uint8_t {
   /// goes on until it heeds its token; what it refers to must stay alive.
   running,
   /// There was nothing left to cancel: it has ended, was cancelled before, or its end is just
-  /// being delivered.
+  /// being delivered. After a cancel() that gave `running`, the body may still run: only
+  /// cancel_and_join() tells when that has ended.
   done,
 };
 

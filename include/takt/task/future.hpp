@@ -81,7 +81,8 @@ class [[nodiscard]] future {
   [[nodiscard]] bool is_cancelled() const { return state().is_cancelled(); }
 
   /// Blocks until ready.
-  /// \throws std::system_error (resource_deadlock_would_occur) within the body of the very task.
+  /// \throws std::system_error (resource_deadlock_would_occur) within the body of the very task, or
+  /// if a pool or strand would wait for itself.
   void wait() const { state().wait_until(clock::time_point::max(), {}); }
   /// Blocks until ready or stop is requested. \return whether it is ready.
   bool wait(const sync::stop_token& stop) const {
@@ -142,6 +143,7 @@ class [[nodiscard]] future {
   /// It is called by the thread that delivers the result, or by this one if it is there already;
   /// not within another continuation, unless that one waits, so chains may be of any length. `f` is
   /// called as an rvalue, if it can be.
+  /// A future that `f` returns is not unwrapped.
   /// Cancelling the returned future prevents `f`; it does not cancel what `f` waits for.
   template <class F>
   auto then(F&& f) &&;

@@ -42,7 +42,7 @@ class task_name {
 /// What can be said of a task beside what it does.
 struct task_attributes {
   task_name name{};
-  /// Larger goes first, in executors that look at it.
+  /// Larger goes first, in a thread_pool with queue_order::priority; all others ignore it.
   std::int16_t priority = 0;
 };
 
@@ -127,7 +127,8 @@ class alignas(std::max_align_t) task {
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
   /// Does the work, and leaves nothing to do. Not for an empty task.
-  /// \throws what the callable throws, if there is no future that gets it.
+  /// \throws what the callable throws, if there is no future that gets it; but takt::cancelled is
+  /// an outcome.
   task_outcome run() {
     TAKT_ASSERT(table_ != nullptr);
     return table_->run(*this);
@@ -314,33 +315,36 @@ static_assert(sizeof(task) == 64, "one cache line");
 class task_list {
  public:
   /// Goes through the tasks. Invalid when the list changes.
-  class iterator {
+  template <class List, class Task>
+  class basic_iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
     using value_type = task;
     using difference_type = std::ptrdiff_t;
-    using pointer = task*;
-    using reference = task&;
+    using pointer = Task*;
+    using reference = Task&;
 
-    iterator() = default;
-    iterator(task_list* list, std::size_t index) noexcept : list_(list), index_(index) {}
+    basic_iterator() = default;
+    basic_iterator(List* list, std::size_t index) noexcept : list_(list), index_(index) {}
     reference operator*() const noexcept { return (*list_)[index_]; }
     pointer operator->() const noexcept { return &**this; }
-    iterator& operator++() noexcept {
+    basic_iterator& operator++() noexcept {
       ++index_;
       return *this;
     }
-    iterator operator++(int) noexcept {
-      const iterator before = *this;
+    basic_iterator operator++(int) noexcept {
+      const basic_iterator before = *this;
       ++index_;
       return before;
     }
-    friend bool operator==(const iterator&, const iterator&) = default;
+    friend bool operator==(const basic_iterator&, const basic_iterator&) = default;
 
    private:
-    task_list* list_ = nullptr;
+    List* list_ = nullptr;
     std::size_t index_ = 0;
   };
+  using iterator = basic_iterator<task_list, task>;
+  using const_iterator = basic_iterator<const task_list, const task>;
 
   task_list() noexcept = default;
   task_list(task_list&& other) noexcept { swap(other); }
@@ -358,12 +362,16 @@ class task_list {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] task& operator[](std::size_t index) noexcept {
-    const std::size_t at = first_ + index;
-    return *std::launder(static_cast<task*>(place(at)));
+    return *std::launder(static_cast<task*>(place(first_ + index)));
+  }
+  [[nodiscard]] const task& operator[](std::size_t index) const noexcept {
+    return *std::launder(static_cast<const task*>(place(first_ + index)));
   }
   [[nodiscard]] task& back() noexcept { return (*this)[size_ - 1]; }
   [[nodiscard]] iterator begin() noexcept { return {this, 0}; }
   [[nodiscard]] iterator end() noexcept { return {this, size_}; }
+  [[nodiscard]] const_iterator begin() const noexcept { return {this, 0}; }
+  [[nodiscard]] const_iterator end() const noexcept { return {this, size_}; }
 
   /// Adds a task at the end. If it throws, `t` is as it was.
   void push_back(task&& t) {
@@ -398,7 +406,7 @@ class task_list {
     alignas(task) std::byte storage[per_block * sizeof(task)];
   };
 
-  [[nodiscard]] void* place(std::size_t at) noexcept {
+  [[nodiscard]] void* place(std::size_t at) const noexcept {
     return blocks_[at / per_block]->storage + at % per_block * sizeof(task);
   }
   static void take_out(task& from, task& to) noexcept {

@@ -60,7 +60,7 @@ class task_runner {
 /// answer. Where the executor can, it has another thread do the work meanwhile.
 ///
 /// \code
-/// pool.submit([&] {
+/// auto answer = pool.submit([&] {
 ///   const takt::blocking_region waiting;   // a pool of 4 still has 4 threads that work
 ///   return connection.read();
 /// });
