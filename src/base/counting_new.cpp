@@ -11,6 +11,7 @@ namespace takt::inline TAKT_ABI {
 namespace {
 
 struct allocation_count;
+struct deallocation_count;
 
 [[maybe_unused]] void* counted(void* p) {
   ++sync::tls<std::size_t, allocation_count>::get();
@@ -18,9 +19,15 @@ struct allocation_count;
   return p;
 }
 
+[[maybe_unused]] void counted_free(void* p) noexcept {
+  if (p != nullptr) ++sync::tls<std::size_t, deallocation_count>::get();
+  std::free(p);
+}
+
 }  // namespace
 
 std::size_t allocations() noexcept { return sync::tls<std::size_t, allocation_count>::get(); }
+std::size_t deallocations() noexcept { return sync::tls<std::size_t, deallocation_count>::get(); }
 
 }  // namespace takt::inline TAKT_ABI
 
@@ -31,9 +38,9 @@ void* operator new(std::size_t size, std::align_val_t align) {
   const auto a = static_cast<std::size_t>(align);
   return takt::counted(std::aligned_alloc(a, (size + a - 1) / a * a));
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept { takt::counted_free(p); }
+void operator delete(void* p, std::size_t) noexcept { takt::counted_free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { takt::counted_free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { takt::counted_free(p); }
 
 #endif

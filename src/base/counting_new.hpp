@@ -1,4 +1,4 @@
-// For tests: how often this thread has called operator new. Link counting_new.cpp.
+// For tests: how often this thread has called operator new, and delete. Link counting_new.cpp.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,7 @@ inline constexpr bool allocations_are_counted = true;
 #endif
 
 std::size_t allocations() noexcept;
+std::size_t deallocations() noexcept;  // null does not count
 
 }  // namespace takt::inline TAKT_ABI
 
