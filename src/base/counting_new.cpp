@@ -12,9 +12,15 @@ namespace {
 
 struct allocation_count;
 struct deallocation_count;
+struct failing_allocation;
 
 [[maybe_unused]] void* counted(void* p) {
   ++sync::tls<std::size_t, allocation_count>::get();
+  std::size_t& left = sync::tls<std::size_t, failing_allocation>::get();
+  if (left != 0 && --left == 0) {
+    std::free(p);
+    p = nullptr;
+  }
   if (p == nullptr) throw std::bad_alloc();
   return p;
 }
@@ -27,6 +33,9 @@ struct deallocation_count;
 }  // namespace
 
 std::size_t allocations() noexcept { return sync::tls<std::size_t, allocation_count>::get(); }
+void fail_allocation(std::size_t n) noexcept {
+  sync::tls<std::size_t, failing_allocation>::get() = n;
+}
 std::size_t deallocations() noexcept { return sync::tls<std::size_t, deallocation_count>::get(); }
 
 }  // namespace takt::inline TAKT_ABI

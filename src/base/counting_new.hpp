@@ -26,6 +26,9 @@ inline constexpr bool allocations_are_counted = true;
 std::size_t allocations() noexcept;
 std::size_t deallocations() noexcept;  // null does not count
 
+/// The n-th one of this thread from now on fails, once; 0: none does.
+void fail_allocation(std::size_t n) noexcept;
+
 }  // namespace takt::inline TAKT_ABI
 
 // Stands at the head of a test that is about nothing but allocations. Include <gtest/gtest.h>: not
