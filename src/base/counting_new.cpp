@@ -11,6 +11,7 @@ namespace takt::inline TAKT_ABI {
 namespace {
 
 struct allocation_count;
+struct deallocation_count;
 struct allocation_failure;
 
 [[maybe_unused]] void* counted(void* p) {
@@ -20,9 +21,15 @@ struct allocation_failure;
   throw std::bad_alloc();
 }
 
+[[maybe_unused]] void counted_free(void* p) noexcept {
+  if (p != nullptr) ++sync::tls<std::size_t, deallocation_count>::get();
+  std::free(p);
+}
+
 }  // namespace
 
 std::size_t allocations() noexcept { return sync::tls<std::size_t, allocation_count>::get(); }
+std::size_t deallocations() noexcept { return sync::tls<std::size_t, deallocation_count>::get(); }
 
 no_memory::no_memory() noexcept { sync::tls<bool, allocation_failure>::get() = true; }
 no_memory::~no_memory() { sync::tls<bool, allocation_failure>::get() = false; }
@@ -36,9 +43,9 @@ void* operator new(std::size_t size, std::align_val_t align) {
   const auto a = static_cast<std::size_t>(align);
   return takt::counted(std::aligned_alloc(a, (size + a - 1) / a * a));
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept { takt::counted_free(p); }
+void operator delete(void* p, std::size_t) noexcept { takt::counted_free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { takt::counted_free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { takt::counted_free(p); }
 
 #endif

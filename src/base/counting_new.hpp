@@ -1,5 +1,5 @@
-// For tests: how often this thread has called operator new, and what happens if that fails. Link
-// counting_new.cpp.
+// For tests: how often this thread has called operator new and delete, and what happens if there is
+// no memory. Link counting_new.cpp.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,7 @@ inline constexpr bool allocations_are_counted = true;
 #endif
 
 std::size_t allocations() noexcept;
+std::size_t deallocations() noexcept;  // null does not count
 
 // While it exists, operator new throws std::bad_alloc on this thread, if allocations are counted.
 class no_memory {

@@ -15,7 +15,6 @@
 //   3. Tasks, observers and the executor are called without the lock.
 #include <takt/exec/serial_executor.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <stdexcept>
@@ -97,8 +96,9 @@ class serial_executor::impl : public counted<impl> {
   running_task running_;
 
   mutable mutex mu_;
-  ledger book_;  // its counts: guarded by mu_
-  std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;
+  ledger book_;                                          // its counts: guarded by mu_
+  std::uint64_t drains_ TAKT_GUARDED_BY(mu_) = 0;        // begun by execute()
+  std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;  // of them, with what was queued
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
   task_queue queue_;  // but for add(): guarded by mu_
 };
@@ -107,7 +107,6 @@ void serial_executor::impl::execute(task&& t) {
   if (!t) throw std::invalid_argument("takt::serial_executor: the task is empty");
   if (future_core* state = t.state()) state->set_home(this);
   if (add_to_queue(t)) return;
-  const std::uint64_t id = t.id();
   book_.tell_submitted(t);
   mutex_lock lock(mu_);
   if (life_.state() != life_state::running) {
@@ -127,6 +126,7 @@ void serial_executor::impl::execute(task&& t) {
   }
   queue_.set_open(!book_.observed());  // there is a drain, or will be
   if (std::exchange(draining_, true)) return;
+  const std::uint64_t drain_number = ++drains_;
   lock.unlock();
   any_executor where = where_;  // the task may destroy *this
   retain();
@@ -135,7 +135,7 @@ void serial_executor::impl::execute(task&& t) {
   } catch (...) {
     // The drain is gone and has rejected what was queued; unless shutdown_now() had it back before.
     lock.lock();
-    const bool dropped = id <= last_dropped_;
+    const bool dropped = drain_number <= last_dropped_;
     lock.unlock();
     release();
     if (dropped) throw;
@@ -204,9 +204,9 @@ void serial_executor::impl::drain_dropped() noexcept {
   draining_ = false;
   queue_.set_open(false);
   std::array<task_list, 2> dropped{queue_.take_front(), queue_.take_back()};
-  for (task_list& tasks : dropped) {
+  for (const task_list& tasks : dropped) {
     book_.totals.rejected += tasks.size();
-    for (const task& t : tasks) last_dropped_ = std::max(last_dropped_, t.id());
+    if (!tasks.empty()) last_dropped_ = drains_;
   }
   const bool last = is_at_its_end();
   lock.unlock();

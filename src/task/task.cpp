@@ -48,6 +48,13 @@ void task_list::clear() noexcept {
 
 void task_list::add_block() {
   blocks_.emplace_back();  // room for it first: if that throws, nothing has changed
+  // One of those in front that are done with, if there is one.
+  const std::size_t done = first_ / per_block;
+  for (std::size_t i = done; i != 0 && i + most_spare > done; --i) {
+    if (blocks_[i - 1] == nullptr) continue;
+    blocks_.back() = std::move(blocks_[i - 1]);
+    return;
+  }
   try {
     blocks_.back() = std::make_unique_for_overwrite<block>();
   } catch (...) {
@@ -65,8 +72,13 @@ void task_list::drop_front_block() noexcept {
   if (done * 2 < blocks_.size()) return;
   std::rotate(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(done), blocks_.end());
   first_ = size_ == 0 ? 0 : first_ - done * per_block;
-  const std::size_t used = (first_ + size_ + per_block - 1) / per_block;
   std::erase(blocks_, nullptr);
+  drop_spare_blocks();
+}
+
+// Of those at the end.
+void task_list::drop_spare_blocks() noexcept {
+  const std::size_t used = (first_ + size_ + per_block - 1) / per_block;
   if (blocks_.size() > used + most_spare) blocks_.resize(used + most_spare);
 }
 
@@ -80,6 +92,7 @@ void task_list::remove_empty() noexcept {
   }
   for (std::size_t i = kept; i < size_; ++i) (*this)[i].~task();
   size_ = kept;
+  drop_spare_blocks();
 }
 
 }  // namespace takt::inline TAKT_ABI

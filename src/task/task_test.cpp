@@ -402,4 +402,98 @@ TEST(task_list, keeps_its_order_whatever_comes_and_goes) {
   EXPECT_EQ(i, expected.size());
 }
 
+// As in task.hpp: tasks in a block, and blocks that are kept for later.
+constexpr std::size_t per_block = 64;
+constexpr std::size_t most_spare = 8;
+
+void add(task_list& list, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) list.push_back(task([] {}));
+}
+void take_first(task_list& list, std::size_t count) {
+  for (task t; count != 0; --count) list.pop_front(t);
+}
+void take_last(task_list& list, std::size_t count) {
+  for (task t; count != 0; --count) list.pop_back(t);
+}
+
+TEST(task_list, a_steady_flow_allocates_nothing) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  for (const std::size_t length : {0U, 1U, 63U, 64U, 65U, 300U, 512U, 640U, 5000U}) {
+    task_list list;
+    add(list, length);
+    const auto flow = [&](std::size_t count, std::size_t at_once) {
+      for (; count != 0; --count) {
+        add(list, at_once);
+        take_first(list, at_once);
+      }
+    };
+    flow(20'000, 1);
+    flow(300, per_block);
+    const std::size_t before = takt::allocations();
+    flow(20'000, 1);
+    flow(300, per_block);
+    EXPECT_EQ(takt::allocations(), before) << length;
+  }
+}
+
+// However it became empty, it keeps as many as it may, and no more.
+TEST(task_list, gives_back_what_a_burst_has_needed) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  constexpr std::size_t burst = 40 * per_block;
+  constexpr std::size_t kept = most_spare * per_block;
+  const auto from_the_front = [](task_list& list) { take_first(list, list.size()); };
+  const auto from_the_end = [](task_list& list) { take_last(list, list.size()); };
+  const auto all_at_once = [](task_list& list) {
+    for (task& t : list) t = task();
+    list.remove_empty();
+  };
+  const auto expect_kept = [](task_list& list) {
+    const std::size_t full = takt::allocations();
+    add(list, kept);
+    EXPECT_EQ(takt::allocations(), full) << "these are kept";
+    const std::size_t more = takt::allocations();
+    add(list, 1);
+    EXPECT_EQ(takt::allocations(), more + 1) << "but no more than these";
+  };
+  for (const auto& empty : {std::function<void(task_list&)>(from_the_front),
+                            std::function<void(task_list&)>(from_the_end),
+                            std::function<void(task_list&)>(all_at_once)}) {
+    task_list list;
+    add(list, burst);
+    empty(list);
+    expect_kept(list);
+  }
+}
+
+// While it becomes shorter, not only at its end: some that are done with are still in front, others
+// at the end.
+TEST(task_list, gives_back_as_it_becomes_shorter) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  task_list list;
+  add(list, 100 * per_block);
+  const std::size_t before = takt::deallocations();
+  for (std::size_t blocks = 1; blocks < 100; ++blocks) {
+    take_first(list, per_block);
+    const std::size_t freed = takt::deallocations() - before;
+    ASSERT_LE(blocks, freed + 2 * most_spare);
+    if (blocks <= 50) {
+      ASSERT_EQ(freed, blocks > most_spare ? blocks - most_spare : 0);
+    }
+  }
+}
+
+TEST(task_list, gives_back_all_in_the_end) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  const std::size_t allocated = takt::allocations();
+  const std::size_t freed = takt::deallocations();
+  {
+    task_list list;
+    add(list, 30 * per_block);
+    take_first(list, 25 * per_block + 7);
+    add(list, 10 * per_block);
+    take_last(list, 12 * per_block);
+  }
+  EXPECT_EQ(takt::deallocations() - freed, takt::allocations() - allocated);
+}
+
 }  // namespace

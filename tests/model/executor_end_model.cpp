@@ -136,6 +136,33 @@ TEST(executor_end_model, a_task_that_is_given_back_is_not_also_refused) {
   });
 }
 
+// The same with another one that is refused before, though it came later.
+TEST(executor_end_model, a_task_that_is_given_back_is_not_refused_with_a_later_one) {
+  check({.runs = 20'000}, [] {
+    class refusing {
+     public:
+      void execute(task) { throw rejected(rejection::saturated); }
+    } where;
+    serial_executor strand(where);
+    sync::atomic<std::size_t> refused{0};
+    const auto produce = [&] {
+      try {
+        strand.execute([] {});
+      } catch (const rejected&) {
+        refused.fetch_add(1);
+      }
+    };
+    sync::thread other(produce);
+    sync::thread stops([&] { static_cast<void>(strand.shutdown_now()); });
+    produce();
+    other.join();
+    stops.join();
+    const task_totals totals = strand.totals();
+    require(totals.pending() == 0, "the ledger balances");
+    require(refused.load() <= totals.rejected, "what was given back was not refused");
+  });
+}
+
 // A task of the pool that caller_runs runs destroys it.
 TEST(executor_end_model, destroyed_by_a_task_that_its_caller_runs) {
   check({.runs = 10'000}, [] {

@@ -354,4 +354,21 @@ TEST(stealing_pool_model, a_share_has_room) {
   });
 }
 
+// A thread takes its share of the queue into its ring, while another one searches there: what it
+// steals happens after what the producer did.
+TEST(stealing_pool_model, what_is_stolen_of_a_share_is_complete) {
+  check({.runs = 10'000}, [] {
+    sync::var<int> made(0);
+    stealing_pool pool({.threads = 2});
+    pool.execute([] {});
+    pool.execute([] {});
+    made.write() = 1;
+    for (int i = 0; i < 4; ++i) {
+      pool.execute([&] { require(made.read() == 1, "the task is complete"); });
+    }
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
 }  // namespace

@@ -308,8 +308,9 @@ static_assert(sizeof(task) == 64, "one cache line");
 /// for (takt::task& t : pool.shutdown_now()) keep(std::move(t));
 /// \endcode
 ///
-/// They live in blocks that do not move, of which one is kept when it is empty: in a steady flow
-/// nothing is allocated. Moving the list moves none of them, and does not allocate or throw.
+/// They live in blocks that do not move, of which a few are kept when they are empty: in a steady
+/// flow of some hundred tasks nothing is allocated. Moving the list moves none of them, and does
+/// not allocate or throw.
 ///
 /// **Thread safety**: as for a container.
 class task_list {
@@ -416,6 +417,7 @@ class task_list {
   void clear() noexcept;
   void add_block();
   void drop_front_block() noexcept;
+  void drop_spare_blocks() noexcept;
 
   // The tasks are those from `first_` on, counted through the blocks; elsewhere is just storage.
   std::vector<std::unique_ptr<block>> blocks_;
