@@ -138,6 +138,37 @@ TEST(fork_join, no_foreign_task_runs_on_top_of_one_that_waits) {
   expect_balance(pool);
 }
 
+TEST(fork_join, a_child_that_is_taken_with_other_tasks_is_begun_first) {
+  gate busy;
+  gate go_on;
+  gate taken;
+  takt::sync::atomic<int> began{0};
+  int first = 0;
+  const auto begin = [&](int what) {
+    if (began.fetch_add(1) != 0) return;
+    first = what;
+    taken.open();
+  };
+  stealing_pool pool({.threads = 2});
+  pool.execute([&] {
+    busy.open();
+    go_on.wait();
+  });
+  busy.wait();
+  pool.submit([&] {
+        pool.execute([&] { begin(1); });  // the oldest
+        fork_join children(pool);
+        for (int i = 0; i < 4; ++i) children.spawn([&] { begin(2); });
+        go_on.open();
+        taken.wait();
+        children.join();
+      })
+      .get();
+  EXPECT_TRUE(pool.close(takt::drain));
+  EXPECT_EQ(first, 2) << "somebody waits for it";
+  EXPECT_EQ(began.load(), 5);
+}
+
 TEST(fork_join, waits_for_a_child_that_another_thread_has_taken) {
   gate taken;
   gate go_on;

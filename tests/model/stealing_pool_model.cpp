@@ -206,6 +206,27 @@ TEST(stealing_pool_model, fork_join_waits_for_all_children) {
   });
 }
 
+// What others wait for is not kept behind a task that waits for them.
+TEST(stealing_pool_model, a_child_that_is_taken_is_begun_at_once) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    stealing_pool pool({.threads = 2});
+    promise<void> p;
+    auto joined = p.get_future();
+    pool.execute([&] {
+      pool.execute([&] { joined.wait(); });
+      fork_join children(pool);
+      for (int i = 0; i < 2; ++i) children.spawn([&] { ran.fetch_add(1); });
+      children.join();
+      require(ran.load() == 2, "each once");
+      p.set_value();
+    });
+    joined.wait();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
 TEST(stealing_pool_model, fork_join_nested) {
   check({.runs = 5'000}, [] {
     stealing_pool pool({.threads = 2});
