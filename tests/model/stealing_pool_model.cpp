@@ -22,9 +22,7 @@ TEST(stealing_pool_model, runs_what_comes_from_outside) {
   check({.runs = 5'000}, [] {
     runs ran{0};
     stealing_pool pool({.threads = 2});
-    sync::thread other([&] { pool.execute([&] { ran.fetch_add(1); }); });
-    pool.execute([&] { ran.fetch_add(1); });
-    other.join();
+    execute_from_two_threads(pool, ran);
     pool.close(drain);
     require(ran.load() == 2, "each once");
     balanced(pool);
@@ -99,9 +97,7 @@ TEST(stealing_pool_model, a_call_is_used_up_by_who_finds_work_elsewhere) {
     auto f = p.get_future();
     stealing_pool pool({.threads = 2});
     pool.prestart();
-    sync::thread other([&] { pool.execute([&] { ran.fetch_add(1); }); });
-    pool.execute([&] { ran.fetch_add(1); });
-    other.join();
+    execute_from_two_threads(pool, ran);
     pool.execute([&] {
       pool.execute([&] { p.set_value(); });
       sync::thread outside([&] { f.wait(); });

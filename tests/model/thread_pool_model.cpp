@@ -25,9 +25,7 @@ TEST(thread_pool_model, runs_what_is_submitted_from_two_threads) {
   check({.runs = 10'000}, [] {
     runs ran{0};
     thread_pool pool({.core = 2});
-    sync::thread other([&] { pool.execute([&] { ran.fetch_add(1); }); });
-    pool.execute([&] { ran.fetch_add(1); });
-    other.join();
+    execute_from_two_threads(pool, ran);
     pool.close(drain);
     require(ran.load() == 2, "each once");
     balanced(pool);
