@@ -56,7 +56,7 @@ void fork_join::add(task&& t) {
   if (runner_ == nullptr) {
     pool_.execute(std::move(t));
   } else {
-    adding_ = false;  // it will be a child, whatever happens
+    spawning_ = child::none;  // it is one, whatever happens
     pool_.spawn(*runner_, t);
   }
 }
@@ -77,7 +77,10 @@ void fork_join::fail(std::exception_ptr error) noexcept {
 
 // A child goes without having been run: it was given back and dropped, or never taken.
 void fork_join::drop_one() noexcept {
-  if (thread_ == this_thread() && adding_) return;
+  if (thread_ == this_thread() && spawning_ != child::none) {
+    spawning_ = child::dropped;
+    return;
+  }
   fail(std::make_exception_ptr(abandoned()));
 }
 

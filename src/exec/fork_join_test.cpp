@@ -139,6 +139,37 @@ TEST(fork_join, no_foreign_task_runs_on_top_of_one_that_waits) {
   expect_balance(pool);
 }
 
+TEST(fork_join, a_child_that_is_taken_with_other_tasks_is_begun_first) {
+  gate busy;
+  gate go_on;
+  gate taken;
+  takt::sync::atomic<int> began{0};
+  int first = 0;
+  const auto begin = [&](int what) {
+    if (began.fetch_add(1) != 0) return;
+    first = what;
+    taken.open();
+  };
+  stealing_pool pool({.threads = 2});
+  pool.execute([&] {
+    busy.open();
+    go_on.wait();
+  });
+  busy.wait();
+  pool.submit([&] {
+        pool.execute([&] { begin(1); });  // the oldest
+        fork_join children(pool);
+        for (int i = 0; i < 4; ++i) children.spawn([&] { begin(2); });
+        go_on.open();
+        taken.wait();
+        children.join();
+      })
+      .get();
+  EXPECT_TRUE(pool.close(takt::drain));
+  EXPECT_EQ(first, 2) << "somebody waits for it";
+  EXPECT_EQ(began.load(), 5);
+}
+
 TEST(fork_join, waits_for_a_child_that_another_thread_has_taken) {
   gate taken;
   gate go_on;
@@ -284,6 +315,14 @@ TEST(fork_join, a_child_that_is_refused_leaves_no_trace) {
   pool.shutdown();
   EXPECT_EQ(takt_test::rejection_of([&] { children.spawn([] {}); }), takt::rejection::shut_down);
   children.join();
+}
+
+TEST(fork_join, a_child_that_is_refused_in_silence_counts_as_abandoned) {
+  stealing_pool pool({.threads = 1, .rejection = takt::rejection_policy::discard()});
+  fork_join children(pool);
+  pool.shutdown();
+  children.spawn([] {});
+  EXPECT_THROW(children.join(), takt::abandoned);
 }
 
 TEST(fork_join, an_error_that_nobody_asked_for_goes_to_the_hook) {

@@ -255,15 +255,17 @@ bool pool_core::take_oldest(worker& self, task& t) noexcept {
 }
 
 // One task of another worker, and half of what it has for the own ring, which is empty. Of a task
-// that is split only one part: it is the largest, and others wait for those that follow.
+// that is split only one part: it is the largest, and others wait for those that follow. For the
+// same reason it is what is run first.
 bool pool_core::search(worker& self, task& t) noexcept {
   const auto rob = [&](const worker& victim) {
     bool child = false;
     if (!victim.ring->steal(t, &child)) return false;
-    if (child) return true;
     // It may have grown meanwhile: the size is an estimate.
-    for (std::size_t more = victim.ring->size() / 2;
-         more != 0 && self.ring->has_room() && victim.ring->steal(self.ring->next()); --more) {
+    for (std::size_t more = victim.ring->size() / 2; more != 0 && !child && self.ring->has_room() &&
+                                                     victim.ring->steal(self.ring->next(), &child);
+         --more) {
+      if (child) std::swap(t, self.ring->next());
       self.ring->add_next(false, std::memory_order_release);  // it is coming, and will look itself
     }
     return true;

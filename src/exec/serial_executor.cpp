@@ -1,5 +1,5 @@
 // A queue, and at most one drain: a task given to the executor, which runs what is queued. While it
-// runs, the lifecycle counts it as a worker.
+// runs, or drops what is queued, the lifecycle counts it as a worker.
 //
 //   idle      nothing is queued, or it was stopped; no drain
 //   draining  a drain is queued in the executor, or runs
@@ -194,28 +194,38 @@ void serial_executor::impl::run_drain() noexcept {
   if (last) life_.terminate();
 }
 
-// A drain is gone without having been run. If that is within another one, that one goes on.
+// A drain is gone without having been run. If that is within another one, that one goes on. Counts
+// as a drain that runs, so that the end comes after what is dropped is gone: which may destroy
+// *this, or submit. If that comes back to this thread, it is dropped, too.
 void serial_executor::impl::drain_dropped() noexcept {
   if (task_runner* outer = task_runner::of(this)) {
     static_cast<runner*>(outer)->run_again = true;
     return;
   }
+  runner here(*this);
   mutex_lock lock(mu_);
-  draining_ = false;
-  queue_.set_open(false);
-  std::array<task_list, 2> dropped{queue_.take_front(), queue_.take_back()};
-  for (const task_list& tasks : dropped) {
-    book_.totals.rejected += tasks.size();
-    if (!tasks.empty()) last_dropped_ = drains_;
-  }
+  const bool is_worker = life_.add_worker();
+  do {
+    here.run_again = false;
+    draining_ = false;
+    queue_.set_open(false);
+    std::array<task_list, 2> dropped{queue_.take_front(), queue_.take_back()};
+    for (const task_list& tasks : dropped) {
+      book_.totals.rejected += tasks.size();
+      if (!tasks.empty()) last_dropped_ = drains_;
+    }
+    lock.unlock();
+    for (task_list& tasks : dropped) {
+      for (task& t : tasks) {
+        book_.tell(task_event::kind::rejected, t);
+        t.reject(rejection::discarded);
+      }
+    }
+    lock.lock();
+  } while (here.run_again);
+  if (is_worker) life_.remove_worker();
   const bool last = is_at_its_end();
   lock.unlock();
-  for (task_list& tasks : dropped) {
-    for (task& t : tasks) {
-      book_.tell(task_event::kind::rejected, t);
-      t.reject(rejection::discarded);
-    }
-  }
   if (last) life_.terminate();
 }
 

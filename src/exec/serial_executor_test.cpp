@@ -266,6 +266,56 @@ TEST(serial_executor, an_executor_that_drops_it_rejects_what_is_queued) {
   EXPECT_TRUE(strand.is_terminated());
 }
 
+// What a closure does when it goes.
+using at_end = std::shared_ptr<void>;
+at_end when_it_goes(std::function<void()> what) {
+  return {nullptr, [what = std::move(what)](void*) { what(); }};
+}
+
+TEST(serial_executor, is_not_at_its_end_before_what_is_dropped_is_gone) {
+  manual_executor loop;
+  takt::task_statistics figures;
+  serial_executor strand(loop, {.observer = &figures});
+  bool terminated = true;
+  strand.execute([last = when_it_goes([&] {
+                    strand.shutdown();
+                    terminated = strand.is_terminated();
+                  })] {});
+  static_cast<void>(loop.shutdown_now());
+  EXPECT_FALSE(terminated);
+  EXPECT_TRUE(strand.is_terminated());
+  EXPECT_EQ(figures.totals().rejected, 1U);
+}
+
+TEST(serial_executor, what_goes_when_a_task_is_dropped_may_submit) {
+  manual_executor loop;
+  serial_executor strand(loop);
+  takt::future<void> late;
+  strand.execute([last = when_it_goes([&] {
+                    try {
+                      late = strand.submit([] {});
+                    } catch (const rejected&) {
+                    }
+                  })] {});
+  static_cast<void>(loop.shutdown_now());
+  EXPECT_TRUE(!late.valid() || late.is_ready());
+  EXPECT_EQ(strand.totals().rejected, 2U);
+  EXPECT_TRUE(strand.close(drain));
+}
+
+TEST(serial_executor, can_be_destroyed_by_a_task_that_is_dropped) {
+  for (const bool shut_down : {false, true}) {
+    manual_executor loop;
+    auto owner = std::make_unique<serial_executor>(loop);
+    serial_executor& strand = *owner;
+    takt::future<void> other = strand.submit([] {});
+    strand.execute([own = std::move(owner)] {});
+    if (shut_down) strand.shutdown();
+    static_cast<void>(loop.shutdown_now());
+    EXPECT_THROW(other.get(), rejected);
+  }
+}
+
 // What the pool gives back is the drain: who runs it, runs the tasks.
 TEST(serial_executor, a_drain_that_is_given_back_can_be_run) {
   manual_executor loop;

@@ -192,48 +192,48 @@ TEST(stealing_pool, ids_are_unique) {
 
 // --- shutdown
 
-TEST(stealing_pool, shutdown_runs_what_threads_have_for_themselves) {
+// Its only thread has ten tasks for itself, and is held.
+struct held_pool {
+  held_pool() {
+    pool.execute([&] {
+      for (int i = 0; i < 10; ++i) pool.execute([&] { ran.add(); });
+      queued.open();
+      go_on.wait();
+      EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::shut_down);
+    });
+    queued.wait();
+  }
+  // After shutdown.
+  void release() {
+    EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::shut_down);
+    go_on.open();
+    pool.await_termination();
+  }
   tally ran;
   gate queued;
   gate go_on;
-  stealing_pool pool({.threads = 1});
-  pool.execute([&] {
-    for (int i = 0; i < 10; ++i) pool.execute([&] { ran.add(); });
-    queued.open();
-    go_on.wait();
-    EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::shut_down);
-  });
-  queued.wait();
-  pool.shutdown();
-  EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::shut_down);
-  go_on.open();
-  pool.await_termination();
-  EXPECT_EQ(ran.count(), 10u);
-  expect_balance(pool);
+  stealing_pool pool{{.threads = 1}};
+};
+
+TEST(stealing_pool, shutdown_runs_what_threads_have_for_themselves) {
+  held_pool held;
+  held.pool.shutdown();
+  held.release();
+  EXPECT_EQ(held.ran.count(), 10u);
+  expect_balance(held.pool);
 }
 
 TEST(stealing_pool, shutdown_now_gives_back_what_threads_have_for_themselves) {
-  tally ran;
-  gate queued;
-  gate go_on;
-  stealing_pool pool({.threads = 1});
-  pool.execute([&] {
-    for (int i = 0; i < 10; ++i) pool.execute([&] { ran.add(); });
-    queued.open();
-    go_on.wait();
-    EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::shut_down);
-  });
-  queued.wait();
-  pool.execute([&] { ran.add(); });
-  takt::task_list rest = pool.shutdown_now();
+  held_pool held;
+  held.pool.execute([&] { held.ran.add(); });
+  takt::task_list rest = held.pool.shutdown_now();
   EXPECT_EQ(rest.size(), 11u);
-  go_on.open();
-  pool.await_termination();
-  EXPECT_EQ(ran.count(), 0u);
+  held.release();
+  EXPECT_EQ(held.ran.count(), 0u);
   for (task& t : rest) t.run();
-  EXPECT_EQ(ran.count(), 11u);
-  EXPECT_EQ(pool.statistics().tasks.returned, 11u);
-  expect_balance(pool);
+  EXPECT_EQ(held.ran.count(), 11u);
+  EXPECT_EQ(held.pool.statistics().tasks.returned, 11u);
+  expect_balance(held.pool);
 }
 
 TEST(stealing_pool, destruction_cancels_what_threads_have_for_themselves) {
@@ -245,9 +245,7 @@ TEST(stealing_pool, destruction_cancels_what_threads_have_for_themselves) {
     running = pool.submit([&](const takt::sync::stop_token& stop) {
       own = pool.submit([] {});
       queued.open();
-      takt_test::gate stopped;
-      const takt::sync::stop_callback wake(stop, [&] { stopped.open(); });
-      stopped.wait();
+      takt_test::until_stopped(stop);
     });
     queued.wait();
   }

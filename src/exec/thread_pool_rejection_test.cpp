@@ -274,8 +274,10 @@ void make_room_while_blocked(void (*make_room)(full_pool&)) {
 }
 
 TEST(rejection, block_hears_of_room_made_by_others) {
-  make_room_while_blocked(
-      [](full_pool& full) { static_cast<void>(full.pool.remove(full.queued)); });
+  make_room_while_blocked([](full_pool& full) {
+    EXPECT_TRUE(full.pool.remove(full.queued));
+    EXPECT_THROW(full.queued.get(), takt::abandoned) << "it was dropped";
+  });
 }
 
 TEST(rejection, block_hears_of_a_larger_pool) {

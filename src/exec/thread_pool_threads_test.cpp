@@ -230,17 +230,28 @@ TEST(thread_pool, threads_beyond_core_end_when_they_were_idle_for_so_long) {
 
 TEST(thread_pool, work_renews_the_time_to_live) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 1, .keep_alive = 10s, .core_time_out = true, .time = &time}};
+  tally gone;
+  thread_pool pool{{.core = 1,
+                    .keep_alive = 10s,
+                    .core_time_out = true,
+                    .thread = {.on_exit = [&] { gone.add(); }},
+                    .time = &time}};
+  const auto until_it_waits = [&] {
+    while (time.waiters() == 0 && gone.count() == 0) takt::sync::yield();
+  };
   pool.submit([] {}).get();
   for (int i = 0; i < 3; ++i) {
-    time.wait_for_waiters(1);
+    until_it_waits();
     time.advance(9s);
-    time.wait_for_waiters(1);
     pool.submit([] {}).get();
   }
-  EXPECT_EQ(pool.statistics().largest, 1u);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  until_it_waits();
+  EXPECT_EQ(gone.count(), 0u);
+  EXPECT_TRUE(time.advance_to_next());
+  EXPECT_EQ(time.now().time_since_epoch(), 37s) << "10 s after the last one";
+  gone.wait_for(1);
   drain(pool);
+  EXPECT_EQ(gone.count(), 1u) << "there was but one";
 }
 
 TEST(thread_pool, core_threads_end_too_if_told_to) {

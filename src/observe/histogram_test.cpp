@@ -9,6 +9,7 @@
 #include <latch>
 #include <limits>
 #include <memory>
+#include <ostream>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -155,6 +156,9 @@ TEST(histogram, mean_of_the_longest_does_not_overflow) {
 struct distribution {
   const char* name;
   std::function<std::int64_t(std::mt19937_64&)> draw;
+  friend std::ostream& operator<<(std::ostream& out, const distribution& d) {
+    return out << d.name;
+  }
 };
 
 class histogram_property : public ::testing::TestWithParam<distribution> {};

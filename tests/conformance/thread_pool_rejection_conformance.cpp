@@ -1,9 +1,13 @@
 // java.util.concurrent's ThreadPoolExecutorTest, by its names: rejection.
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <optional>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <takt/base/sync.hpp>
@@ -14,6 +18,7 @@
 namespace {
 
 using namespace std::chrono_literals;
+using takt::future;
 using takt::rejection;
 using takt::rejection_policy;
 using takt::task;
@@ -22,6 +27,7 @@ using takt_test::busy;
 using takt_test::drain;
 using takt_test::rejection_of;
 using takt_test::tally;
+using ::testing::ElementsAre;
 
 TEST(ThreadPoolExecutorTest, testDefaultRejectedExecutionHandler) {
   thread_pool pool{{.core = 1, .queue_capacity = 0}};
@@ -65,32 +71,56 @@ TEST(ThreadPoolExecutorTest, testStandardRejectedExecutionHandlers) {
 }
 
 // With each policy: one task runs, one is queued, and then no more; nor after shutdown.
+// What submit() comes to in the end: a value, or why there is none.
+struct outcome {
+  bool thrown = false;  // by submit() itself
+  std::variant<int, rejection> what;
+  friend bool operator==(const outcome&, const outcome&) = default;
+};
+outcome thrown(rejection why) { return {true, why}; }
+outcome dropped(rejection why) { return {false, why}; }
+outcome value(int n) { return {false, n}; }
+
+outcome of(future<int>& f) {
+  try {
+    return value(f.get());
+  } catch (const takt::rejected& r) {
+    return dropped(r.reason());
+  }
+}
+
+// Of a task that is queued, one that finds the pool saturated, and one that finds it shut down.
+std::vector<outcome> submit_three(rejection_policy policy) {
+  thread_pool pool{{.core = 1, .queue_capacity = 1, .rejection = std::move(policy)}};
+  busy one(pool, 1);
+  std::array<future<int>, 3> futures;
+  std::array<std::optional<rejection>, 3> refused;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (i == 2) pool.shutdown();
+    refused[i] = rejection_of(
+        [&] { futures[i] = pool.submit([n = static_cast<int>(i) + 1] { return n; }); });
+  }
+  one.release();
+  drain(pool);
+  std::vector<outcome> outcomes;
+  for (std::size_t i = 0; i < 3; ++i) {
+    outcomes.push_back(refused[i] ? thrown(*refused[i]) : of(futures[i]));
+  }
+  return outcomes;
+}
+
 TEST(ThreadPoolExecutorTest, testSubmittedTasksRejectedWhenSaturatedOrShutdown) {
-  const auto saturate = [](rejection_policy policy) {
-    thread_pool pool{{.core = 1, .queue_capacity = 1, .rejection = std::move(policy)}};
-    busy one(pool, 1);
-    auto queued = pool.submit([] { return 1; });
-    const auto submit = [&] {
-      return rejection_of([&] { static_cast<void>(pool.submit([] { return 2; }).wait_for(0s)); });
-    };
-    const auto saturated = submit();
-    pool.shutdown();
-    const auto shut_down = submit();
-    one.release();
-    EXPECT_TRUE(queued.wait_for(takt::never));
-    drain(pool);
-    return std::pair(saturated, shut_down);
-  };
-  const std::optional<rejection> none;
-  EXPECT_EQ(saturate(rejection_policy::abort()),
-            std::pair(std::optional(rejection::saturated), std::optional(rejection::shut_down)));
-  EXPECT_EQ(saturate(rejection_policy::caller_runs()),
-            std::pair(none, std::optional(rejection::shut_down)));
-  EXPECT_EQ(saturate(rejection_policy::discard()), std::pair(none, none));
-  EXPECT_EQ(saturate(rejection_policy::discard_oldest()), std::pair(none, none));
-  EXPECT_EQ(
-      saturate(rejection_policy::block(0s)),
-      std::pair(std::optional(rejection::wait_timed_out), std::optional(rejection::shut_down)));
+  using enum rejection;
+  EXPECT_THAT(submit_three(rejection_policy::abort()),
+              ElementsAre(value(1), thrown(saturated), thrown(shut_down)));
+  EXPECT_THAT(submit_three(rejection_policy::caller_runs()),
+              ElementsAre(value(1), value(2), thrown(shut_down)));
+  EXPECT_THAT(submit_three(rejection_policy::discard()),
+              ElementsAre(value(1), dropped(discarded), dropped(shut_down)));
+  EXPECT_THAT(submit_three(rejection_policy::discard_oldest()),
+              ElementsAre(dropped(discarded), value(2), dropped(shut_down)));
+  EXPECT_THAT(submit_three(rejection_policy::block(0s)),
+              ElementsAre(value(1), thrown(wait_timed_out), thrown(shut_down)));
 }
 
 TEST(ThreadPoolExecutorTest, testSaturatedExecute_DiscardOldestPolicy) {

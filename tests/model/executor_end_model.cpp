@@ -101,14 +101,14 @@ TEST(executor_end_model, execute_of_a_task_that_destroys_the_pool) {
   });
 }
 
-// A strand that says it is terminated has ended what was dropped.
+// A strand that says it is terminated has ended what was dropped, before shutdown or after.
 TEST(executor_end_model, dropped_tasks_have_ended_when_the_strand_is_terminated) {
   check({.runs = 10'000}, [] {
     manual_executor loop;
     serial_executor strand(loop);
     auto f = strand.submit([] {});
-    strand.shutdown();
     sync::thread other([&] { static_cast<void>(loop.shutdown_now()); });  // drops the drain
+    strand.shutdown();
     strand.await_termination();
     require(f.is_ready(), "it has ended");
     other.join();
@@ -190,16 +190,16 @@ TEST(executor_end_model, on_exit_waits_for_another_worker) {
                         .max = 1,
                         .keep_alive = 1s,
                         .thread = {.on_exit =
-                                        [&] {
-                                          if (exits.fetch_add(1) != 0) return;
-                                          try {
-                                            p->submit([] {}).get();
-                                          } catch (const rejected&) {
-                                          } catch (const cancelled&) {
-                                          } catch (const std::system_error&) {
-                                            error.store(true);
-                                          }
-                                        }},
+                                       [&] {
+                                         if (exits.fetch_add(1) != 0) return;
+                                         try {
+                                           p->submit([] {}).get();
+                                         } catch (const rejected&) {
+                                         } catch (const cancelled&) {
+                                         } catch (const std::system_error&) {
+                                           error.store(true);
+                                         }
+                                       }},
                         .time = &time});
       p = &pool;
       pool.submit([] {}).get();

@@ -1,5 +1,7 @@
 // A lifecycle alone, without the lock of its owner: what each transition publishes, and that its
 // end is made once.
+#include <functional>
+
 #include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/exec/lifecycle.hpp>
@@ -11,57 +13,39 @@ namespace {
 using namespace takt;
 using model::require;
 
-void wait_for(const lifecycle& life, life_state s) {
-  while (life.state() < s) sync::yield();
+// Who sees `state` sees what the other thread did before `last`, the step that leads there.
+void check_published(life_state state, const std::function<void(lifecycle&)>& first,
+                     const std::function<void(lifecycle&)>& last) {
+  check({.runs = 5'000}, [&] {
+    sync::var<int> data{0};
+    lifecycle life(steady);
+    sync::thread other([&] {
+      first(life);
+      data.write() = 1;
+      last(life);
+    });
+    while (life.state() < state) sync::yield();
+    require(data.read() == 1, "seen with the state");
+    other.join();
+  });
 }
+
+void tidy(lifecycle& life) { require(life.try_tidy(true), "nobody else does"); }
 
 TEST(lifecycle_model, a_state_publishes_what_precedes_it) {
   for (const life_state next : {life_state::shutdown, life_state::stop}) {
-    check({.runs = 5'000}, [next] {
-      sync::var<int> data{0};
-      lifecycle life(steady);
-      sync::thread other([&] {
-        data.write() = 1;
-        require(life.advance_to(next), "nobody else does");
-      });
-      wait_for(life, next);
-      require(data.read() == 1, "seen with the state");
-      other.join();
-    });
-  }
-}
-
-TEST(lifecycle_model, tidying_publishes_what_precedes_it) {
-  for (const life_state from : {life_state::shutdown, life_state::stop}) {
-    check({.runs = 5'000}, [from] {
-      sync::var<int> data{0};
-      lifecycle life(steady);
-      sync::thread other([&] {
-        life.advance_to(from);
-        data.write() = 1;
-        require(life.try_tidy(true), "nobody else does");
-      });
-      wait_for(life, life_state::tidying);
-      require(data.read() == 1, "seen with the state");
-      other.join();
-    });
+    const auto advance = [&](lifecycle& l) { require(l.advance_to(next), "nobody else does"); };
+    check_published(next, [](lifecycle&) {}, advance);
+    check_published(life_state::tidying, advance, tidy);
   }
 }
 
 TEST(lifecycle_model, the_end_publishes_what_precedes_it) {
-  check({.runs = 5'000}, [] {
-    sync::var<int> data{0};
-    lifecycle life(steady);
-    sync::thread other([&] {
-      life.advance_to(life_state::stop);
-      require(life.try_tidy(true), "nobody else does");
-      data.write() = 1;  // the hook
-      life.terminate();
-    });
-    wait_for(life, life_state::terminated);
-    require(data.read() == 1, "seen with the state");
-    other.join();
-  });
+  const auto before_the_hook = [](lifecycle& life) {
+    life.advance_to(life_state::stop);
+    tidy(life);
+  };
+  check_published(life_state::terminated, before_the_hook, [](lifecycle& l) { l.terminate(); });
 }
 
 TEST(lifecycle_model, who_awaits_the_end_sees_it) {
@@ -70,7 +54,7 @@ TEST(lifecycle_model, who_awaits_the_end_sees_it) {
     lifecycle life(steady);
     sync::thread other([&] {
       life.advance_to(life_state::stop);
-      require(life.try_tidy(true), "nobody else does");
+      tidy(life);
       data.write() = 1;
       life.terminate();
     });

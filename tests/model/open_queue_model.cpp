@@ -433,7 +433,7 @@ TEST(open_queue, counts_never_exceed_what_has_happened) {
     thread_pool pool({.core = 1});
     sync::thread other([&] {
       for (int i = 0; i < 2; ++i) {
-        const thread_pool_statistics now = pool.statistics();
+        const pool_statistics now = pool.statistics();
         require(now.tasks.submitted >= now.tasks.finished, "each end has its beginning");
         require(now.tasks.submitted <= 3 && now.queued <= 3, "and no more");
       }
@@ -441,7 +441,7 @@ TEST(open_queue, counts_never_exceed_what_has_happened) {
     for (int i = 0; i < 3; ++i) pool.execute([] {});
     other.join();
     pool.close(drain);
-    const thread_pool_statistics end = pool.statistics();
+    const pool_statistics end = pool.statistics();
     require(end.tasks.submitted == 3 && end.tasks.finished == 3, "exact in the end");
   });
 }

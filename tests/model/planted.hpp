@@ -4,6 +4,7 @@
 // that complains about a twin is, too.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct planted_bug {
   void (*bug)();
   void (*twin)();
   bool by_search;  // the exhaustive search finds it, too
+  friend std::ostream& operator<<(std::ostream& out, const planted_bug& b) { return out << b.name; }
 };
 
 const std::vector<planted_bug>& planted_bugs();

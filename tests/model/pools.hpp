@@ -7,6 +7,14 @@
 // How often a task ran; by the thread that runs it, read after the end of the pool.
 using runs = takt::sync::atomic<int>;
 
+// Has two tasks run, one of which comes from another thread.
+template <class Pool>
+void execute_from_two_threads(Pool& pool, runs& ran) {
+  takt::sync::thread other([&] { pool.execute([&] { ran.fetch_add(1); }); });
+  pool.execute([&] { ran.fetch_add(1); });
+  other.join();
+}
+
 // Each task has come to an end.
 template <class Pool>
 void balanced(const Pool& pool) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ using std::memory_order_relaxed;
 struct program {
   std::string name;
   int (*run)();  // gives its outcome
+  friend std::ostream& operator<<(std::ostream& out, const program& p) { return out << p.name; }
 };
 
 int as_int(bool b) { return b ? 1 : 0; }

@@ -22,9 +22,7 @@ TEST(stealing_pool_model, runs_what_comes_from_outside) {
   check({.runs = 5'000}, [] {
     runs ran{0};
     stealing_pool pool({.threads = 2});
-    sync::thread other([&] { pool.execute([&] { ran.fetch_add(1); }); });
-    pool.execute([&] { ran.fetch_add(1); });
-    other.join();
+    execute_from_two_threads(pool, ran);
     pool.close(drain);
     require(ran.load() == 2, "each once");
     balanced(pool);
@@ -99,9 +97,7 @@ TEST(stealing_pool_model, a_call_is_used_up_by_who_finds_work_elsewhere) {
     auto f = p.get_future();
     stealing_pool pool({.threads = 2});
     pool.prestart();
-    sync::thread other([&] { pool.execute([&] { ran.fetch_add(1); }); });
-    pool.execute([&] { ran.fetch_add(1); });
-    other.join();
+    execute_from_two_threads(pool, ran);
     pool.execute([&] {
       pool.execute([&] { p.set_value(); });
       sync::thread outside([&] { f.wait(); });
@@ -201,6 +197,27 @@ TEST(stealing_pool_model, fork_join_waits_for_all_children) {
           require(written[0].read() + written[1].read() == 2, "both have ended");
         })
         .get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+// What others wait for is not kept behind a task that waits for them.
+TEST(stealing_pool_model, a_child_that_is_taken_is_begun_at_once) {
+  check({.runs = 10'000}, [] {
+    runs ran{0};
+    stealing_pool pool({.threads = 2});
+    promise<void> p;
+    auto joined = p.get_future();
+    pool.execute([&] {
+      pool.execute([&] { joined.wait(); });
+      fork_join children(pool);
+      for (int i = 0; i < 2; ++i) children.spawn([&] { ran.fetch_add(1); });
+      children.join();
+      require(ran.load() == 2, "each once");
+      p.set_value();
+    });
+    joined.wait();
     pool.close(drain);
     balanced(pool);
   });

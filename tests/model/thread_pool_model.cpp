@@ -25,9 +25,7 @@ TEST(thread_pool_model, runs_what_is_submitted_from_two_threads) {
   check({.runs = 10'000}, [] {
     runs ran{0};
     thread_pool pool({.core = 2});
-    sync::thread other([&] { pool.execute([&] { ran.fetch_add(1); }); });
-    pool.execute([&] { ran.fetch_add(1); });
-    other.join();
+    execute_from_two_threads(pool, ran);
     pool.close(drain);
     require(ran.load() == 2, "each once");
     balanced(pool);
@@ -146,11 +144,13 @@ TEST(thread_pool_model, cancel_against_run) {
     runs ran{0};
     thread_pool pool({.core = 1});
     auto f = pool.submit([&] { ran.fetch_add(1); });
-    if (f.cancel() == cancel_result::prevented) require(ran.load() == 0, "prevented");
+    const cancel_result r = f.cancel();
     f.wait();
     pool.close(drain);
+    require(ran.load() == (r == cancel_result::prevented ? 0 : 1), "cancel() tells what it did");
     const task_totals tasks = pool.statistics().tasks;
-    require(tasks.finished + tasks.cancelled == 1, "one end");
+    require(tasks.cancelled == (r == cancel_result::done ? 0U : 1U), "as does the ledger");
+    balanced(pool);
   });
 }
 
@@ -279,20 +279,23 @@ TEST(thread_pool_model, a_blocking_region_has_its_work_done_by_another) {
 TEST(thread_pool_model, destroyed_by_its_own_task) {
   check({.runs = 10'000}, [] {
     runs ended{0};
-    runs ran{0};
+    sync::var<int> ran{0};  // which the destructor, too, keeps apart
     auto pool = std::make_unique<thread_pool>(
         thread_pool_options{.core = 2, .terminated = [&] { ended.fetch_add(1); }});
     thread_pool& alive = *pool;
     promise<void> go;
     auto gone = go.get_future();
-    alive.execute([&] { ran.fetch_add(1); });
-    alive.execute([&ran, p = std::move(pool), g = std::move(go)]() mutable {
+    auto other = alive.submit([&] { ++ran.write(); });
+    alive.execute([&, p = std::move(pool), g = std::move(go)]() mutable {
       p.reset();
-      require(ran.load() <= 1, "what ran before");
+      require(other.is_ready(), "the others have ended");
+      require(ran.read() == (other.is_cancelled() ? 0 : 1), "ran or cancelled");
+      require(ended.load() == 0, "but not the pool, which this worker is part of");
       g.set_value();
     });
     gone.wait();
     while (ended.load() == 0) sync::yield();  // its own worker ends by itself
+    require(ended.load() == 1, "one end");
   });
 }
 

@@ -19,8 +19,7 @@ TEST(thread_pool_model, a_thread_that_cannot_start_loses_nothing) {
     runs ran{0};
     runs refused{0};
     runs budget{1};
-    thread_pool pool(
-        {.core = 2, .thread = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
+    thread_pool pool({.core = 2, .thread = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
     const auto produce = [&] {
       try {
         pool.execute([&] { ran.fetch_add(1); });
@@ -122,9 +121,9 @@ TEST(thread_pool_model, a_worker_too_many_leaves_while_the_other_waits) {
     auto go = goes.get_future();
     thread_pool pool({.core = 2,
                       .thread = {.on_exit =
-                                      [&] {
-                                        if (exits.fetch_add(1) == 0) leaves.set_value();
-                                      }},
+                                     [&] {
+                                       if (exits.fetch_add(1) == 0) leaves.set_value();
+                                     }},
                       .time = &time});
     future<void> x;
     auto a = pool.submit([&] {

@@ -1,4 +1,4 @@
-// Random lives of pools: everything at once, and every task accounted for.
+// Random lives of pools: everything at once, and every closure accounted for.
 //
 // Each round has a seed, from which its options and what its threads do follow; how these
 // interleave does not. TAKT_STRESS_SEED repeats from a seed that was printed.
@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,9 @@
 
 #include <takt/base/mutex.hpp>
 #include <takt/base/sync.hpp>
+#include <takt/exec/fork_join.hpp>
+#include <takt/exec/serial_executor.hpp>
+#include <takt/exec/stealing_pool.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/task/task_runner.hpp>
@@ -34,15 +38,38 @@ using takt::rejection;
 using takt::rejection_policy;
 using takt::task;
 using takt::task_list;
-using takt::thread_pool;
 using takt::sync::stop_token;
 using takt_test::gate;
 
-constexpr int most_rounds = 4000;
-constexpr auto most_time = 6s;
+// For each kind of pool.
+constexpr int most_rounds = 2000;
+constexpr auto most_time = 3s;
+// A round takes milliseconds: one that takes so long hangs.
+constexpr auto too_long = 30s;
+
+using number = takt::sync::atomic<std::uint64_t>;
+
+// What was given to an executor, to be held against its ledger.
+struct account {
+  number calls{0};              // of execute(), also by others
+  number bodies{0};             // that were run
+  number outside{0};            // run after it had given them up
+  number outside_cancelled{0};  // and cancelled, before or meanwhile
+
+  void check(const takt::task_totals& t) const {
+    EXPECT_EQ(t.submitted, calls.load());
+    EXPECT_EQ(t.submitted, t.rejected + t.finished + t.cancelled + t.returned);
+    EXPECT_EQ(t.pending(), 0u);
+    EXPECT_EQ(t.running(), 0u);
+    EXPECT_LE(t.finished + outside.load(), bodies.load());
+    EXPECT_LE(bodies.load(), t.finished + t.ran + outside.load() + outside_cancelled.load());
+  }
+};
 
 // What became of one closure.
 struct record {
+  explicit record(account& to) : of(&to) {}
+  account* const of;  // lives as long as the closure
   takt::sync::atomic<int> runs{0};
   takt::sync::atomic<int> alive{0};
 };
@@ -54,56 +81,73 @@ class token {
   token(token&& other) noexcept : record_(other.record_) { ++record_->alive; }
   token& operator=(token&&) = delete;
   ~token() { --record_->alive; }
-  void run() const { ++record_->runs; }
+  void run() const {
+    ++record_->runs;
+    ++record_->of->bodies;
+  }
 
  private:
   record* record_;
 };
 
+// Numbers that follow from a seed (splitmix64). As small as one, for closures.
+class dice {
+ public:
+  explicit dice(std::uint64_t seed) : at_(seed) {}
+  std::uint64_t roll() {
+    std::uint64_t z = at_ += 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  }
+  std::size_t pick(std::size_t n) { return roll() % n; }
+  bool chance(std::size_t n) { return pick(n) == 0; }
+  dice another() { return dice(roll()); }
+
+ private:
+  std::uint64_t at_;
+};
+
+// What a body does follows from this.
+struct plan {
+  dice random;
+  int depth;      // how deep it may go with tasks that submit tasks
+  bool may_wait;  // for futures: not what a fork_join waits for, which would go unnoticed
+  [[nodiscard]] plan next() { return {random.another(), depth - 1, may_wait}; }
+};
+
+template <class Pool>
 class round_of {
+  static constexpr bool steals = std::is_same_v<Pool, takt::stealing_pool>;
+
  public:
   explicit round_of(std::uint64_t seed) : random_(seed) {}
 
   void run() {
-    const bool small = chance(2);
-    const std::size_t core = pick(4);
-    const std::size_t max = core + (core == 0 ? 1 : 0) + (small ? pick(3) : 0);
-    const auto order = chance(4) ? takt::queue_order::priority : takt::queue_order::fifo;
-    bounded_ = small;
-    end_by_worker_ = chance(8);
-    auto pool = std::make_shared<thread_pool>(thread_pool::options{
-        .core = core,
-        .max = max,
-        .keep_alive = chance(2) ? std::chrono::nanoseconds(1us) : std::chrono::nanoseconds(1min),
-        .core_time_out = chance(3),
-        .queue_capacity = small ? pick(5) : takt::unbounded,
-        .order = order,
-        .rejection = policy(order),
-        .thread = {.may_start = [rarely = chance(4),
-                                 count = 0u]() mutable { return !rarely || ++count % 3 != 0; }},
-        .terminated = [this, last = witness()] { ++terminated_; },
-        .unhandled = &hook_,
-        .observer = &observed_});
+    given_away_ = random_.chance(6);
+    // One of those that are given back may be what destroys the pool, and with it, in vain, waits
+    // for those that wait for the others.
+    gives_back_ = !given_away_ || random_.chance(2);
+    waits_ = !given_away_ || !gives_back_;
+    auto pool = std::make_shared<Pool>(options());
+    pool_ = pool.get();
     std::vector<takt::sync::thread> producers;
-    const std::size_t threads = 1 + pick(3);
+    const std::size_t threads = 1 + random_.pick(3);
     for (std::size_t i = 0; i < threads; ++i) {
-      producers.emplace_back([this, pool, seed = random_()] { produce(*pool, seed); });
+      producers.emplace_back([this, pool, d = random_.another()] { produce(d); });
     }
+    if (given_away_ && random_.chance(2)) give_away(std::move(pool));
     for (auto& t : producers) t.join();
-    const std::size_t how = pick(4);
-    end(std::move(pool), how);
+    producers.clear();
+    if (pool != nullptr && given_away_) give_away(std::move(pool));
+    if (pool != nullptr) end(std::move(pool));
+    gone_.wait();
   }
 
   // After all is over.
   void check() {
     takt::mutex_lock lock(mu_);
-    const takt::task_totals t = observed_.totals();
-    EXPECT_EQ(t.submitted, calls_.load());
-    EXPECT_EQ(t.submitted, t.rejected + t.finished + t.cancelled + t.returned);
-    EXPECT_EQ(t.running(), 0u);
-    // What the pool has run, and what others have run after it had given it up.
-    EXPECT_LE(t.finished + outside_.load(), bodies_.load());
-    EXPECT_LE(bodies_.load(), t.finished + t.ran + outside_.load() + outside_cancelled_.load());
+    if (observes_) account_.check(observed_.totals());
     EXPECT_EQ(terminated_.load(), 1);
     for (const record& r : records_) {
       EXPECT_LE(r.runs.load(), 1);
@@ -128,8 +172,57 @@ class round_of {
   }
 
  private:
-  std::size_t pick(std::size_t n) { return random_() % n; }
-  bool chance(std::size_t n) { return pick(n) == 0; }
+  // Where strands put their drains: the pool, by way of the account.
+  struct carrier {
+    round_of& round;
+    void execute(task t) {
+      record& r = round.new_record(round.account_);
+      round.pool_->execute([self = token(r), t = std::move(t)]() mutable {
+        self.run();
+        t.run();
+      });
+    }
+  };
+
+  // Only the tasks of a strand touch it, one after the other.
+  struct in_order {
+    bool busy = false;
+    int last = -1;
+  };
+
+  // --- the pool
+
+  typename Pool::options options() {
+    typename Pool::options how;
+    auto order = takt::queue_order::fifo;
+    bounded_ = random_.chance(2);
+    const auto may_start = [rarely = random_.chance(4), count = 0u]() mutable {
+      return !rarely || ++count % 3 != 0;
+    };
+    if constexpr (steals) {
+      how.threads = 1 + random_.pick(4);
+      how.thread.may_start = may_start;
+    } else {
+      if (random_.chance(4)) order = takt::queue_order::priority;
+      how.core = random_.pick(4);
+      how.max = how.core + (how.core == 0 ? 1 : 0) + (bounded_ ? random_.pick(3) : 0);
+      how.keep_alive = keep_alive(random_);
+      how.core_time_out = random_.chance(3);
+      how.order = order;
+      how.thread.may_start = may_start;
+    }
+    how.queue_capacity = bounded_ ? random_.pick(5) : takt::unbounded;
+    how.rejection = policy(order);
+    how.terminated = [this, last = witness()] { ++terminated_; };
+    how.unhandled = &hook_;
+    observes_ = random_.chance(2);
+    if (observes_) how.observer = &observed_;
+    return how;
+  }
+
+  static std::chrono::nanoseconds keep_alive(dice& d) {
+    return d.chance(2) ? std::chrono::nanoseconds(1us) : std::chrono::nanoseconds(1min);
+  }
 
   // Opens the gate when the pool is gone, whoever destroys it.
   std::shared_ptr<void> witness() {
@@ -137,7 +230,7 @@ class round_of {
   }
 
   rejection_policy policy(takt::queue_order order) {
-    switch (pick(7)) {
+    switch (random_.pick(7)) {
       case 0:
         return rejection_policy::caller_runs();
       case 1:
@@ -150,71 +243,130 @@ class round_of {
       case 4:
         return rejection_policy::block(100us);
       case 5:
-        return rejection_policy::call([this](task t, rejection) { outside(t); });
+        return rejection_policy::call([this](task t, rejection) { outside(t, account_); });
       default:
         return rejection_policy::abort();
     }
   }
 
-  // A task that the pool is done with is run all the same, or dropped.
-  void outside(task& t) {
+  // Whoever is the last one destroys it: a task, or a thread that drops it.
+  void give_away(std::shared_ptr<Pool> pool) {
+    record& r = new_record(account_);
+    static_cast<void>(takt_test::rejection_of([&] {
+      pool->execute([own = pool, self = token(r)]() mutable {
+        self.run();
+        own.reset();
+      });
+    }));
+  }
+
+  void end(std::shared_ptr<Pool> pool) {
+    switch (random_.pick(5)) {
+      case 0:
+        pool->close(takt::drain);
+        break;
+      case 1:
+        pool->close(takt::cancel_rest);
+        break;
+      case 2:
+        give_up(pool->shutdown_now());
+        pool->await_termination();
+        break;
+      case 3:
+        pool->shutdown();
+        pool->shutdown_and_cancel();
+        pool->await_termination();
+        break;
+      default:
+        return;
+    }
+    takt_test::expect_balance(*pool);
+    account_.check(pool->statistics().tasks);
+  }
+
+  // --- tasks
+
+  record& new_record(account& of) {
+    ++of.calls;
+    const takt::mutex_lock lock(mu_);
+    return records_.emplace_back(of);
+  }
+
+  // A task that its executor is done with is run all the same, or dropped.
+  static void outside(task& t, account& of) {
     if (t.id() % 2 == 0) return;
     bool cancelled = false;
     try {
       cancelled = t.run() == takt::task_outcome::cancelled;
     } catch (const std::runtime_error&) {
     }
-    ++(cancelled ? outside_cancelled_ : outside_);
-  }
-
-  record& new_record() {
-    const takt::mutex_lock lock(mu_);
-    return records_.emplace_back();
-  }
-
-  // A body: counts itself, and sometimes uses the pool.
-  void body(thread_pool& pool, const token& self, std::uint64_t seed) {
-    self.run();
-    ++bodies_;
-    if (seed % 16 == 0) submit(pool, seed / 16);
-    // Not if the pool may go with a task that was given back, together with what is waited for.
-    if (seed % 32 == 1 && !end_by_worker_) wait_for_another(pool, seed / 16);
-    if (seed % 64 == 2) pool.shutdown();
-    if (seed % 64 == 3) give_up(pool.shutdown_now());
-    if (seed % 16 == 4) throw std::runtime_error("by chance");
-    if (seed % 8 == 5) {
-      const takt::blocking_region here;
-      takt::sync::yield();
-    }
+    ++(cancelled ? of.outside_cancelled : of.outside);
   }
 
   void give_up(task_list rest) {
-    // One of them may be what destroys the pool, which the others use.
-    if (end_by_worker_) return;
-    for (task& t : rest) outside(t);
+    if (!waits_) return;
+    for (task& t : rest) outside(t, account_);
   }
 
-  void execute(thread_pool& pool, std::uint64_t seed) {
-    ++calls_;
+  // Counts itself, and sometimes uses the pool.
+  void body(const token& self, plan p) {
+    self.run();
+    dice& d = p.random;
+    if (d.chance(16)) throw std::runtime_error("by chance");
+    if (p.depth == 0) return;
+    switch (d.pick(20)) {
+      case 0:
+      case 1:
+        for (std::size_t i = d.pick(d.chance(16) ? 300 : 4); i != 0; --i) execute(p.next());
+        break;
+      case 2:
+      case 3:
+        submit(*pool_, account_, p.next());
+        break;
+      case 4:
+        if (waits_ && p.may_wait) wait_for_another(p.next());
+        break;
+      case 5: {
+        const takt::blocking_region here;
+        takt::sync::yield();
+        break;
+      }
+      case 6:
+      case 7:
+        if (waits_) fork(p);
+        break;
+      case 8:
+        if (waits_) use_strand_within(p);
+        break;
+      case 9:
+        if (d.chance(3)) pool_->shutdown();
+        break;
+      case 10:
+        if (gives_back_ && d.chance(3)) give_up(pool_->shutdown_now());
+        break;
+      default:
+        break;
+    }
+  }
+
+  void execute(plan p) {
+    record& r = new_record(account_);
+    const auto priority = static_cast<std::int16_t>(p.random.pick(3));
     try {
-      pool.execute(task([this, &pool, self = token(new_record()), seed] { body(pool, self, seed); },
-                        {.priority = static_cast<std::int16_t>(seed % 3)}));
+      pool_->execute(task([this, self = token(r), p] { body(self, p); }, {.priority = priority}));
     } catch (const takt::rejected&) {
     }
   }
 
-  void submit(thread_pool& pool, std::uint64_t seed) {
-    ++calls_;
-    record& r = new_record();
+  template <class Executor>
+  void submit(Executor& where, account& of, plan p) {
+    record& r = new_record(of);
     try {
-      future<void> f = seed % 2 == 0
-                           ? pool.submit([this, &pool, self = token(r), seed] {
-                               body(pool, self, seed / 2 * 2 + 6);
-                             })
-                           : pool.submit([this, &pool, self = token(r), seed](const stop_token&) {
-                               body(pool, self, seed / 2 * 2 + 7);
-                             });
-      if (seed % 5 == 0) f.cancel();
+      future<void> f =
+          p.random.chance(2)
+              ? where.submit([this, self = token(r), p] { body(self, p); })
+              : where.submit([this, self = token(r), p](const stop_token&) { body(self, p); });
+      if (p.random.chance(5)) f.cancel();
       const takt::mutex_lock lock(mu_);
       futures_.emplace_back(std::move(f), &r);
     } catch (const takt::rejected&) {
@@ -222,12 +374,10 @@ class round_of {
   }
 
   // From within a task: ends, or is found out.
-  void wait_for_another(thread_pool& pool, std::uint64_t seed) {
-    ++calls_;
-    record& r = new_record();
+  void wait_for_another(plan p) {
+    record& r = new_record(account_);
     try {
-      future<void> f =
-          pool.submit([this, &pool, self = token(r), seed] { body(pool, self, seed | 15); });
+      future<void> f = pool_->submit([this, self = token(r), p] { body(self, p); });
       f.wait();
     } catch (const takt::rejected&) {
     } catch (const std::system_error& e) {
@@ -235,117 +385,239 @@ class round_of {
     }
   }
 
-  void produce(thread_pool& pool, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    const std::uint64_t steps = 1 + random() % 40;
-    for (std::uint64_t i = 0; i < steps; ++i) {
-      const std::uint64_t what = random() % 64;
+  // Splits itself, in a task or outside; then all parts have ended.
+  void fork(plan p) {
+    if constexpr (steals) {
+      p.may_wait = false;
+      dice& d = p.random;
+      std::vector<const record*> parts;
+      bool all_ran = false;
+      try {
+        takt::fork_join children(*pool_);
+        for (std::size_t i = 1 + d.pick(d.chance(16) ? 300 : 4); i != 0; --i) {
+          record& r = new_record(account_);
+          parts.push_back(&r);
+          children.spawn([this, self = token(r), q = p.next()] { body(self, q); });
+          if (d.chance(4)) execute(p.next());  // newer than the child
+        }
+        if (d.chance(4)) throw std::runtime_error("with children");
+        children.join();
+        all_ran = true;
+      } catch (const takt::rejected&) {
+      } catch (const takt::abandoned&) {
+      } catch (const std::runtime_error&) {
+      }
+      for (const record* r : parts) {
+        EXPECT_EQ(r->alive.load(), 0);
+        EXPECT_TRUE(!all_ran || r->runs.load() == 1);
+      }
+    }
+  }
+
+  // --- strands
+
+  // In a task: its own tasks do not wait, so that it can wait for the one that runs.
+  void use_strand_within(plan p) {
+    account of;
+    takt::serial_executor strand(carrier_, {.unhandled = &hook_});
+    p.depth = 1;
+    for (std::size_t i = p.random.pick(4); i != 0; --i) submit(strand, of, p.next());
+    strand.close(takt::cancel_rest);
+    of.check(strand.totals());
+  }
+
+  void live_with_strand(plan p) {
+    dice& d = p.random;
+    account of;
+    in_order order;
+    takt::task_statistics observed;
+    const bool observes = d.chance(2);
+    {
+      takt::serial_executor strand(carrier_,
+                                   {.batch = d.chance(2) ? 1 + d.pick(3) : takt::unbounded,
+                                    .unhandled = &hook_,
+                                    .observer = observes ? &observed : nullptr});
+      const int tasks = static_cast<int>(d.pick(12));
+      for (int i = 0; i < tasks; ++i) {
+        if (d.chance(3)) {
+          submit(strand, of, p.next());
+        } else {
+          record& r = new_record(of);
+          static_cast<void>(takt_test::rejection_of([&] {
+            strand.execute(
+                [this, &strand, &of, &order, self = token(r), q = p.next(), i]() mutable {
+                  EXPECT_FALSE(std::exchange(order.busy, true));
+                  EXPECT_LT(std::exchange(order.last, i), i);
+                  const std::shared_ptr<void> leave(nullptr, [&](void*) { order.busy = false; });
+                  if (q.random.chance(3)) submit(strand, of, q.next());
+                  body(self, q);
+                });
+          }));
+        }
+      }
+      end_strand(strand, of, d);
+    }
+    if (observes) of.check(observed.totals());
+  }
+
+  static void end_strand(takt::serial_executor& strand, account& of, dice& d) {
+    switch (d.pick(4)) {
+      case 0:
+        strand.close(takt::drain);
+        break;
+      case 1:
+        strand.close(takt::cancel_rest);
+        break;
+      case 2: {
+        task_list rest = strand.shutdown_now();
+        strand.await_termination();
+        for (task& t : rest) outside(t, of);
+        break;
+      }
+      default:
+        return;
+    }
+    of.check(strand.totals());
+  }
+
+  // --- producers
+
+  void produce(dice d) {
+    const std::size_t steps = 1 + d.pick(40);
+    for (std::size_t i = 0; i < steps; ++i) {
+      const std::size_t what = d.pick(72);
+      plan p{d.another(), 4, true};
       if (what < 24) {
-        execute(pool, random());
+        execute(p);
       } else if (what < 44) {
-        submit(pool, random());
+        submit(*pool_, account_, p);
       } else if (what < 48) {
-        cancel_one(random());
+        cancel_one(d.roll());
       } else if (what < 50) {
-        pool.prestart(random() % 3);
-      } else if (what < 53) {
-        const std::size_t core = random() % 4;
-        const std::size_t beyond = bounded_ ? random() % 3 : 0;
-        pool.resize(core, std::max<std::size_t>(1, core + beyond));
-      } else if (what < 55) {
-        pool.set_keep_alive(
-            random() % 2 == 0 ? std::chrono::nanoseconds(1us) : std::chrono::nanoseconds(1min),
-            random() % 2 == 0);
-      } else if (what < 57) {
-        pool.purge();
+        pool_->prestart(d.pick(3));
       } else if (what < 59) {
-        remove_one(pool, random());
+        change(what, d);
       } else if (what < 61) {
-        const auto s = pool.statistics();
+        const auto s = pool_->statistics();
         EXPECT_LE(s.active, s.workers);
         EXPECT_LE(s.workers, s.largest);
+        EXPECT_LE(s.tasks.pending(), s.tasks.submitted);
       } else if (what < 62 && i > steps / 2) {
-        pool.shutdown();
+        pool_->shutdown();
       } else if (what < 63 && i > steps / 2) {
-        give_up(pool.shutdown_now());
+        if (gives_back_) give_up(pool_->shutdown_now());
+      } else if (what < 66) {
+        live_with_strand(p);
+      } else if (what < 67) {
+        fork(p);
       } else {
         takt::sync::yield();
       }
     }
   }
 
-  void cancel_one(std::uint64_t seed) {
-    const takt::mutex_lock lock(mu_);
-    if (!futures_.empty()) futures_[seed % futures_.size()].first.cancel();
+  // What only a thread_pool can.
+  void change(std::size_t what, dice& d) {
+    if constexpr (!steals) {
+      if (what < 53) {
+        const std::size_t core = d.pick(4);
+        pool_->resize(core, std::max<std::size_t>(1, core + (bounded_ ? d.pick(3) : 0)));
+      } else if (what < 55) {
+        pool_->set_keep_alive(keep_alive(d), d.chance(2));
+      } else if (what < 57) {
+        pool_->purge();
+      } else {
+        remove_one(d.roll());
+      }
+    }
   }
 
-  void remove_one(thread_pool& pool, std::uint64_t seed) {
+  void cancel_one(std::uint64_t which) {
+    const takt::mutex_lock lock(mu_);
+    if (!futures_.empty()) futures_[which % futures_.size()].first.cancel();
+  }
+
+  void remove_one(std::uint64_t which) {
     task taken;
     {
       const takt::mutex_lock lock(mu_);
       if (futures_.empty()) return;
-      taken = pool.remove(futures_[seed % futures_.size()].first);
+      taken = pool_->remove(futures_[which % futures_.size()].first);
     }
-    if (taken) outside(taken);
+    if (taken) outside(taken, account_);
   }
 
-  void end(std::shared_ptr<thread_pool> pool, std::size_t how) {
-    if (end_by_worker_) {  // or by this thread: whoever is last
-      ++calls_;
-      static_cast<void>(takt_test::rejection_of([&] {
-        pool->execute([this, own = pool, self = token(new_record())]() mutable {
-          self.run();
-          ++bodies_;
-          own.reset();
-        });
-      }));
-      pool.reset();
-      gone_.wait();
-      return;
-    }
-    if (how == 0) pool->close(takt::drain);
-    if (how == 1) pool->close(takt::cancel_rest);
-    if (how == 2) {
-      give_up(pool->shutdown_now());
-      pool->await_termination();
-    }
-    if (how != 3) takt_test::expect_balance(*pool);
-    pool.reset();
-    gone_.wait();
-  }
-
-  std::mt19937_64 random_;
+  dice random_;
+  carrier carrier_{*this};
   takt_test::recording_hook hook_;
   takt::task_statistics observed_;
   gate gone_;
-  bool bounded_ = false;
-  bool end_by_worker_ = false;
   takt::sync::atomic<int> terminated_{0};
-  takt::sync::atomic<std::uint64_t> calls_{0};  // of execute(), also by submit()
-  takt::sync::atomic<std::uint64_t> bodies_{0};
-  takt::sync::atomic<std::uint64_t> outside_{0};            // run by outside()
-  takt::sync::atomic<std::uint64_t> outside_cancelled_{0};  // and cancelled, before or meanwhile
+  account account_;  // of the pool
+
+  // Constant while the pool lives.
+  Pool* pool_ = nullptr;
+  bool observes_ = false;
+  bool bounded_ = false;  // the queue
+  bool given_away_ = false;
+  bool gives_back_ = false;
+  bool waits_ = false;
+
   takt::mutex mu_;
   std::deque<record> records_ TAKT_GUARDED_BY(mu_);
   std::vector<std::pair<future<void>, record*>> futures_ TAKT_GUARDED_BY(mu_);
 };
 
-TEST(thread_pool, accounts_for_every_task_of_random_lives) {
+// Ends the program, and tells the seed, if a round hangs.
+class watchdog {
+ public:
+  ~watchdog() {
+    over_.open();
+    thread_.join();
+  }
+  void begin(std::uint64_t seed) { seed_ = seed; }
+
+ private:
+  void watch() {
+    std::uint64_t before = seed_;
+    while (!over_.wait_for(too_long)) {
+      const std::uint64_t now = seed_;
+      if (now == before) {
+        std::printf("TAKT_STRESS_SEED=%llu hangs\n", static_cast<unsigned long long>(now));
+        std::fflush(stdout);
+        std::abort();
+      }
+      before = now;
+    }
+  }
+
+  number seed_{0};
+  gate over_;
+  takt::sync::thread thread_{[this] { watch(); }};
+};
+
+template <class Pool>
+void live() {
   const char* const given = std::getenv("TAKT_STRESS_SEED");
   const std::uint64_t first = given != nullptr ? std::stoull(given) : std::random_device{}();
   std::printf("TAKT_STRESS_SEED=%llu\n", static_cast<unsigned long long>(first));
   std::fflush(stdout);
+  watchdog dog;
   const auto begin = takt::steady.now();
   int rounds = 0;
   while (rounds < most_rounds && takt::steady.now() - begin < most_time) {
     const std::uint64_t seed = first + static_cast<std::uint64_t>(rounds++);
     SCOPED_TRACE("TAKT_STRESS_SEED=" + std::to_string(seed));
-    const auto one = std::make_unique<round_of>(seed);
+    dog.begin(seed);
+    const auto one = std::make_unique<round_of<Pool>>(seed);
     one->run();
     one->check();
-    if (HasFailure()) break;
+    if (testing::Test::HasFailure()) break;
   }
   std::printf("%d rounds\n", rounds);
 }
+
+TEST(thread_pool, accounts_for_every_task_of_random_lives) { live<takt::thread_pool>(); }
+TEST(stealing_pool, accounts_for_every_task_of_random_lives) { live<takt::stealing_pool>(); }
 
 }  // namespace

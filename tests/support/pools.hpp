@@ -26,6 +26,10 @@ class gate {
  public:
   void open() { opened_.set_value(); }
   void wait() const { is_open_.wait(); }
+  template <class Duration>
+  bool wait_for(Duration timeout) const {
+    return is_open_.wait_for(timeout);
+  }
   [[nodiscard]] bool is_open() const { return is_open_.is_ready(); }
 
  private:

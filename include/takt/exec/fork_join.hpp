@@ -77,14 +77,15 @@ class fork_join {
       if (f == nullptr) throw std::invalid_argument("takt::fork_join: the callable is empty");
     }
     check_thread();
-    adding_ = true;
+    spawning_ = child::in_spawn;
     try {
       add(task(fork_join_child<call>(*this, std::forward<F>(f))));
     } catch (...) {
-      adding_ = false;
+      spawning_ = child::none;
       throw;
     }
-    adding_ = false;
+    // Without an exception it counts, as a policy of the pool has dropped it.
+    if (std::exchange(spawning_, child::none) == child::dropped) drop_one();
   }
 
   /// Waits until all children have ended. \throws what one of them has thrown; std::logic_error on
@@ -110,7 +111,7 @@ class fork_join {
 
   // Of the thread that it belongs to.
   std::int64_t left_ = 0;  // children spawned, less those that have ended on this thread
-  bool adding_ = false;    // one that is not spawned yet
+  enum class child : std::uint8_t { none, in_spawn, dropped } spawning_ = child::none;
 
   // Atomic. Children that have ended on other threads, times 2; while join() is parked, less those
   // that it waits for, and plus 1. So who makes it 1 is the last one, and wakes it.
