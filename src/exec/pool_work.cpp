@@ -225,7 +225,7 @@ void pool_core::take_from_queue(worker& self, task& t) noexcept {
   const std::size_t share = std::min(queue_.found() / life_.workers(), largest_share - 1);
   for (std::size_t i = 0; i < share && self.ring->has_room(); ++i) {
     queue_.pop(self.ring->next());
-    self.ring->add_next(false, std::memory_order_release);  // see call_worker(): it has the lock
+    self.ring->add_next();  // see call_worker(): it has the lock
   }
 }
 
@@ -266,7 +266,7 @@ bool pool_core::search(worker& self, task& t) noexcept {
                                                      victim.ring->steal(self.ring->next(), &child);
          --more) {
       if (child) std::swap(t, self.ring->next());
-      self.ring->add_next(false, std::memory_order_release);  // it is coming, and will look itself
+      self.ring->add_next();  // it is coming, and will look itself
     }
     return true;
   };

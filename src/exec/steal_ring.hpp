@@ -52,20 +52,16 @@ class steal_ring {
   /// Adds a task, with a mark that pop() tells. There is room.
   void push(task&& t, bool marked = false) noexcept {
     next() = std::move(t);
-    add_next(marked, std::memory_order_seq_cst);
+    add(marked, std::memory_order_seq_cst);  // seq_cst: see 4
   }
 
-  /// The same in two steps: the place for it, and then, when it is there, with an order that is
-  /// seq_cst, or release if 4 is not needed.
+  /// The same in two steps, for who looks itself for those that sleep: the place for the task, and
+  /// then, when it is there.
   [[nodiscard]] task& next() noexcept {
     // relaxed: its own
     return slots_[tail_.load(std::memory_order_relaxed) % Capacity].held;
   }
-  void add_next(bool marked, std::memory_order order) noexcept {
-    const std::uint64_t i = tail_.load(std::memory_order_relaxed);           // relaxed: its own
-    slots_[i % Capacity].state.store(full(i) | (marked ? mark : 0), order);  // publishes the task
-    tail_.store(i + 1, std::memory_order_relaxed);  // relaxed: others only estimate with it
-  }
+  void add_next() noexcept { add(false, std::memory_order_release); }  // release: the task
 
   /// Takes the newest. False if there is none.
   bool pop(task& t, bool* marked = nullptr) noexcept {
@@ -139,6 +135,12 @@ class steal_ring {
     sync::atomic<std::uint64_t> state{free};
     task held;
   };
+
+  void add(bool marked, std::memory_order order) noexcept {
+    const std::uint64_t i = tail_.load(std::memory_order_relaxed);  // relaxed: its own
+    slots_[i % Capacity].state.store(full(i) | (marked ? mark : 0), order);
+    tail_.store(i + 1, std::memory_order_relaxed);  // relaxed: others only estimate with it
+  }
 
   void advance(std::uint64_t i) const noexcept {
     std::uint64_t expected = i;

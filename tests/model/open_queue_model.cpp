@@ -138,7 +138,7 @@ TEST(open_queue, added_as_workers_come_and_go) {
     thread_pool pool({.core = 1});
     sync::thread other([&] {
       pool.resize(2);
-      pool.set_keep_alive(0s);
+      pool.set_keep_alive(0s, false);
       pool.resize(0, 1);
     });
     for (int i = 0; i < 2; ++i) pool.execute([] {});

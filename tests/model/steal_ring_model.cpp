@@ -59,6 +59,22 @@ TEST(steal_ring, owner_and_thief_take_each_task_once) {
   });
 }
 
+TEST(steal_ring, a_task_that_is_added_in_two_steps_is_complete) {
+  check_both_ways([] {
+    std::array<record, 2> r;
+    steal_ring<2> ring;
+    sync::thread thief([&] { steal_all(ring, 2); });
+    for (record& each : r) {
+      ring.next() = each.make();
+      ring.add_next();
+    }
+    task t;
+    while (ring.pop(t)) t.run();
+    thief.join();
+    require(r[0].ran.load() == 1 && r[1].ran.load() == 1, "each once");
+  });
+}
+
 TEST(steal_ring, numbers_are_used_again_after_pop) {
   check({.runs = 30'000}, [] {
     std::array<record, 4> r;
