@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 
@@ -57,12 +58,14 @@ std::size_t parse_cpu_max(const std::string& text) noexcept {
 
 long process_id() noexcept { return getpid(); }
 
-void set_thread_name(const std::string& name, const std::string& number) noexcept {
+void set_thread_name(const std::string& name, std::size_t number) noexcept {
+  char digits[24] = "-";
+  const char* const end = std::to_chars(digits + 1, std::end(digits), number).ptr;
   char seen[16] = {};  // the longest that Linux takes
-  const std::size_t most = sizeof(seen) - 1;
-  const std::size_t rest = std::min(number.size(), most);
-  char* const end = std::copy_n(name.data(), std::min(name.size(), most - rest), seen);
-  std::copy_n(number.data(), rest, end);
+  const auto most = static_cast<std::ptrdiff_t>(sizeof(seen) - 1);
+  const std::ptrdiff_t rest = std::min(end - digits, most);
+  const std::ptrdiff_t first = std::min(static_cast<std::ptrdiff_t>(name.size()), most - rest);
+  std::copy_n(digits, rest, std::copy_n(name.data(), first, seen));
   pthread_setname_np(pthread_self(), seen);
 }
 
@@ -106,7 +109,7 @@ std::size_t cgroup_cpus() noexcept {
 #else
 
 long process_id() noexcept { return 0; }
-void set_thread_name(const std::string&, const std::string&) noexcept {}
+void set_thread_name(const std::string&, std::size_t) noexcept {}
 int thread_nice() noexcept { return 0; }
 void set_thread_nice(int) noexcept {}
 void set_thread_cpus(const std::vector<int>&) noexcept {}

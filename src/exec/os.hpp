@@ -13,7 +13,7 @@ namespace takt::inline TAKT_ABI::os {
 long process_id() noexcept;
 
 /// For the calling thread; what the system does not have or refuses is left alone.
-void set_thread_name(const std::string& name, const std::string& number) noexcept;
+void set_thread_name(const std::string& name, std::size_t number) noexcept;
 void set_thread_nice(int nice) noexcept;
 void set_thread_cpus(const std::vector<int>& cpus) noexcept;
 

@@ -130,7 +130,7 @@ bool pool_core::rings_are_empty() const noexcept {
 }
 
 void pool_core::work(worker& self) noexcept {
-  os::set_thread_name(how_.name, "-" + std::to_string(self.number));
+  os::set_thread_name(how_.name, self.number);
   if (how_.thread.nice != 0) os::set_thread_nice(nice_);
   if (!how_.thread.cpus.empty()) os::set_thread_cpus(how_.thread.cpus);
   if (how_.thread.on_start != nullptr) how_.thread.on_start();
