@@ -5,6 +5,7 @@
 #include <takt/exec/serial_executor.hpp>
 #include <takt/exec/stealing_pool.hpp>
 #include <takt/exec/thread_pool.hpp>
+#include <takt/observe/task_statistics.hpp>
 
 #include "pool.hpp"
 
@@ -55,6 +56,29 @@ class takt_pool_with_futures : public takt_pool {
   }
 };
 
+// With an observer that keeps figures of each task.
+class takt_pool_observed {
+ public:
+  explicit takt_pool_observed(std::size_t workers)
+      : pool_({.core = workers, .observer = &figures_}) {
+    pool_.prestart();
+  }
+
+  template <class Task>
+  void post(Task&& task) {
+    pool_.execute(std::forward<Task>(task));
+  }
+
+  void join() {
+    pool_.shutdown();
+    pool_.await_termination();
+  }
+
+ private:
+  takt::task_statistics figures_;
+  takt::thread_pool pool_;
+};
+
 class takt_stealing_pool {
  public:
   explicit takt_stealing_pool(std::size_t workers) : pool_({.threads = workers}) {
@@ -100,6 +124,7 @@ numbers spawn_children(const request& asked) {
 pool_competitors takt_pools() {
   return {.submit = {{"takt::thread_pool", submit_into<takt_pool>},
                      {"takt::thread_pool (future)", submit_into<takt_pool_with_futures>},
+                     {"takt::thread_pool (observed)", submit_into<takt_pool_observed>},
                      {"takt::stealing_pool", submit_into<takt_stealing_pool>}},
           .spawn = {{"takt::stealing_pool", spawn_in<takt_stealing_pool>},
                     {"takt::fork_join", spawn_children}},
