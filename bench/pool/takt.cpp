@@ -12,11 +12,12 @@
 namespace bench {
 namespace {
 
-class takt_pool {
+template <class Pool>
+class takt_pool_of {
  public:
   class strand {
    public:
-    explicit strand(takt_pool& pool) : strand_(pool.pool_) {}
+    explicit strand(takt_pool_of& pool) : strand_(pool.pool_) {}
 
     template <class Task>
     void post(Task&& task) {
@@ -27,7 +28,7 @@ class takt_pool {
     takt::serial_executor strand_;
   };
 
-  explicit takt_pool(std::size_t workers) : pool_({.core = workers}) { pool_.prestart(); }
+  explicit takt_pool_of(typename Pool::options how) : pool_(std::move(how)) { pool_.prestart(); }
 
   template <class Task>
   void post(Task&& task) {
@@ -42,12 +43,19 @@ class takt_pool {
   takt::task_list shutdown_now() { return pool_.shutdown_now(); }
 
  protected:
-  takt::thread_pool pool_;
+  Pool pool_;
+};
+
+struct takt_pool : takt_pool_of<takt::thread_pool> {
+  explicit takt_pool(std::size_t workers) : takt_pool_of({.core = workers}) {}
+};
+
+struct takt_stealing_pool : takt_pool_of<takt::stealing_pool> {
+  explicit takt_stealing_pool(std::size_t workers) : takt_pool_of({.threads = workers}) {}
 };
 
 // Each task has a future, which nobody looks at.
-class takt_pool_with_futures : public takt_pool {
- public:
+struct takt_pool_with_futures : takt_pool {
   using takt_pool::takt_pool;
 
   template <class Task>
@@ -56,49 +64,14 @@ class takt_pool_with_futures : public takt_pool {
   }
 };
 
-// With an observer that keeps figures of each task.
-class takt_pool_observed {
- public:
-  explicit takt_pool_observed(std::size_t workers)
-      : pool_({.core = workers, .observer = &figures_}) {
-    pool_.prestart();
-  }
-
-  template <class Task>
-  void post(Task&& task) {
-    pool_.execute(std::forward<Task>(task));
-  }
-
-  void join() {
-    pool_.shutdown();
-    pool_.await_termination();
-  }
-
- private:
-  takt::task_statistics figures_;
-  takt::thread_pool pool_;
+struct figures_of_tasks {
+  takt::task_statistics figures;
 };
 
-class takt_stealing_pool {
- public:
-  explicit takt_stealing_pool(std::size_t workers) : pool_({.threads = workers}) {
-    pool_.prestart();
-  }
-
-  template <class Task>
-  void post(Task&& task) {
-    pool_.execute(std::forward<Task>(task));
-  }
-
-  void join() {
-    pool_.shutdown();
-    pool_.await_termination();
-  }
-
-  takt::task_list shutdown_now() { return pool_.shutdown_now(); }
-
- private:
-  takt::stealing_pool pool_;
+// With an observer that keeps figures of each task, and outlives the pool.
+struct takt_pool_observed : private figures_of_tasks, takt_pool_of<takt::thread_pool> {
+  explicit takt_pool_observed(std::size_t workers)
+      : takt_pool_of({.core = workers, .observer = &figures}) {}
 };
 
 std::int64_t leaves(std::int64_t depth, takt::stealing_pool& pool) {

@@ -189,7 +189,6 @@ class pool_core : public counted<pool_core> {
   }
 
   void set_limits() noexcept TAKT_REQUIRES(mu_);
-  bool add_to_queue(task& t);
   std::optional<rejection> offer(task& t) TAKT_REQUIRES(mu_);
   std::optional<rejection> offer_when_there_is_room(mutex_lock& lock, task& t) TAKT_REQUIRES(mu_);
   std::optional<rejection> offer_instead_of_oldest(task& t) TAKT_REQUIRES(mu_);

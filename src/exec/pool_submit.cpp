@@ -18,7 +18,7 @@ void pool_core::execute(task&& t) {
       }
     }
   }
-  if (add_to_queue(t)) return;
+  if (queue_.add(t)) return;
   book_.tell_submitted(t);
   mutex_lock lock(mu_);
   std::optional<rejection> refused;
@@ -52,18 +52,6 @@ void pool_core::execute(task&& t) {
     run_here(std::move(t));
   } else {
     refuse(std::move(t), *refused);
-  }
-}
-
-// Counts the task, and queues it if that needs no lock. Then nothing of the pool may be touched any
-// more: the task may destroy it.
-bool pool_core::add_to_queue(task& t) {
-  try {
-    return queue_.add(t);
-  } catch (...) {
-    const mutex_lock lock(mu_);
-    ++book_.totals.rejected;
-    throw;
   }
 }
 

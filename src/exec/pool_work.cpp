@@ -408,7 +408,7 @@ pool_statistics pool_core::statistics() const {
     if (steals_) queued += w->ring->size();
   }
   for (const worker* w = newest; w != nullptr; w = w->older) w->counts.add_submissions_to(tasks);
-  tasks.submitted += queue_.submitted();
+  queue_.add_counts_to(tasks);
   tasks.started += workers - free_;
   return {.tasks = tasks,
           .queued = queued,

@@ -87,7 +87,6 @@ class serial_executor::impl : public counted<impl> {
   friend class counted<impl>;
   ~impl() = default;
 
-  bool add_to_queue(task& t);
   void run_drain() noexcept;
   void drain_dropped() noexcept;
   bool is_at_its_end() noexcept TAKT_REQUIRES(mu_);
@@ -106,7 +105,7 @@ class serial_executor::impl : public counted<impl> {
 void serial_executor::impl::execute(task&& t) {
   if (!t) throw std::invalid_argument("takt::serial_executor: the task is empty");
   if (future_core* state = t.state()) state->set_home(this);
-  if (add_to_queue(t)) return;
+  if (queue_.add(t)) return;
   book_.tell_submitted(t);
   mutex_lock lock(mu_);
   if (life_.state() != life_state::running) {
@@ -142,18 +141,6 @@ void serial_executor::impl::execute(task&& t) {
     return;
   }
   release();
-}
-
-// Counts the task, and queues it if that needs no lock. Then nothing may be touched any more: the
-// task may destroy it.
-bool serial_executor::impl::add_to_queue(task& t) {
-  try {
-    return queue_.add(t);
-  } catch (...) {
-    const mutex_lock lock(mu_);
-    ++book_.totals.rejected;
-    throw;
-  }
 }
 
 void serial_executor::impl::run_drain() noexcept {
@@ -278,7 +265,7 @@ std::size_t serial_executor::impl::queued() const {
 task_totals serial_executor::impl::totals() const {
   const mutex_lock lock(mu_);
   task_totals totals = book_.totals;
-  totals.submitted = queue_.submitted();
+  queue_.add_counts_to(totals);
   return totals;
 }
 

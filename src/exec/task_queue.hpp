@@ -8,6 +8,7 @@
 #include <takt/base/config.hpp>
 #include <takt/base/mutex.hpp>
 #include <takt/exec/queue_order.hpp>
+#include <takt/observe/task_statistics.hpp>
 #include <takt/task/task.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -25,27 +26,34 @@ constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) {
 /// thread will look here before it sleeps or leaves. Who looks and finds nothing closes it, so that
 /// the next one to add takes the lock, and sees to it that somebody runs its task.
 ///
-/// Thread safety: add() and submitted() for anyone, the rest under the executor's lock.
+/// Thread safety: add() and add_counts_to() for anyone, the rest under the executor's lock.
 class task_queue {
  public:
   explicit task_queue(queue_order order = queue_order::fifo) noexcept : order_(order) {}
 
   // --- without the executor's lock
 
-  /// Counts and numbers a task; and if the queue is open, adds it, and returns true. If it throws,
-  /// `t` is as it was, and counted.
+  /// Counts and numbers a task; and if the queue is open, adds it, and returns true. Then nothing
+  /// of the executor may be touched any more: the task may destroy it. If it throws, `t` is as it
+  /// was, and counted, also as refused.
   bool add(task& t) {
     const mutex_lock lock(back_mu_);
     t.set_id(++submitted_);
     if (!open_) return false;
-    back_.push_back(std::move(t));
+    try {
+      back_.push_back(std::move(t));
+    } catch (...) {
+      ++refused_;
+      throw;
+    }
     return true;
   }
 
-  /// How many add() has counted.
-  [[nodiscard]] std::uint64_t submitted() const {
+  /// Adds what add() has counted.
+  void add_counts_to(task_totals& totals) const {
     const mutex_lock lock(back_mu_);
-    return submitted_;
+    totals.submitted += submitted_;
+    totals.rejected += refused_;
   }
 
   // --- under the executor's lock
@@ -181,6 +189,7 @@ class task_queue {
   alignas(cache_line) mutable mutex back_mu_;
   bool open_ TAKT_GUARDED_BY(back_mu_) = false;  // written under both locks
   std::uint64_t submitted_ TAKT_GUARDED_BY(back_mu_) = 0;
+  std::uint64_t refused_ TAKT_GUARDED_BY(back_mu_) = 0;
   task_list back_ TAKT_GUARDED_BY(back_mu_);
 };
 
