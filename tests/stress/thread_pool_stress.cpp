@@ -5,13 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <memory>
-#include <random>
 #include <stdexcept>
-#include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -29,6 +25,8 @@
 #include <takt/task/task_runner.hpp>
 
 #include "../support/pools.hpp"
+#include "parts.hpp"
+#include "rounds.hpp"
 
 namespace {
 
@@ -39,82 +37,7 @@ using takt::rejection_policy;
 using takt::task;
 using takt::task_list;
 using takt::sync::stop_token;
-using takt_test::gate;
-
-// For each kind of pool.
-constexpr int most_rounds = 2000;
-constexpr auto most_time = 3s;
-// A round takes milliseconds: one that takes so long hangs.
-constexpr auto too_long = 30s;
-
-using number = takt::sync::atomic<std::uint64_t>;
-
-// What was given to an executor, to be held against its ledger.
-struct account {
-  number calls{0};              // of execute(), also by others
-  number bodies{0};             // that were run
-  number outside{0};            // run after it had given them up
-  number outside_cancelled{0};  // and cancelled, before or meanwhile
-
-  void check(const takt::task_totals& t) const {
-    EXPECT_EQ(t.submitted, calls.load());
-    EXPECT_EQ(t.submitted, t.rejected + t.finished + t.cancelled + t.returned);
-    EXPECT_EQ(t.pending(), 0u);
-    EXPECT_EQ(t.running(), 0u);
-    EXPECT_LE(t.finished + outside.load(), bodies.load());
-    EXPECT_LE(bodies.load(), t.finished + t.ran + outside.load() + outside_cancelled.load());
-  }
-};
-
-// What became of one closure.
-struct record {
-  explicit record(account& to) : of(&to) {}
-  account* const of;  // lives as long as the closure
-  takt::sync::atomic<int> runs{0};
-  takt::sync::atomic<int> alive{0};
-};
-
-// In a closure: counts how many of it there are.
-class token {
- public:
-  explicit token(record& r) : record_(&r) { ++record_->alive; }
-  token(token&& other) noexcept : record_(other.record_) { ++record_->alive; }
-  token& operator=(token&&) = delete;
-  ~token() { --record_->alive; }
-  void run() const {
-    ++record_->runs;
-    ++record_->of->bodies;
-  }
-
- private:
-  record* record_;
-};
-
-// Numbers that follow from a seed (splitmix64). As small as one, for closures.
-class dice {
- public:
-  explicit dice(std::uint64_t seed) : at_(seed) {}
-  std::uint64_t roll() {
-    std::uint64_t z = at_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  }
-  std::size_t pick(std::size_t n) { return roll() % n; }
-  bool chance(std::size_t n) { return pick(n) == 0; }
-  dice another() { return dice(roll()); }
-
- private:
-  std::uint64_t at_;
-};
-
-// What a body does follows from this.
-struct plan {
-  dice random;
-  int depth;      // how deep it may go with tasks that submit tasks
-  bool may_wait;  // for futures: not what a fork_join waits for, which would go unnoticed
-  [[nodiscard]] plan next() { return {random.another(), depth - 1, may_wait}; }
-};
+using namespace takt_test;
 
 template <class Pool>
 class round_of {
@@ -261,27 +184,28 @@ class round_of {
   }
 
   void end(std::shared_ptr<Pool> pool) {
+    const std::shared_ptr<Pool> last = std::move(pool);  // destroyed here
     switch (random_.pick(5)) {
       case 0:
-        pool->close(takt::drain);
+        last->close(takt::drain);
         break;
       case 1:
-        pool->close(takt::cancel_rest);
+        last->close(takt::cancel_rest);
         break;
       case 2:
-        give_up(pool->shutdown_now());
-        pool->await_termination();
+        give_up(last->shutdown_now());
+        last->await_termination();
         break;
       case 3:
-        pool->shutdown();
-        pool->shutdown_and_cancel();
-        pool->await_termination();
+        last->shutdown();
+        last->shutdown_and_cancel();
+        last->await_termination();
         break;
       default:
         return;
     }
-    takt_test::expect_balance(*pool);
-    account_.check(pool->statistics().tasks);
+    takt_test::expect_balance(*last);
+    account_.check(last->statistics().tasks);
   }
 
   // --- tasks
@@ -568,56 +492,9 @@ class round_of {
   std::vector<std::pair<future<void>, record*>> futures_ TAKT_GUARDED_BY(mu_);
 };
 
-// Ends the program, and tells the seed, if a round hangs.
-class watchdog {
- public:
-  ~watchdog() {
-    over_.open();
-    thread_.join();
-  }
-  void begin(std::uint64_t seed) { seed_ = seed; }
-
- private:
-  void watch() {
-    std::uint64_t before = seed_;
-    while (!over_.wait_for(too_long)) {
-      const std::uint64_t now = seed_;
-      if (now == before) {
-        std::printf("TAKT_STRESS_SEED=%llu hangs\n", static_cast<unsigned long long>(now));
-        std::fflush(stdout);
-        std::abort();
-      }
-      before = now;
-    }
-  }
-
-  number seed_{0};
-  gate over_;
-  takt::sync::thread thread_{[this] { watch(); }};
-};
-
-template <class Pool>
-void live() {
-  const char* const given = std::getenv("TAKT_STRESS_SEED");
-  const std::uint64_t first = given != nullptr ? std::stoull(given) : std::random_device{}();
-  std::printf("TAKT_STRESS_SEED=%llu\n", static_cast<unsigned long long>(first));
-  std::fflush(stdout);
-  watchdog dog;
-  const auto begin = takt::steady.now();
-  int rounds = 0;
-  while (rounds < most_rounds && takt::steady.now() - begin < most_time) {
-    const std::uint64_t seed = first + static_cast<std::uint64_t>(rounds++);
-    SCOPED_TRACE("TAKT_STRESS_SEED=" + std::to_string(seed));
-    dog.begin(seed);
-    const auto one = std::make_unique<round_of<Pool>>(seed);
-    one->run();
-    one->check();
-    if (testing::Test::HasFailure()) break;
-  }
-  std::printf("%d rounds\n", rounds);
+TEST(thread_pool, accounts_for_every_task_of_random_lives) { live<round_of<takt::thread_pool>>(); }
+TEST(stealing_pool, accounts_for_every_task_of_random_lives) {
+  live<round_of<takt::stealing_pool>>();
 }
-
-TEST(thread_pool, accounts_for_every_task_of_random_lives) { live<takt::thread_pool>(); }
-TEST(stealing_pool, accounts_for_every_task_of_random_lives) { live<takt::stealing_pool>(); }
 
 }  // namespace
