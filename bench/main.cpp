@@ -19,7 +19,8 @@ std::vector<bench::workload> workloads_matching(const std::string& filter) {
   for (const auto& declare :
        {bench::submit_workload, bench::spawn_workload, bench::wake_workload, bench::serial_workload,
         bench::stop_workload, bench::churn_workload, bench::callable_workload, bench::mpsc_workload,
-        bench::park_workload, bench::observe_workload, bench::task_workload}) {
+        bench::park_workload, bench::observe_workload, bench::task_workload,
+        bench::timers_workload}) {
     bench::workload what = declare();
     if (what.id.find(filter) != std::string::npos) chosen.push_back(std::move(what));
   }

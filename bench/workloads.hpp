@@ -17,5 +17,6 @@ workload mpsc_workload();
 workload park_workload();
 workload observe_workload();
 workload task_workload();
+workload timers_workload();
 
 }  // namespace bench

@@ -151,6 +151,41 @@ class when_all_state;
 template <class Futures>
 class when_any_state;
 
+// takt/timer/timer_table.hpp
+struct timer_id;
+template <class T>
+class timer_table;
+
+// takt/timer/timer_set.hpp
+template <class T, class Order>
+class timer_set;
+
+// takt/timer/delay_heap.hpp
+class heap_order;
+
+/// Few timers, or an exact next_deadline().
+template <class T>
+using delay_heap = timer_set<T, heap_order>;
+
+// takt/timer/timer_hints.hpp
+struct timer_hint;
+class timer_hints;
+
+// takt/timer/timer_wheel.hpp
+class wheel_order;
+
+/// Many timers, of any delay.
+template <class T>
+using timer_wheel = timer_set<T, wheel_order>;
+
+// takt/timer/hashed_wheel.hpp
+struct hashed_wheel_options;
+class hashed_order;
+
+/// Many timers, most of which are nearer than a turn.
+template <class T>
+using hashed_wheel = timer_set<T, hashed_order>;
+
 // takt/exec/any_executor.hpp
 class any_executor;
 

@@ -45,3 +45,9 @@
 #include <takt/task/task_runner.hpp>
 #include <takt/task/unhandled.hpp>
 #include <takt/task/when.hpp>
+#include <takt/timer/delay_heap.hpp>
+#include <takt/timer/hashed_wheel.hpp>
+#include <takt/timer/timer_hints.hpp>
+#include <takt/timer/timer_set.hpp>
+#include <takt/timer/timer_table.hpp>
+#include <takt/timer/timer_wheel.hpp>

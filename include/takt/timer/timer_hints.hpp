@@ -1,0 +1,206 @@
+/// \file
+/// Lists of hints where a timer is: what the slots of a wheel hold.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include <takt/base/assert.hpp>
+#include <takt/base/config.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// Says that the timer in place `index` may have its deadline at `key`. It is live while the place
+/// has that version, and stale afterwards.
+struct timer_hint {
+  std::uint64_t key;
+  std::uint32_t index;
+  std::uint32_t version;
+};
+
+/// The hints of one wheel: which are live, and the memory of the lists that they are in. A list is
+/// a chain of chunks of 15 hints, 256 bytes. timer_hints.cpp has the states and the invariants.
+///
+/// \code
+/// timer_hints hints(slots);
+/// hints.reserve(64);
+/// timer_hints::list slot;
+/// hints.append(slot, hints.arm(3, key));      // place 3 is pending
+/// hints.disarm(3);                            // not any more: its hint is stale
+/// hints.filter(slot);                         // the slot is empty
+/// \endcode
+///
+/// Only reserve() allocates; it makes room enough for whatever the rest does as long as all hints
+/// are in the number of lists that the constructor was told.
+///
+/// **Thread safety**: none. **Destruction** frees all chunks; lists are then without meaning.
+class timer_hints {
+ public:
+  static constexpr std::size_t per_chunk = 15;
+
+  /// Hints from `first` up to, not including, `end`.
+  struct chunk {
+    chunk* next;
+    std::uint32_t first;
+    std::uint32_t end;
+    std::array<timer_hint, per_chunk> hints;
+  };
+
+  /// A queue of hints. Every chunk has at least one; all but the first and the last are full; the
+  /// first one is full but for what pop_front() took.
+  struct list {
+    chunk* head = nullptr;
+    chunk* tail = nullptr;
+
+    [[nodiscard]] bool empty() const noexcept { return head == nullptr; }
+    [[nodiscard]] const timer_hint& front() const noexcept { return head->hints[head->first]; }
+    [[nodiscard]] const timer_hint& back() const noexcept { return tail->hints[tail->end - 1]; }
+  };
+
+  /// For a wheel with that many lists.
+  explicit timer_hints(std::size_t lists) noexcept : lists_(lists) {}
+  timer_hints(const timer_hints&) = delete;
+  timer_hints& operator=(const timer_hints&) = delete;
+
+  /// Makes room for the places below `places`. Strong guarantee.
+  void reserve(std::size_t places);
+
+  /// Whether the lists have to be filtered, all of them, before the next arm().
+  [[nodiscard]] bool full() const noexcept { return count_ == capacity_; }
+
+  /// Makes a place pending that is not. \return its hint, to be appended to a list.
+  [[nodiscard]] timer_hint arm(std::uint32_t index, std::uint64_t key) noexcept {
+    TAKT_ASSERT(!full() && !pending(index));
+    ++count_;
+    ++pending_;
+    return {key, index, ++versions_[index]};
+  }
+
+  /// Makes a place not pending that is, and its hint stale. \return whether its versions are used
+  /// up: the lists have to be filtered, all of them, before it is armed again.
+  [[nodiscard]] bool disarm(std::uint32_t index) noexcept {
+    TAKT_ASSERT(pending(index));
+    --pending_;
+    return ++versions_[index] == 0;
+  }
+
+  [[nodiscard]] bool pending(std::uint32_t index) const noexcept {
+    return versions_[index] % 2 != 0;
+  }
+  [[nodiscard]] bool live(const timer_hint& h) const noexcept {
+    return versions_[h.index] == h.version;
+  }
+
+  /// How many places are pending.
+  [[nodiscard]] std::size_t size() const noexcept { return pending_; }
+
+  /// Adds a hint at the end.
+  void append(list& to, const timer_hint& h) noexcept {
+    chunk* c = to.tail;
+    if (c == nullptr || c->end == per_chunk) c = extend(to);
+    c->hints[c->end++] = h;
+  }
+
+  /// Takes the first hint away. The list is not empty.
+  timer_hint pop_front(list& from) noexcept {
+    --count_;
+    return take_front(from);
+  }
+
+  /// Takes all hints out of a list, in order: keep(hint) is called for those that are live and puts
+  /// them into another list; the stale ones are dropped.
+  template <class Keep>
+  void drain(list& from, Keep keep) noexcept {
+    chunk* c = from.head;
+    from = {};
+    std::size_t stale = 0;
+    while (c != nullptr) {
+      for (std::uint32_t i = c->first; i < c->end; ++i) {
+        if (live(c->hints[i])) {
+          keep(c->hints[i]);
+        } else {
+          ++stale;
+        }
+      }
+      chunk* const next = c->next;
+      release(c);
+      c = next;
+    }
+    count_ -= stale;
+  }
+
+  /// Drops the stale hints of a list.
+  void filter(list& l) noexcept;
+
+  /// Orders a list by key; hints with equal keys keep their order.
+  void sort(list& l) noexcept;
+
+  /// Makes one of two ordered lists; of equal keys those of `a` come first.
+  [[nodiscard]] list merge(list a, list b) noexcept;
+
+  /// Calls f(hint) for each hint of a list.
+  template <class F>
+  static void for_each(const list& l, F f) {
+    for (const chunk* c = l.head; c != nullptr; c = c->next) {
+      for (std::uint32_t i = c->first; i < c->end; ++i) f(c->hints[i]);
+    }
+  }
+
+  /// For tests and fuzzers: counts what all lists of the wheel hold, one after the other.
+  class inspection {
+   public:
+    explicit inspection(const timer_hints& hints) : hints_(hints), seen_(hints.versions_.size()) {}
+
+    /// \return whether the list is in order as such. `popped`: hints may be missing in front.
+    [[nodiscard]] bool add(const list& l, bool popped = false);
+
+    /// \return whether all hints were met, and each pending place has one that is live.
+    [[nodiscard]] bool complete() const noexcept;
+
+   private:
+    const timer_hints& hints_;
+    std::vector<bool> seen_;
+    std::size_t count_ = 0;
+    std::size_t live_ = 0;
+    std::size_t chunks_ = 0;
+  };
+
+ private:
+  static constexpr std::size_t chunks_per_block = 64;
+
+  [[nodiscard]] std::size_t chunks_for(std::size_t hints) const noexcept;
+  chunk* extend(list& l) noexcept;
+  static void sort_chunk(chunk& c) noexcept;
+
+  void release(chunk* c) noexcept {
+    c->next = free_;
+    free_ = c;
+  }
+
+  timer_hint take_front(list& from) noexcept {
+    chunk* const c = from.head;
+    const timer_hint h = c->hints[c->first++];
+    if (c->first == c->end) {
+      from.head = c->next;
+      if (from.head == nullptr) from.tail = nullptr;
+      release(c);
+    }
+    return h;
+  }
+
+  // Constant after construction.
+  std::size_t lists_;
+
+  std::vector<std::uint32_t> versions_;  // by index
+  std::size_t pending_ = 0;
+  std::size_t count_ = 0;     // hints that are in lists
+  std::size_t capacity_ = 0;  // how many may be
+  chunk* free_ = nullptr;
+  std::vector<std::unique_ptr<chunk[]>> blocks_;
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,150 @@
+/// \file
+/// What the heap and the wheels have in common: timers with values, handed back when they expire.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/fwd.hpp>
+#include <takt/timer/timer_table.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// Timers, each with a deadline and a value, without threads, locks and callbacks: advance_to()
+/// tells which of them have expired. Its names are those of its orders: delay_heap, timer_wheel,
+/// hashed_wheel. They do the same and differ in cost; see docs/timers.md.
+///
+/// \code
+/// takt::timer_wheel<connection*> timeouts;
+/// const takt::timer_id id = timeouts.insert(now + 30s, &c);
+/// ...
+/// timeouts.reschedule(id, now + 30s);             // it is alive: 30 s more
+/// ...
+/// std::array<takt::timer_id, 64> expired;
+/// std::size_t count = 0;
+/// do {
+///   count = timeouts.advance_to(now, expired);
+///   for (const takt::timer_id each : std::span(expired).first(count)) {
+///     if (const auto c = timeouts.remove(each)) (*c)->close();
+///   }
+/// } while (count == expired.size());
+/// sleep_until(timeouts.next_deadline());
+/// \endcode
+///
+/// **A timer is** pending, from insert() on; expired, once advance_to() has handed it back; gone,
+/// once remove() has taken it. reschedule() makes a pending or an expired one pending again.
+///
+/// **Order.** Timers are handed back by deadline, and those of equal deadlines in the order in
+/// which they were inserted; reschedule() counts as a new insertion. None is handed back before its
+/// deadline. One that is inserted with a deadline in the past is handed back by the next call, in
+/// its place among those that are left.
+///
+/// **Never.** A deadline of time_point::max() is never reached, not even by advance_to(max()).
+///
+/// **Memory.** Only insert() allocates; what it gets is kept until destruction.
+///
+/// **Thread safety**: none; guard it with a lock, or let it belong to one thread.
+///
+/// **Destruction** destroys the values of the timers that are not gone. T moves, and is destroyed,
+/// without throwing.
+template <class T, class Order>
+class timer_set {
+ public:
+  using time_point = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
+  using options = typename Order::options;
+
+  /// Empty. \throws std::invalid_argument for options that do not fit, with the value and the
+  /// limit.
+  explicit timer_set(const options& chosen = {}) : order_(chosen) {}
+  timer_set(const timer_set&) = delete;
+  timer_set& operator=(const timer_set&) = delete;
+
+  /// Adds a timer. \throws std::bad_alloc, and has changed nothing then.
+  timer_id insert(time_point deadline, T value) {
+    if (table_.full()) [[unlikely]] {
+      order_.reserve(table_.places() + table_.step);
+      table_.grow();
+    }
+    const timer_id id = table_.add(std::move(value));
+    order_.add(id.index, key_of(deadline));
+    return id;
+  }
+
+  /// Takes a timer out, pending or expired. \return its value; empty if it is gone already.
+  std::optional<T> remove(timer_id id) noexcept {
+    if (table_.find(id) == nullptr) return std::nullopt;
+    order_.remove(id.index);
+    return table_.take(id.index);
+  }
+
+  /// Gives a timer, pending or expired, another deadline. \return false if it is gone.
+  bool reschedule(timer_id id, time_point deadline) noexcept {
+    if (table_.find(id) == nullptr) return false;
+    order_.remove(id.index);
+    order_.add(id.index, key_of(deadline));
+    return true;
+  }
+
+  /// The value of a timer, pending or expired; nullptr if it is gone. Valid until then.
+  [[nodiscard]] T* find(timer_id id) noexcept { return table_.find(id); }
+
+  /// Makes those with deadlines up to `now` expire, and hands them back, in order, in the front of
+  /// `expired`. The size of that is the budget: if it is filled, there may be more, for the next
+  /// call. They stay until they are removed or rescheduled.
+  ///
+  /// A `now` before that of an earlier call changes nothing, and gives 0.
+  /// \return how many were handed back.
+  std::size_t advance_to(time_point now, std::span<timer_id> expired) noexcept {
+    const std::uint64_t key = std::min(key_of(now), key_of(time_point::max()) - 1);
+    if (key < now_) return 0;
+    now_ = key;
+    if (expired.empty()) return 0;
+    const std::size_t count = order_.advance(key, expired);
+    for (std::size_t i = 0; i < std::min(ahead, count); ++i) table_.prefetch(expired[i].index);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i + ahead < count) table_.prefetch(expired[i + ahead].index);
+      expired[i].generation = table_.generation(expired[i].index);
+    }
+    return count;
+  }
+
+  /// A time that is not after the earliest deadline of those pending: nothing expires before. It is
+  /// that deadline, except in a wheel where that of a removed or rescheduled timer may still count.
+  /// \return time_point::max() if nothing is pending.
+  [[nodiscard]] time_point next_deadline() const noexcept {
+    return time_point(std::chrono::nanoseconds(static_cast<std::int64_t>(order_.next() ^ sign)));
+  }
+
+  /// How many are pending.
+  [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
+
+  /// Whether none is pending.
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+
+  /// Walks all there is, for tests and fuzzers.
+  [[nodiscard]] bool check_invariants() const {
+    return size() <= table_.size() && table_.check_invariants() && order_.check_invariants(now_);
+  }
+
+ private:
+  // How many timers ahead are fetched from memory while one is handed back.
+  static constexpr std::size_t ahead = 8;
+
+  // Orders count time without a sign, from time_point::min() on.
+  static constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t key_of(time_point t) noexcept {
+    return static_cast<std::uint64_t>(t.time_since_epoch().count()) ^ sign;
+  }
+
+  timer_table<T> table_;
+  Order order_;
+  std::uint64_t now_ = 0;
+};
+
+}  // namespace takt::inline TAKT_ABI

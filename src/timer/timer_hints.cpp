@@ -1,0 +1,188 @@
+// A place of the table is pending while its version is odd:
+//
+//   even -> odd   arm(): it gets a hint with this version, which is live
+//   odd  -> even  disarm(): the timer expires, is removed or gets another deadline. The hint is now
+//                 stale. It stays in its list until somebody meets it there
+//
+// So nothing has to be found in order to be removed, and a list needs links in one direction only.
+// The price are stale hints. When there is no room left, the wheel filters all of its lists; at
+// least a fifth of all hints is stale then, see 3.
+//
+// Invariants
+//   1. A pending place has exactly one live hint, another one none.
+//   2. A version is not used again while a hint has it: when a place is at its last version, all
+//      lists are filtered. Place 0 begins shortly before that, so that every test comes across it.
+//   3. count_ <= capacity_, and capacity_ is 5/4 of the number of places, plus 64. Pending are at
+//      most as many as there are places: the rest is stale.
+//   4. With at most capacity_ hints, all lists together never need more chunks than there are. A
+//      list has full chunks but for its ends, and every chunk has a hint. So chunks in use are at
+//      most one per hint, and at most capacity_ / 15 and one per list; merging and draining need up
+//      to four more while they last.
+#include <takt/timer/timer_hints.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace takt::inline TAKT_ABI {
+
+namespace {
+
+constexpr std::uint32_t near_the_last_version = std::numeric_limits<std::uint32_t>::max() - 15;
+static_assert(near_the_last_version % 2 == 0);
+
+// Enough for lists of 2^40 chunks.
+constexpr std::size_t run_sizes = 40;
+
+}  // namespace
+
+std::size_t timer_hints::chunks_for(std::size_t hints) const noexcept {
+  return std::min(hints / per_chunk + lists_, hints) + 4;
+}
+
+void timer_hints::reserve(std::size_t places) {
+  const std::size_t capacity = places + places / 4 + 64;
+  while (blocks_.size() * chunks_per_block < chunks_for(capacity)) {
+    auto added = std::make_unique_for_overwrite<chunk[]>(chunks_per_block);
+    chunk* const chunks = added.get();
+    blocks_.push_back(std::move(added));
+    for (std::size_t i = chunks_per_block; i > 0; --i) release(&chunks[i - 1]);
+  }
+  if (versions_.size() < places) {
+    const bool first = versions_.empty();
+    versions_.resize(places);
+    if (first) versions_.front() = near_the_last_version;
+  }
+  capacity_ = std::max(capacity_, capacity);
+}
+
+timer_hints::chunk* timer_hints::extend(list& l) noexcept {
+  TAKT_ASSERT(free_ != nullptr);
+  chunk* const c = free_;
+  free_ = c->next;
+  __builtin_prefetch(free_, 1);
+  c->next = nullptr;
+  c->first = c->end = 0;
+  (l.tail == nullptr ? l.head : l.tail->next) = c;
+  l.tail = c;
+  return c;
+}
+
+void timer_hints::filter(list& l) noexcept {
+  if (l.empty()) return;
+  std::size_t dropped = 0;
+  chunk* to = l.head;  // where the next one that is kept goes, not after where it comes from
+  std::uint32_t end = 0;
+  for (chunk* c = l.head; c != nullptr; c = c->next) {
+    const std::uint32_t from = c->first;
+    const std::uint32_t until = c->end;
+    for (std::uint32_t i = from; i < until; ++i) {
+      const timer_hint h = c->hints[i];
+      if (!live(h)) {
+        ++dropped;
+        continue;
+      }
+      if (end == per_chunk) {
+        to->first = 0;
+        to->end = end;
+        to = to->next;
+        end = 0;
+      }
+      to->hints[end++] = h;
+    }
+  }
+  count_ -= dropped;
+  chunk* rest = nullptr;
+  if (end == 0) {  // then nothing was kept at all
+    rest = l.head;
+    l = {};
+  } else {
+    to->first = 0;
+    to->end = end;
+    rest = std::exchange(to->next, nullptr);
+    l.tail = to;
+  }
+  while (rest != nullptr) release(std::exchange(rest, rest->next));
+}
+
+void timer_hints::sort_chunk(chunk& c) noexcept {
+  for (std::uint32_t i = c.first + 1; i < c.end; ++i) {
+    const timer_hint h = c.hints[i];
+    std::uint32_t at = i;
+    for (; at > c.first && h.key < c.hints[at - 1].key; --at) c.hints[at] = c.hints[at - 1];
+    c.hints[at] = h;
+  }
+}
+
+void timer_hints::sort(list& l) noexcept {
+  if (l.empty()) return;
+  if (l.head == l.tail) return sort_chunk(*l.head);
+  // runs[i] is empty or has 2^i chunks; what is in a later one came earlier.
+  std::array<list, run_sizes> runs;
+  for (chunk* c = std::exchange(l, {}).head; c != nullptr;) {
+    chunk* const next = std::exchange(c->next, nullptr);
+    sort_chunk(*c);
+    list run{c, c};
+    std::size_t i = 0;
+    for (; !runs[i].empty(); ++i) run = merge(std::exchange(runs[i], {}), run);
+    runs[i] = run;
+    c = next;
+  }
+  for (const list& run : runs) l = merge(run, l);
+}
+
+timer_hints::list timer_hints::merge(list a, list b) noexcept {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  list merged;
+  if (a.back().key <= b.front().key) {
+    merged = std::exchange(a, {});
+  } else {
+    while (!a.empty() && !b.empty()) {
+      append(merged, take_front(b.front().key < a.front().key ? b : a));
+    }
+  }
+  // What is left comes after all that is merged. It is linked where that leaves no gap.
+  list& rest = a.empty() ? b : a;
+  while (!rest.empty()) {
+    if (merged.tail->end == per_chunk && rest.head->first == 0) {
+      merged.tail->next = rest.head;
+      merged.tail = rest.tail;
+      break;
+    }
+    append(merged, take_front(rest));
+  }
+  return merged;
+}
+
+bool timer_hints::inspection::add(const list& l, bool popped) {
+  if (l.empty()) return l.tail == nullptr;
+  for (const chunk* c = l.head; c != nullptr; c = c->next) {
+    ++chunks_;
+    if (c->first >= c->end || c->end > per_chunk) return false;
+    if (c->first != 0 && !(popped && c == l.head)) return false;
+    if (c->next == nullptr ? c != l.tail : c->end != per_chunk) return false;
+    for (std::uint32_t i = c->first; i < c->end; ++i) {
+      ++count_;
+      const timer_hint& h = c->hints[i];
+      if (h.version % 2 == 0 || h.index >= seen_.size()) return false;
+      if (!hints_.live(h)) continue;
+      if (seen_[h.index]) return false;
+      seen_[h.index] = true;
+      ++live_;
+    }
+  }
+  return true;
+}
+
+bool timer_hints::inspection::complete() const noexcept {
+  std::size_t unused = 0;
+  for (const chunk* c = hints_.free_; c != nullptr; c = c->next) ++unused;
+  const auto pending = std::ranges::count_if(hints_.versions_, [](auto v) { return v % 2 != 0; });
+  return count_ == hints_.count_ && count_ <= hints_.capacity_ && live_ == hints_.pending_ &&
+         live_ == static_cast<std::size_t>(pending) &&
+         chunks_ + unused == hints_.blocks_.size() * chunks_per_block &&
+         chunks_ <= hints_.chunks_for(hints_.capacity_) &&
+         (hints_.capacity_ == 0 || hints_.chunks_for(hints_.capacity_) <= chunks_ + unused);
+}
+
+}  // namespace takt::inline TAKT_ABI
