@@ -49,7 +49,7 @@ class linked_wheel {
         node& n = static_cast<node&>(*at);
         at = at->next;
         if (tick_rounded_up(n.deadline) <= cursor_) {
-          function(static_cast<std::size_t>(&n - nodes_.data()), n.value);
+          function(n.value);
         } else {
           place(n);
         }

@@ -1,5 +1,4 @@
 #include <map>
-#include <utility>
 
 #include "timers.hpp"
 
@@ -11,11 +10,11 @@ class multimap_timers {
   explicit multimap_timers(std::size_t count) : places_(count) {}
 
   void schedule(std::size_t i, std::int64_t deadline, const timer_value& value) {
-    places_[i] = timers_.emplace(deadline, std::pair(i, value));
+    places_[i] = timers_.emplace(deadline, value);
   }
 
   timer_value cancel(std::size_t i) {
-    const timer_value value = places_[i]->second.second;
+    const timer_value value = places_[i]->second;
     timers_.erase(places_[i]);
     return value;
   }
@@ -23,13 +22,13 @@ class multimap_timers {
   template <class Function>
   void fire(std::int64_t now, Function function) {
     while (!timers_.empty() && timers_.begin()->first <= now) {
-      function(timers_.begin()->second.first, timers_.begin()->second.second);
+      function(timers_.begin()->second);
       timers_.erase(timers_.begin());
     }
   }
 
  private:
-  using map = std::multimap<std::int64_t, std::pair<std::size_t, timer_value>>;
+  using map = std::multimap<std::int64_t, timer_value>;
 
   map timers_;
   std::vector<map::iterator> places_;

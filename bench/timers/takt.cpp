@@ -9,7 +9,6 @@
 namespace bench {
 namespace {
 
-// The value says which one it is, as a callable would.
 template <class Set>
 class takt_timers {
  public:
@@ -27,8 +26,7 @@ class takt_timers {
     do {
       count = set_.advance_to(at(now), expired_);
       for (const takt::timer_id id : std::span(expired_).first(count)) {
-        const timer_value value = *set_.remove(id);
-        function(value.words[0], value);
+        function(*set_.remove(id));
       }
     } while (count == expired_.size());
   }

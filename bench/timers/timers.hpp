@@ -22,7 +22,7 @@ numbers timers_delay_heap(const request& asked);
 numbers timers_hashed_wheel(const request& asked);
 numbers timers_timer_wheel(const request& asked);
 
-/// What a timer carries: as much as a small callable.
+/// What a timer carries: its number, its deadline, and as much as makes a small callable.
 struct timer_value {
   std::array<std::uint64_t, 4> words;
 };
@@ -37,7 +37,7 @@ inline std::vector<std::int64_t> timer_delays(std::size_t count) {
 }
 
 /// Timers is made for a number of them and has schedule(i, deadline, value), cancel(i), which
-/// returns the value, and fire(now, f), which calls f(i, value) for all that are due.
+/// returns the value, and fire(now, f), which calls f(value) for all that are due.
 ///
 /// All are scheduled; of ten, those that the parameter says are cancelled, in the order in which
 /// they were scheduled; then time passes in steps of 1 ms until the rest has fired. The first of
@@ -57,11 +57,12 @@ numbers timers_with(const request& asked) {
     std::uint64_t sum = 0;
     std::size_t fired = 0;
     std::size_t early = 0;
-    timers.fire(begin, [](std::size_t, const timer_value&) {});
+    timers.fire(begin, [](const timer_value&) {});
 
     const stopwatch schedule_watch;
     for (std::size_t i = 0; i < count; ++i) {
-      timers.schedule(i, begin + delays[i], {{i, 1, 2, 3}});
+      const std::int64_t deadline = begin + delays[i];
+      timers.schedule(i, deadline, {{i, static_cast<std::uint64_t>(deadline), 2, 3}});
     }
     const double scheduling = schedule_watch.nanoseconds();
 
@@ -73,8 +74,8 @@ numbers timers_with(const request& asked) {
 
     const stopwatch fire_watch;
     for (std::int64_t now = begin; now <= begin + life; now += step) {
-      timers.fire(now, [&](std::size_t i, const timer_value& value) {
-        if (begin + delays[i] > now) ++early;
+      timers.fire(now, [&](const timer_value& value) {
+        if (value.words[1] > static_cast<std::uint64_t>(now)) ++early;
         ++fired;
         sum += value.words[0];
       });

@@ -59,7 +59,7 @@ timer_hints::chunk* timer_hints::extend(list& l) noexcept {
   TAKT_ASSERT(free_ != nullptr);
   chunk* const c = free_;
   free_ = c->next;
-  __builtin_prefetch(free_, 1);
+  prefetch(free_);
   c->next = nullptr;
   c->first = c->end = 0;
   (l.tail == nullptr ? l.head : l.tail->next) = c;

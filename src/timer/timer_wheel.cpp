@@ -1,4 +1,4 @@
-// Time is cut into ticks of 2^16 ns. A tick has digits of six bits; a level has a slot for each
+// Time is cut into ticks of 2^20 ns, about a millisecond. A tick has digits of six bits; a level has a slot for each
 // value of one digit. The hint of a timer travels:
 //
 //   late_  appended by add(), if its tick is not after the cursor
@@ -91,7 +91,7 @@ void wheel_order::open(std::size_t at, std::size_t digit) noexcept {
   s.least = none;
   if (at == 0) {
     due_ = std::exchange(s.hints, {});
-    hints_.filter(due_);
+    if (hints_.many_stale()) hints_.filter(due_);
   } else {
     hints_.drain(s.hints, [this](const timer_hint& h) {
       if (tick_of(h.key) == cursor_) {

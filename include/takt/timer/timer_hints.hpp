@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <takt/base/assert.hpp>
@@ -111,16 +112,16 @@ class timer_hints {
     return take_front(from);
   }
 
-  /// Takes all hints out of a list, in order: keep(hint) is called for those that are live and puts
-  /// them into another list; the stale ones are dropped.
+  /// Takes all hints out of a list, in order: keep(hint) is called for each, and puts it into
+  /// another list. Stale ones are dropped if looking for them pays.
   template <class Keep>
   void drain(list& from, Keep keep) noexcept {
-    chunk* c = from.head;
-    from = {};
+    const bool look = many_stale();
     std::size_t stale = 0;
-    while (c != nullptr) {
+    for (chunk* c = std::exchange(from, {}).head; c != nullptr;) {
+      prefetch(c->next);
       for (std::uint32_t i = c->first; i < c->end; ++i) {
-        if (live(c->hints[i])) {
+        if (!look || live(c->hints[i])) {
           keep(c->hints[i]);
         } else {
           ++stale;
@@ -132,6 +133,10 @@ class timer_hints {
     }
     count_ -= stale;
   }
+
+  /// Whether so many hints are stale that it pays to look for them. A look at a place is likely to
+  /// miss the cache; to move a hint is not.
+  [[nodiscard]] bool many_stale() const noexcept { return count_ - pending_ > count_ / 8; }
 
   /// Drops the stale hints of a list.
   void filter(list& l) noexcept;
@@ -175,6 +180,13 @@ class timer_hints {
   [[nodiscard]] std::size_t chunks_for(std::size_t hints) const noexcept;
   chunk* extend(list& l) noexcept;
   static void sort_chunk(chunk& c) noexcept;
+
+  // All of the chunk that comes next, if there is one.
+  static void prefetch(const chunk* c) noexcept {
+    if (c == nullptr) return;
+    const auto* const bytes = reinterpret_cast<const char*>(c);
+    for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) __builtin_prefetch(bytes + i, 1);
+  }
 
   void release(chunk* c) noexcept {
     c->next = free_;

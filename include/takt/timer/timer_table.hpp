@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -48,16 +49,20 @@ template <class T>
 class timer_table {
   // States of a place, by its generation:
   //
-  //   even  free: fresh, from fresh_ on, or on the stack free_
+  //   even  free
   //   odd   used: holds a value
   //
   //   even -> odd   add()
   //   odd  -> even  take()
   //
+  // Places are in blocks of 64, and add() goes on in one block while that has a free place: what
+  // was freed in any order is used again in that of memory.
+  //
   // Invariants
-  //   1. Places have the numbers below places(). Those from fresh_ on were never used.
-  //   2. A place below fresh_ is either used or exactly once on free_; used_ counts the former.
-  //   3. free_ has capacity for all places: take() does not allocate.
+  //   1. Places have the numbers below places(). Bit i of free_[b] is set exactly if place i of
+  //      block b is free; used_ counts the others.
+  //   2. A block is on the stack open_, once, exactly if it has a free place.
+  //   3. open_ has capacity for all blocks: take() does not allocate.
   static_assert(std::is_nothrow_move_constructible_v<T>, "T moves without throwing");
   static_assert(std::is_nothrow_destructible_v<T>, "T is destroyed without throwing");
 
@@ -70,7 +75,7 @@ class timer_table {
   timer_table& operator=(const timer_table&) = delete;
 
   ~timer_table() {
-    for (std::size_t i = 0; i < fresh_; ++i) {
+    for (std::size_t i = 0; i < places(); ++i) {
       if (entry& e = at(i); e.generation % 2 != 0) std::destroy_at(&e.value);
     }
   }
@@ -82,40 +87,37 @@ class timer_table {
   [[nodiscard]] std::size_t places() const noexcept { return blocks_.size() * step; }
 
   /// Whether grow() has to be called before add().
-  [[nodiscard]] bool full() const noexcept { return used_ == places(); }
+  [[nodiscard]] bool full() const noexcept { return open_.empty(); }
 
   /// Adds `step` places. Strong guarantee. Throws std::length_error beyond 2^32 places.
   void grow() {
     if (places() + step > std::numeric_limits<std::uint32_t>::max()) {
       throw std::length_error("takt::timer_table: more than 2^32 timers");
     }
-    if (free_.capacity() < places() + step) {
-      free_.reserve(std::max(places() + step, 2 * free_.capacity()));
-    }
+    const std::size_t blocks = blocks_.size() + 1;
+    if (open_.capacity() < blocks) open_.reserve(std::max(blocks, 2 * open_.capacity()));
+    if (free_.capacity() < blocks) free_.reserve(std::max(blocks, 2 * free_.capacity()));
     blocks_.push_back(std::make_unique<block>());
+    free_.push_back(~std::uint64_t{0});
+    open_.push_back(static_cast<std::uint32_t>(blocks - 1));
   }
 
   /// The table is not full.
   timer_id add(T&& value) noexcept {
     TAKT_ASSERT(!full());
-    std::uint32_t index = 0;
-    if (free_.empty()) {
-      index = fresh_++;
-    } else {
-      index = free_.back();
-      free_.pop_back();
-      // Freed places are scattered. By the time they are used again, they are in the cache.
-      if (free_.size() >= ahead) prefetch(free_[free_.size() - ahead]);
-    }
-    entry& e = at(index);
+    const std::uint32_t b = open_.back();
+    const auto i = static_cast<std::uint32_t>(std::countr_zero(free_[b]));
+    free_[b] &= free_[b] - 1;
+    if (free_[b] == 0) open_.pop_back();
+    entry& e = (*blocks_[b])[i];
     std::construct_at(&e.value, std::move(value));
     ++used_;
-    return {++e.generation, index};
+    return {++e.generation, static_cast<std::uint32_t>(b * step + i)};
   }
 
   /// The value, or nullptr if the handle is stale.
   [[nodiscard]] T* find(timer_id id) noexcept {
-    if (id.index >= fresh_) return nullptr;
+    if (id.index >= places()) return nullptr;
     entry& e = at(id.index);
     return e.generation == id.generation && id.generation % 2 != 0 ? &e.value : nullptr;
   }
@@ -132,7 +134,9 @@ class timer_table {
     std::optional<T> value(std::move(e.value));
     std::destroy_at(&e.value);
     ++e.generation;
-    free_.push_back(index);
+    std::uint64_t& freed = free_[index / step];
+    if (freed == 0) open_.push_back(static_cast<std::uint32_t>(index / step));
+    freed |= std::uint64_t{1} << index % step;
     --used_;
     return value;
   }
@@ -146,24 +150,25 @@ class timer_table {
 
   /// Walks all places, for tests and fuzzers.
   [[nodiscard]] bool check_invariants() const {
-    if (fresh_ > places() || free_.capacity() < places()) return false;
-    std::vector<bool> freed(fresh_);
-    for (const std::uint32_t index : free_) {
-      if (index >= fresh_ || freed[index]) return false;
-      freed[index] = true;
-    }
+    if (open_.capacity() < blocks_.size() || free_.size() != blocks_.size()) return false;
     std::size_t used = 0;
-    for (std::size_t i = 0; i < fresh_; ++i) {
-      const bool is_used = at(i).generation % 2 != 0;
-      if (is_used == freed[i]) return false;
-      if (is_used) ++used;
+    for (std::size_t i = 0; i < places(); ++i) {
+      const bool is_free = (free_[i / step] >> i % step & 1) != 0;
+      if (is_free == (at(i).generation % 2 != 0)) return false;
+      if (!is_free) ++used;
+    }
+    std::vector<bool> open(blocks_.size());
+    for (const std::uint32_t b : open_) {
+      if (b >= open.size() || open[b] || free_[b] == 0) return false;
+      open[b] = true;
+    }
+    for (std::size_t b = 0; b < open.size(); ++b) {
+      if (!open[b] && free_[b] != 0) return false;
     }
     return used == used_;
   }
 
  private:
-  static constexpr std::size_t ahead = 8;
-
   struct entry {
     entry() noexcept {}
     ~entry() {}
@@ -183,8 +188,8 @@ class timer_table {
   }
 
   std::vector<std::unique_ptr<block>> blocks_;
-  std::vector<std::uint32_t> free_;
-  std::uint32_t fresh_ = 0;
+  std::vector<std::uint64_t> free_;  // by block
+  std::vector<std::uint32_t> open_;
   std::size_t used_ = 0;
 };
 

@@ -73,7 +73,7 @@ class wheel_order {
 
  private:
   // A slot of the lowest level is 2^tick_bits ns wide, a level has 2^digit_bits slots.
-  static constexpr int tick_bits = 16;
+  static constexpr int tick_bits = 20;
   static constexpr int digit_bits = 6;
   static constexpr std::size_t slots = std::size_t{1} << digit_bits;
   static constexpr std::size_t levels = (64 - tick_bits + digit_bits - 1) / digit_bits;
