@@ -10,8 +10,9 @@
 //
 // Invariants
 //   1. A pending place has exactly one live hint, another one none.
-//   2. A version is not used again while a hint has it: when a place is at its last version, all
-//      lists are filtered. Place 0 begins shortly before that, so that every test comes across it.
+//   2. No hint has a version above that of its place, so none becomes live again: when a place has
+//      used its last version, all lists are filtered. Place 0 begins shortly before that, so that
+//      every test comes across it.
 //   3. count_ <= capacity_, and capacity_ is 5/4 of the number of places, plus 64. Pending are at
 //      most as many as there are places: the rest is stale.
 //   4. With at most capacity_ hints, all lists together never need more chunks than there are. A
@@ -115,7 +116,10 @@ void timer_hints::sort_chunk(chunk& c) noexcept {
 
 void timer_hints::sort(list& l) noexcept {
   if (l.empty()) return;
-  if (l.head == l.tail) return sort_chunk(*l.head);
+  if (l.head == l.tail) {
+    sort_chunk(*l.head);
+    return;
+  }
   // runs[i] is empty or has 2^i chunks; what is in a later one came earlier.
   std::array<list, run_sizes> runs;
   for (chunk* c = std::exchange(l, {}).head; c != nullptr;) {
@@ -165,6 +169,7 @@ bool timer_hints::inspection::add(const list& l, bool popped) {
       ++count_;
       const timer_hint& h = c->hints[i];
       if (h.version % 2 == 0 || h.index >= seen_.size()) return false;
+      if (h.version > hints_.versions_[h.index]) return false;
       if (!hints_.live(h)) continue;
       if (seen_[h.index]) return false;
       seen_[h.index] = true;

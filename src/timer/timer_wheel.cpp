@@ -1,5 +1,5 @@
-// Time is cut into ticks of 2^20 ns, about a millisecond. A tick has digits of six bits; a level has a slot for each
-// value of one digit. The hint of a timer travels:
+// Time is cut into ticks of 2^20 ns, about a millisecond. A tick has digits of six bits; a level
+// has a slot for each value of one digit. The hint of a timer travels:
 //
 //   late_  appended by add(), if its tick is not after the cursor
 //   slot   appended by add() otherwise; of the level of the highest digit in which its tick differs
