@@ -249,5 +249,29 @@ class tracking_record;
 template <class E>
 class tracking_executor;
 
+// takt/sched/missed_runs.hpp
+class missed_runs;
+
+// takt/sched/timer_handle.hpp
+class delay_queue;
+class timer_place;
+template <class T, class F>
+class delayed_state;
+struct period_state;
+template <class F>
+class periodic_state;
+class timer_handle;
+template <class T>
+class scheduled_future;
+class periodic_future;
+
+// takt/sched/scheduled_pool.hpp
+struct after_shutdown;
+struct scheduled_pool_options;
+struct timer_options;
+struct periodic_options;
+class when;
+class scheduled_pool;
+
 }  // namespace takt::inline TAKT_ABI
 // NOLINTEND(bugprone-forward-declaration-namespace)

@@ -32,6 +32,9 @@
 #include <takt/exec/thread_options.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/exec/tracking_executor.hpp>
+#include <takt/sched/missed_runs.hpp>
+#include <takt/sched/scheduled_pool.hpp>
+#include <takt/sched/timer_handle.hpp>
 #include <takt/fwd.hpp>
 #include <takt/observe/counter.hpp>
 #include <takt/observe/histogram.hpp>

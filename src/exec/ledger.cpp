@@ -11,6 +11,16 @@ void ledger::tell(task_event::kind what, const task& t) const noexcept {
       {.what = what, .id = t.id(), .name = t.name(), .when = time_.now(), .due = t.deadline()});
 }
 
+void ledger::tell_missed(const task& t, std::uint64_t runs) const noexcept {
+  if (observer_ == nullptr) return;
+  observer_->on_event({.what = task_event::kind::missed,
+                       .id = t.id(),
+                       .name = t.name(),
+                       .when = time_.now(),
+                       .due = t.deadline(),
+                       .runs_missed = runs});
+}
+
 void ledger::tell_submitted(task& t) const noexcept {
   if (observer_ == nullptr) return;
   t.set_deadline(time_.now());
@@ -25,8 +35,14 @@ run_result ledger::run_watched(task& t, const lifecycle& life, running_task* whe
     return run_result::cancelled_before;
   }
   future_core* const state = t.state();
+  // Who decorates it may let go of it.
+  state_ref<future_core> kept;
+  if (state != nullptr && hooks.decorate != nullptr) {
+    state->retain();
+    kept = state_ref<future_core>(state);
+  }
   if (where != nullptr && state != nullptr) {
-    where->enter(t);
+    where->enter(*state);
     if (life.state() >= life_state::stop) state->request_stop();
   }
   std::optional<task_event> event;
@@ -46,9 +62,11 @@ run_result ledger::run_watched(task& t, const lifecycle& life, running_task* whe
   try {
     if (hooks.before != nullptr) (*hooks.before)(t);
     begun = true;
-    const task_outcome outcome = t.run();
+    const task_outcome outcome =
+        hooks.decorate == nullptr ? t.run() : run_decorated(t, *hooks.decorate);
     if (outcome == task_outcome::failed) result = run_result::failed;
     if (outcome == task_outcome::cancelled) result = run_result::cancelled_within;
+    if (outcome == task_outcome::again) result = run_result::again;
   } catch (...) {
     result = run_result::failed;
     uncaught = std::current_exception();
@@ -57,19 +75,44 @@ run_result ledger::run_watched(task& t, const lifecycle& life, running_task* whe
     state->fail(std::exchange(uncaught, nullptr));
   }
   if (hooks.after != nullptr) (*hooks.after)(t, uncaught);
-  if (where != nullptr) where->leave(t);
-  if (t) t = task();
+  if (where != nullptr && state != nullptr) where->leave();
+  if (t && result != run_result::again) t = task();
   if (uncaught != nullptr) pass_on(uncaught, caught);
   if (event) {
     event->when = time_.now();
     event->failed = result == run_result::failed;
     const bool cancelled = result == run_result::cancelled_within;
-    event->what = cancelled ? task_event::kind::ran : task_event::kind::finished;
+    const bool goes_on = cancelled || result == run_result::again;
+    event->what = goes_on ? task_event::kind::ran : task_event::kind::finished;
     observer_->on_event(*event);
     event->what = task_event::kind::cancelled;
     if (cancelled) observer_->on_event(*event);
   }
   return result;
+}
+
+// Of a periodic one each run is decorated; it stays as it is.
+task_outcome ledger::run_decorated(task& t, const std::function<task(task)>& decorate) {
+  future_core* const state = t.state();
+  if (t.is_periodic()) {
+    state->retain();
+    task run(
+        [series = state_ref<future_core>(state)] { static_cast<void>(series->run_and_reset()); });
+    run.describe_as(t);
+    try {
+      run = decorate(std::move(run));
+      if (run) run.run();
+    } catch (...) {
+      state->fail(std::current_exception());
+    }
+    if (state->is_pending()) return task_outcome::again;
+  } else {
+    t = decorate(std::move(t));
+    const task_outcome outcome = t ? t.run() : task_outcome::finished;
+    if (state == nullptr) return outcome;
+  }
+  if (!state->is_ready() || state->is_cancelled()) return task_outcome::cancelled;
+  return state->has_value() ? task_outcome::finished : task_outcome::failed;
 }
 
 run_result ledger::run_plain(task& t, std::exception_ptr* caught) const noexcept {
@@ -101,12 +144,16 @@ std::size_t ledger::keep(task& t, task_list& unstarted) const noexcept {
   }
 }
 
+void ledger::give_back(task& t) const noexcept {
+  tell(task_event::kind::returned, t);
+  if (future_core* state = t.state()) state->set_home(nullptr);
+}
+
 std::size_t ledger::end_unstarted(task_list& unstarted, bool give_back) const noexcept {
   std::size_t ended = 0;
   for (task& t : unstarted) {
     if (give_back && !t.is_cancelled()) {
-      tell(task_event::kind::returned, t);
-      if (future_core* state = t.state()) state->set_home(nullptr);
+      this->give_back(t);
     } else {
       tell(task_event::kind::cancelled, t);
       t.cancel();

@@ -25,6 +25,7 @@ enum class run_result : std::uint8_t {
   failed,
   cancelled_before,  ///< It did not begin.
   cancelled_within,  ///< It was cancelled while it ran.
+  again,             ///< It ran, and is to run again.
 };
 
 /// Counts it.
@@ -34,9 +35,9 @@ inline void count(run_result r, task_totals& totals) noexcept {
     return;
   }
   ++totals.started;
-  if (r == run_result::cancelled_within) {
+  if (r >= run_result::cancelled_within) {
     ++totals.ran;
-    ++totals.cancelled;
+    if (r == run_result::cancelled_within) ++totals.cancelled;
     return;
   }
   ++totals.finished;
@@ -50,7 +51,8 @@ class run_counts {
   void count_rejected() noexcept { add(rejected_); }
   void count(run_result r) noexcept {
     if (r == run_result::failed) add(failed_);
-    if (r == run_result::cancelled_within) add(ran_);
+    if (r >= run_result::cancelled_within) add(ran_);
+    if (r == run_result::again) return;
     add(r < run_result::cancelled_before ? finished_ : cancelled_);
   }
 
@@ -93,6 +95,7 @@ class run_counts {
 struct run_hooks {
   const std::function<void(const task&)>* before = nullptr;
   const std::function<void(const task&, const std::exception_ptr&)>* after = nullptr;
+  const std::function<task(task)>* decorate = nullptr;  // what is run instead
 };
 
 /// Thread safety: `totals` belongs to the executor's lock; the rest is constant, and is called
@@ -106,15 +109,18 @@ class ledger {
 
   /// Something has happened to a task that does not run.
   void tell(task_event::kind what, const task& t) const noexcept;
+  /// Runs of a periodic task were left out.
+  void tell_missed(const task& t, std::uint64_t runs) const noexcept;
   /// The first event; stamps the task.
   void tell_submitted(task& t) const noexcept;
 
-  /// Runs `t` and drops it. If `where` is given, it is asked to stop when `life` is in stop or
-  /// later, or gets there meanwhile. What nobody else catches goes to `caught`, if given, or to the
-  /// hook.
+  /// Runs `t` and drops it, unless it is to run again. If `where` is given, it is asked to stop
+  /// when `life` is in stop or later, or gets there meanwhile. What nobody else catches goes to
+  /// `caught`, if given, or to the hook.
   run_result run(task& t, const lifecycle& life, running_task* where, const run_hooks& hooks = {},
                  std::exception_ptr* caught = nullptr) const noexcept {
-    const bool hooked = hooks.before != nullptr || hooks.after != nullptr;
+    const bool hooked =
+        hooks.before != nullptr || hooks.after != nullptr || hooks.decorate != nullptr;
     if (t.state() == nullptr && !hooked && observer_ == nullptr) return run_plain(t, caught);
     return run_watched(t, life, where, hooks, caught);
   }
@@ -122,6 +128,9 @@ class ledger {
   /// Adds one that will not be run to the list; if there is no memory for that, cancels it.
   /// \return how many were cancelled.
   std::size_t keep(task& t, task_list& unstarted) const noexcept;
+
+  /// One that has not begun is given back.
+  void give_back(task& t) const noexcept;
 
   /// Ends tasks that will not be run: those that were cancelled, or all unless `give_back`, are
   /// cancelled; the rest are left in `unstarted`, to be given back. \return how many were
@@ -134,6 +143,7 @@ class ledger {
   run_result run_plain(task& t, std::exception_ptr* caught) const noexcept;
   run_result run_watched(task& t, const lifecycle& life, running_task* where,
                          const run_hooks& hooks, std::exception_ptr* caught) const noexcept;
+  static task_outcome run_decorated(task& t, const std::function<task(task)>& decorate);
   void pass_on(const std::exception_ptr& uncaught, std::exception_ptr* caught) const noexcept;
 
   const clock& time_;

@@ -5,7 +5,7 @@
 // A worker is
 //   coming   called, or started without an on_start, and on its way to the lock; or searching the
 //            others' rings
-//   idle     in idle_, parked
+//   idle     in idle_, parked; one of them, the leader, until the next delayed task is due
 //   free     coming, idle, or looking for a task: all that do not run one
 //   active   runs a task, and then those of its own ring
 //   gone     its slot is in vacant_, its thread ends
@@ -14,7 +14,8 @@
 //   coming -> active           take() finds a task
 //   active -> coming           take() finds none in the queue, and nobody else is coming: searches
 //   coming, active -> idle     take() finds none
-//   idle   -> coming           call_worker(), by whoever finds a task queued
+//   idle   -> coming           call_worker(), by whoever finds a task queued, or a delayed one that
+//                              is earlier than the leader will look, or no leader
 //   idle   -> looks again      recall_idle(), by whoever changes the rules
 //   any free -> gone           take() finds that it is not needed: stop; shutdown and nothing
 //                              queued; more than max; idle for too long, and more than core
@@ -33,7 +34,10 @@
 //      be late; and others look into its ring.
 //   5. Each worker that leaves joins the one that left before it; so at most one ended thread is
 //      unjoined, and the last one knows that all others have ended.
-//   6. shutdown_now() asks the slots to stop after it has changed the state: see running_task.
+//   6. If a delayed task waits and a worker is idle, one is the leader, or some worker is coming,
+//   or
+//      about to be called. The last worker does not leave while one waits.
+//   7. shutdown_now() asks the slots to stop after it has changed the state: see running_task.
 //
 // No wake-up is lost (2), though tasks are added to an open queue without the lock:
 //   - It is open only if a worker is coming, or all are at work; each of these looks into it before
@@ -49,6 +53,13 @@
 //   - Who sets it looks into all rings afterwards, and goes on, calls another, or empties them.
 //   All four are seq_cst, so one of the two sees the other. While it is not set because somebody is
 //   coming, that one will, when it has found a task or none, set it and look.
+//
+// Nor for delayed tasks, that are added without the lock: the pool's attention is the time before
+// which somebody looks at them by himself. It is that of the leader, or any time if a worker is
+// coming or none idle, or none if there are too few workers. Who becomes the leader sets it, under
+// the lock of the delayed tasks, to the earliest deadline; who adds an earlier one than that sees
+// it there, and calls.
+//
 //   - A worker that was called has its call in `called`, and is counted in coming_, until it has
 //     the lock again, whatever woke it or whatever it finds: no call is left over.
 #pragma once
@@ -56,6 +67,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -71,6 +83,7 @@
 #include <takt/exec/thread_pool.hpp>
 #include <takt/task/task_runner.hpp>
 
+#include "delayed_tasks.hpp"
 #include "ledger.hpp"
 #include "os.hpp"
 #include "running_task.hpp"
@@ -87,15 +100,32 @@ inline constexpr std::size_t ring_capacity = 256;
 #endif
 using worker_ring = steal_ring<ring_capacity>;
 
-/// The threads and the queues of thread_pool and stealing_pool. Lives until its pool is destroyed
-/// and its last worker has ended.
+/// What makes a pool more than threads with a queue.
+struct pool_extras {
+  bool steals = false;               ///< each worker has a ring
+  delayed_tasks* delayed = nullptr;  ///< takes over a reference
+  std::function<task(task)> decorate{};
+};
+
+/// The threads and the queues of thread_pool, stealing_pool and scheduled_pool. Lives until its
+/// pool is destroyed and its last worker has ended.
 class pool_core : public counted<pool_core> {
  public:
-  /// Each worker has a ring, if it steals.
-  pool_core(thread_pool_options how, bool steals);
+  explicit pool_core(thread_pool_options how, pool_extras more = {});
 
   // --- submission: pool_submit.cpp
   void execute(task&& t);
+
+  // --- delayed tasks: pool_submit.cpp
+  /// Counts and numbers a task that is not given to execute(), and tells of it.
+  void begin_delayed(task& t, clock::time_point due) noexcept;
+  /// A delayed task was added that is earlier than what somebody will look at. False if there is no
+  /// thread to do that.
+  bool attend() noexcept;
+  /// None is left, perhaps for good.
+  void delayed_are_gone() noexcept;
+  [[nodiscard]] const ledger& book() const noexcept { return book_; }
+  [[nodiscard]] const clock& time() const noexcept { return *how_.time; }
 
   // --- children: pool_submit.cpp
   /// For the calling worker, whose runner it is. Gives a child to its ring, or runs it if there is
@@ -148,6 +178,8 @@ class pool_core : public counted<pool_core> {
 
     // Written by the thread that has the slot.
     run_counts counts;
+    delayed_tasks::ticket ticket;  // of the delayed task that it runs
+    bool runs_delayed = false;
     std::uint64_t added = 0;        // to the ring
     std::uint32_t since_queue = 0;  // tasks since it looked at the queue
 
@@ -207,11 +239,19 @@ class pool_core : public counted<pool_core> {
   bool start_worker() noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] worker* call_worker() noexcept TAKT_REQUIRES(mu_);
   void recall_idle() noexcept TAKT_REQUIRES(mu_);
+  void leave_idle(worker& w) noexcept TAKT_REQUIRES(mu_);
+  void lead(worker& self) noexcept TAKT_REQUIRES(mu_);
+  void become_idle(worker& self, clock::time_point& deadline) noexcept TAKT_REQUIRES(mu_);
   void update_alert() noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] bool rings_are_empty() const noexcept;
 
   void work(worker& self) noexcept;
   bool take(worker& self, task& t) TAKT_REQUIRES(mu_);
+  bool take_delayed(worker& self, task& t, bool found) noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] bool is_drained() const noexcept TAKT_REQUIRES(mu_) {
+    return queue_.empty() && (delayed_ == nullptr || delayed_->empty());
+  }
+  void run_one(worker& self, task& t) noexcept;
   void take_from_queue(worker& self, task& t) noexcept TAKT_REQUIRES(mu_);
   bool take_from_own(worker& self, task& t) noexcept;
   bool take_oldest(worker& self, task& t) noexcept;
@@ -231,9 +271,12 @@ class pool_core : public counted<pool_core> {
   // Constant after construction.
   const thread_pool_options how_;
   const bool steals_;
+  delayed_tasks* const delayed_;  // null if it has none; counted
+  const std::function<task(task)> decorate_;
   const bool has_open_queue_;  // at times
   const run_hooks hooks_{.before = how_.before ? &how_.before : nullptr,
-                         .after = how_.after ? &how_.after : nullptr};
+                         .after = how_.after ? &how_.after : nullptr,
+                         .decorate = decorate_ ? &decorate_ : nullptr};
   const long process_ = os::process_id();
   const int nice_ = os::thread_nice() + how_.thread.nice;
 
@@ -265,10 +308,13 @@ class pool_core : public counted<pool_core> {
   alignas(cache_line) mutable mutex mu_;
   std::size_t free_ TAKT_GUARDED_BY(mu_) = 0;
   std::size_t coming_ TAKT_GUARDED_BY(mu_) = 0;
-  bool searching_ TAKT_GUARDED_BY(mu_) = false;       // one of those that are coming
-  intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);  // the last to become idle first
-  ledger book_;                                       // its counts: guarded by mu_
-  task_queue queue_;                                  // but for add(): guarded by mu_
+  bool searching_ TAKT_GUARDED_BY(mu_) = false;  // one of those that are coming
+  intrusive_list<worker> idle_
+      TAKT_GUARDED_BY(mu_);  // the last to become idle first, the leader last
+  worker* leader_ TAKT_GUARDED_BY(mu_) = nullptr;
+  clock::time_point leader_until_ TAKT_GUARDED_BY(mu_) = clock::time_point::max();
+  ledger book_;       // its counts: guarded by mu_
+  task_queue queue_;  // but for add(): guarded by mu_
 };
 
 }  // namespace takt::inline TAKT_ABI

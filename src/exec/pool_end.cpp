@@ -14,7 +14,13 @@ void pool_core::shutdown() noexcept {
   if (!life_.advance_to(life_state::shutdown)) return;
   recall_idle();
   room_.notify_all();
-  const bool last = life_.try_tidy(queue_.empty());
+  if (delayed_ != nullptr) {
+    lock.unlock();
+    delayed_->close();
+    lock.lock();
+    recall_idle();
+  }
+  const bool last = life_.try_tidy(is_drained());
   lock.unlock();
   if (last) end();
 }
@@ -49,11 +55,13 @@ task_list pool_core::stop(bool give_back) noexcept {
     w->running.request_stop();
   }
   cancelled += book_.end_unstarted(unstarted, give_back);
+  const std::size_t returned = unstarted.size();
+  if (delayed_ != nullptr) delayed_->stop(unstarted, give_back);  // counts its own
   bool last = false;
   {
     const mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
-    book_.totals.returned += unstarted.size();
+    book_.totals.returned += returned;
     if (holds) {
       --holds_;
       life_.remove_worker();
@@ -79,6 +87,7 @@ void pool_core::destroy() noexcept {
     orphaned_ = true;
   }
   if (last.joinable()) last.join();
+  if (delayed_ != nullptr) delayed_->detach();
   release();
 }
 

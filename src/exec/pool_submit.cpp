@@ -18,6 +18,11 @@ void pool_core::execute(task&& t) {
       }
     }
   }
+  if (delayed_ != nullptr) {
+    // Where it stands among those that are delayed: behind those of now, if there are any.
+    const bool any = delayed_->next() != clock::time_point::max();
+    t.set_deadline(any ? how_.time->now() : clock::time_point::min());
+  }
   if (queue_.add(t)) return;
   book_.tell_submitted(t);
   mutex_lock lock(mu_);
@@ -123,6 +128,40 @@ void pool_core::refuse(task t, rejection why) {
   }
   t.reject(why);
   throw rejected(why);
+}
+
+// --- delayed tasks
+
+void pool_core::begin_delayed(task& t, clock::time_point due) noexcept {
+  if (future_core* state = t.state()) state->set_home(this);
+  queue_.number(t);
+  t.set_deadline(due);
+  book_.tell(task_event::kind::submitted, t);
+}
+
+bool pool_core::attend() noexcept {
+  worker* called = nullptr;
+  {
+    const mutex_lock lock(mu_);
+    const std::size_t workers = life_.workers();
+    if (workers < core_limit_ || workers == 0) {
+      if (!start_worker() && workers == 0) return life_.state() >= life_state::stop;
+    }
+    called = call_worker();
+  }
+  if (called != nullptr) called->wake.unpark();
+  return true;
+}
+
+void pool_core::delayed_are_gone() noexcept {
+  bool last = false;
+  {
+    const mutex_lock lock(mu_);
+    if (life_.state() != life_state::shutdown || !is_drained()) return;
+    recall_idle();
+    last = life_.try_tidy(true);
+  }
+  if (last) end();
 }
 
 // --- rings

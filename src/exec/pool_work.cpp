@@ -16,9 +16,11 @@ constexpr std::uint32_t takes_oldest = 30;    // of these, its own oldest instea
 
 }  // namespace
 
-pool_core::pool_core(thread_pool_options how, bool steals)
+pool_core::pool_core(thread_pool_options how, pool_extras more)
     : how_(std::move(how)),
-      steals_(steals),
+      steals_(more.steals),
+      delayed_(more.delayed),
+      decorate_(std::move(more.decorate)),
       has_open_queue_(how_.queue_capacity == unbounded && how_.observer == nullptr),
       life_(*how_.time),
       core_(how_.core),
@@ -34,6 +36,7 @@ pool_core::~pool_core() {
   }
   worker* next = newest_.load(std::memory_order_relaxed);  // relaxed: nobody else is here
   while (next != nullptr) delete std::exchange(next, next->older);
+  if (delayed_ != nullptr) delayed_->release();
 }
 
 // Those that are blocked do not count, unless the size is fixed.
@@ -86,9 +89,13 @@ pool_core::worker* pool_core::call_worker() noexcept {
   update_alert();
   if (coming_ != 0) return nullptr;
   if (idle_.empty() && (!steals_ || life_.workers() >= core_limit_)) return nullptr;
-  if (queue_.empty() && rings_are_empty()) return nullptr;
-  worker* const called = idle_.pop_front();
+  const bool delayed = delayed_ != nullptr && delayed_->next() < leader_until_;
+  if (!delayed && queue_.empty() && rings_are_empty()) return nullptr;
+  worker* const called = delayed && leader_ != nullptr ? leader_
+                         : idle_.empty()               ? nullptr
+                                                       : &idle_.front();
   if (called != nullptr) {
+    leave_idle(*called);
     called->called = true;
     ++coming_;
     update_alert();
@@ -100,8 +107,40 @@ pool_core::worker* pool_core::call_worker() noexcept {
 
 // Has all idle workers look again.
 void pool_core::recall_idle() noexcept {
-  while (worker* w = idle_.pop_front()) w->wake.unpark();
+  while (!idle_.empty()) {
+    worker& w = idle_.front();
+    leave_idle(w);
+    w.wake.unpark();
+  }
   update_alert();
+}
+
+void pool_core::leave_idle(worker& w) noexcept {
+  idle_.erase(w);
+  if (leader_ != &w) return;
+  leader_ = nullptr;
+  leader_until_ = clock::time_point::max();
+}
+
+// If there is no leader, or that one would sleep too long, it becomes the leader, and sleeps no
+// longer than that.
+void pool_core::become_idle(worker& self, clock::time_point& deadline) noexcept {
+  if (delayed_ != nullptr && leader_ == nullptr) {
+    idle_.push_back(self);
+    lead(self);
+  } else {
+    idle_.push_front(self);
+  }
+  update_alert();
+  // After the attention was set: who added an earlier one before may have counted on this worker.
+  if (delayed_ == nullptr) return;
+  if (leader_ != &self && coming_ == 0 && delayed_->next() < leader_until_) lead(self);
+  if (leader_ == &self) deadline = std::min(deadline, leader_until_);
+}
+
+void pool_core::lead(worker& self) noexcept {
+  leader_ = &self;
+  leader_until_ = delayed_->watch_next();
 }
 
 // After a change of idle_, coming_, the number of workers or the state. Who sets the alert looks
@@ -112,6 +151,13 @@ void pool_core::update_alert() noexcept {
   const bool all_there = workers != 0 && workers >= core_limit_;
   queue_.set_open(has_open_queue_ && state == life_state::running && all_there &&
                   (coming_ != 0 || idle_.empty()));
+  if (delayed_ != nullptr) {
+    const bool nobody = !all_there && state < life_state::stop;
+    const bool looks_anyway = coming_ != 0 || idle_.empty();
+    delayed_->set_attention(nobody         ? clock::time_point::max()
+                            : looks_anyway ? clock::time_point::min()
+                                           : leader_until_);
+  }
   if (!steals_) return;
   const bool could_help = !idle_.empty() || workers < core_limit_;
   const std::uint32_t value =
@@ -146,7 +192,7 @@ void pool_core::work(worker& self) noexcept {
         lock.unlock();
         if (called != nullptr) called->wake.unpark();
         do {
-          self.counts.count(run(t, &self.running));
+          run_one(self, t);
         } while (take_from_own(self, t));
         lock.lock();
         ++free_;
@@ -162,6 +208,12 @@ void pool_core::work(worker& self) noexcept {
   release();
 }
 
+void pool_core::run_one(worker& self, task& t) noexcept {
+  const run_result result = run(t, &self.running);
+  self.counts.count(result);
+  if (std::exchange(self.runs_delayed, false)) delayed_->after_run(self.ticket, t, result, book_);
+}
+
 // The next task, if there is none in its own ring. False: this worker is not needed any more.
 bool pool_core::take(worker& self, task& t) {
   std::optional<clock::time_point> idle_since;
@@ -175,7 +227,12 @@ bool pool_core::take(worker& self, task& t) {
       // One too many stays for what was accepted because it is free (3). The only one that does not
       // wait stays for what others may wait for, wherever that is.
       const bool needed = queue_.size() > saturating_sum(how_.queue_capacity, free_ - 1);
-      if (!needed && (workers - waiting_ > 1 || (!found && rings_are_empty()))) return false;
+      const bool idle = !found && rings_are_empty() && (delayed_ == nullptr || delayed_->empty());
+      if (!needed && (workers - waiting_ > 1 || idle)) return false;
+    }
+    if (delayed_ != nullptr && take_delayed(self, t, found)) {
+      --free_;
+      return true;
     }
     if (found) {
       take_from_queue(self, t);
@@ -197,25 +254,39 @@ bool pool_core::take(worker& self, task& t) {
       --free_;
       return true;
     }
-    if (state == life_state::shutdown) return false;
+    if (state == life_state::shutdown && (delayed_ == nullptr || delayed_->empty())) {
+      if (delayed_ != nullptr) recall_idle();  // it was not so when they became idle
+      return false;
+    }
     clock::time_point deadline = clock::time_point::max();
-    if (core_time_out_ || workers > core_limit_) {
+    const bool stays = workers == 1 && delayed_ != nullptr && !delayed_->empty();
+    if (!stays && (core_time_out_ || workers > core_limit_)) {
       const clock::time_point now = how_.time->now();
       if (!idle_since) idle_since = now;
       deadline = deadline_after(*idle_since, keep_alive_);
       if (now >= deadline) return false;
     }
-    idle_.push_front(self);
-    update_alert();
+    become_idle(self, deadline);
     if (coming_ != 0 || rings_are_empty()) {
       mu_.unlock();
       how_.time->park_until(self.wake, deadline);
       mu_.lock();
     }
-    if (self.is_linked()) idle_.erase(self);
+    if (self.is_linked()) leave_idle(self);
     if (std::exchange(self.called, false)) --coming_;
     searched = !steals_;
   }
+}
+
+// If one is due, and not behind what is first in the queue.
+bool pool_core::take_delayed(worker& self, task& t, bool found) noexcept {
+  const clock::time_point next = delayed_->next();
+  if (next == clock::time_point::max()) return false;
+  if (found && queue_.front().deadline() < next) return false;
+  // What was queued after its deadline tells that this has come.
+  const clock::time_point now = found ? queue_.front().deadline() : how_.time->now();
+  self.runs_delayed = next <= now && delayed_->take_due(now, t, self.ticket);
+  return self.runs_delayed;
 }
 
 // The first one; and, for its ring, its share of what is left, so that it comes back less often.
@@ -293,7 +364,7 @@ pool_core::departure pool_core::depart(worker& self) noexcept {
   vacant_.push_front(self);
   life_.remove_worker();
   gone.called = call_worker();
-  gone.last = life_.try_tidy(queue_.empty());
+  gone.last = life_.try_tidy(is_drained());
   gone_.notify_all();
   return gone;
 }
@@ -351,7 +422,7 @@ std::size_t pool_core::prestart(std::size_t at_most) {
 }
 
 void pool_core::resize(std::size_t core, std::size_t max) {
-  if (!how_.resizable) throw std::logic_error("takt::thread_pool: its size cannot be changed");
+  if (!how_.resizable) throw std::logic_error("takt: the size of this pool cannot be changed");
   const mutex_lock lock(mu_);
   core_ = core;
   max_ = max;
@@ -408,10 +479,12 @@ pool_statistics pool_core::statistics() const {
     if (steals_) queued += w->ring->size();
   }
   for (const worker* w = newest; w != nullptr; w = w->older) w->counts.add_submissions_to(tasks);
+  if (delayed_ != nullptr) delayed_->add_counts_to(tasks);
   queue_.add_counts_to(tasks);
   tasks.started += workers - free_;
   return {.tasks = tasks,
           .queued = queued,
+          .delayed = delayed_ == nullptr ? 0 : delayed_->size(),
           .active = workers - free_,
           .workers = workers,
           .largest = largest_};

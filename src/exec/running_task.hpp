@@ -16,15 +16,13 @@ namespace takt::inline TAKT_ABI {
 /// Thread safety: enter() and leave() belong to the thread that runs; request_stop() to anyone.
 class running_task {
  public:
-  /// `t` is about to run; it keeps its state until leave().
-  void enter(const task& t) noexcept {
-    if (t.state() == nullptr) return;
+  /// A task with this state is about to run; somebody keeps that until leave().
+  void enter(future_core& state) noexcept {
     const mutex_lock lock(mu_);
-    state_ = t.state();
+    state_ = &state;
   }
 
-  void leave(const task& t) noexcept {
-    if (t.state() == nullptr) return;
+  void leave() noexcept {
     const mutex_lock lock(mu_);
     state_ = nullptr;
   }

@@ -24,7 +24,7 @@ stealing_pool::stealing_pool(options how) {
                          .time = how.time,
                          .unhandled = how.unhandled,
                          .observer = how.observer},
-                        true);
+                        {.steals = true});
 }
 
 stealing_pool::~stealing_pool() {

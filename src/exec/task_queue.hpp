@@ -26,7 +26,8 @@ constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) {
 /// thread will look here before it sleeps or leaves. Who looks and finds nothing closes it, so that
 /// the next one to add takes the lock, and sees to it that somebody runs its task.
 ///
-/// Thread safety: add() and add_counts_to() for anyone, the rest under the executor's lock.
+/// Thread safety: add(), number() and add_counts_to() for anyone, the rest under the executor's
+/// lock.
 class task_queue {
  public:
   explicit task_queue(queue_order order = queue_order::fifo) noexcept : order_(order) {}
@@ -49,7 +50,13 @@ class task_queue {
     return true;
   }
 
-  /// Adds what add() has counted.
+  /// Counts and numbers a task that is kept elsewhere.
+  void number(task& t) noexcept {
+    const mutex_lock lock(back_mu_);
+    t.set_id(++submitted_);
+  }
+
+  /// Adds what add() and number() have counted.
   void add_counts_to(task_totals& totals) const {
     const mutex_lock lock(back_mu_);
     totals.submitted += submitted_;
@@ -78,6 +85,9 @@ class task_queue {
     back_is_used_ = is_open_;
     return !front_.empty();
   }
+
+  /// What pop() would take, after find() has found one.
+  [[nodiscard]] const task& front() noexcept { return front_[0]; }
 
   /// The next one, after find() has found one.
   void pop(task& t) noexcept {

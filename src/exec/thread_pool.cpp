@@ -55,7 +55,7 @@ thread_pool::thread_pool(options how) {
     throw std::invalid_argument(
         "takt::thread_pool: discard_oldest() would drop the most urgent task of a priority queue");
   }
-  core_ = new pool_core(std::move(how), false);
+  core_ = new pool_core(std::move(how));
 }
 
 thread_pool::~thread_pool() {

@@ -178,6 +178,7 @@ cancel_result future_core::cancel() noexcept {
         drop_closure();
       }
       publish(completing, with_cancel);
+      leave_queue();
       return cancel_result::prevented;
     }
     if (word != (pending | running)) return cancel_result::done;

@@ -42,6 +42,12 @@ constexpr task::table task::without_future{[](task& self) {
                                            },
                                            nullptr, &let_go, &find_in_state, true};
 
+constexpr task::table task::with_periods{
+    [](task& self) {
+      return self.state_->run_and_reset() ? task_outcome::again : outcome_of(*self.state_);
+    },
+    nullptr, &let_go, &find_in_state, true};
+
 void task_list::clear() noexcept {
   for (task& t : *this) t.~task();
 }

@@ -70,7 +70,8 @@ inline void until_stopped(const takt::sync::stop_token& stop) {
 // Keeps threads of a pool busy, from its construction until release() or its destruction.
 class busy {
  public:
-  busy(takt::thread_pool& pool, std::size_t threads) {
+  template <takt::executor Pool>
+  busy(Pool& pool, std::size_t threads) {
     for (std::size_t i = 0; i < threads; ++i) {
       pool.execute([shared = shared_] {
         shared->begun.add();

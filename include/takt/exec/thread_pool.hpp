@@ -70,6 +70,7 @@ struct thread_pool_options {
 struct pool_statistics {
   task_totals tasks;        ///< The ledger: what became of all that was submitted.
   std::size_t queued = 0;   ///< Tasks that wait for a thread.
+  std::size_t delayed = 0;  ///< Tasks that wait for their time.
   std::size_t active = 0;   ///< Threads that run a task.
   std::size_t workers = 0;  ///< Threads.
   std::size_t largest = 0;  ///< The most there were at a time.

@@ -127,6 +127,8 @@ class future_core : public counted<future_core> {
   explicit future_core(const task_options& options);
   virtual ~future_core();
 
+  /// It was cancelled before it began: for who keeps it in a queue, to let go of it.
+  virtual void leave_queue() noexcept {}
   /// Destroys what would have been called; by the canceller, before the future is cancelled.
   virtual void drop_closure() noexcept {}
 

@@ -43,7 +43,7 @@ concept task_callable =
 
 /// The state of a task together with its closure: one allocation.
 template <class T, class F>
-class task_state final : public future_state<T> {
+class task_state : public future_state<T> {
  public:
   template <class G>
   task_state(const task_options& options, G&& f)

@@ -56,6 +56,7 @@ enum class task_outcome : std::uint8_t {
   finished,   ///< It came to its end.
   failed,     ///< It threw; the exception is in its future.
   cancelled,  ///< It was cancelled, before it began or while it ran.
+  again,      ///< It came to its end, and is still there, to be run again.
 };
 
 /// A piece of work on its way to a thread: what executors take, queue and run. A callable, with or
@@ -113,6 +114,19 @@ class alignas(std::max_align_t) task {
     table_ = &with_future;
   }
 
+  /// Holds what fills a future, by its state. If it is periodic, run() leaves it there and says
+  /// `again`, until it throws or is cancelled: for executors that know when.
+  task(state_ref<future_core> state, const task_attributes& about, bool periodic) noexcept
+      : task(about) {
+    state_ = state.detach();
+    table_ = periodic ? &with_periods : &with_future;
+  }
+  [[nodiscard]] bool is_periodic() const noexcept { return table_ == &with_periods; }
+  /// The next run is the last one, which makes its future ready.
+  void end_periods() noexcept {
+    if (is_periodic()) table_ = &with_future;
+  }
+
   task(task&& other) noexcept { take(other); }
   task& operator=(task&& other) noexcept {
     if (this != &other) {
@@ -126,7 +140,7 @@ class alignas(std::max_align_t) task {
   /// Whether there is something in it.
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
-  /// Does the work, and leaves nothing to do. Not for an empty task.
+  /// Does the work, and leaves nothing to do unless it is periodic. Not for an empty task.
   /// \throws what the callable throws, if there is no future that gets it; but takt::cancelled is
   /// an outcome.
   task_outcome run() {
@@ -170,8 +184,11 @@ class alignas(std::max_align_t) task {
   /// For executors: what id() and deadline() tell.
   void set_id(std::uint64_t id) noexcept { about_.id = id & ((std::uint64_t{1} << 48) - 1); }
   void set_deadline(clock::time_point deadline) noexcept { about_.deadline = deadline; }
+  void set_name(task_name name) noexcept { about_.name = name; }
+  /// For executors: takes over name, priority, id and deadline.
+  void describe_as(const task& other) noexcept { about_ = other.about_; }
   /// Whether somebody waits for its result.
-  [[nodiscard]] bool has_future() const noexcept { return table_ == &with_future; }
+  [[nodiscard]] bool has_future() const noexcept { return table_ == &with_future || is_periodic(); }
   /// For executors: what it shares with its future, or with its stop token; null if it has neither.
   /// Stays until the task is dropped or moved, also when it has run.
   [[nodiscard]] future_core* state() const noexcept {
@@ -257,6 +274,7 @@ class alignas(std::max_align_t) task {
   // Tasks with a state, which they own a reference to.
   static const table with_future;
   static const table without_future;
+  static const table with_periods;
 
   template <class F, class Arg>
   void emplace(Arg&& f) {

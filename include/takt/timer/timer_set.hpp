@@ -94,6 +94,15 @@ class timer_set {
   /// The value of a timer, pending or expired; nullptr if it is gone. Valid until then.
   [[nodiscard]] T* find(timer_id id) noexcept { return table_.find(id); }
 
+  /// Goes through all timers, pending and expired, in no order: the first one whose index is `from`
+  /// or larger. Names none if there is none.
+  /// \code
+  /// for (timer_id id = set.find_from(0); id.generation != 0; id = set.find_from(id.index + 1)) ...
+  /// \endcode
+  [[nodiscard]] timer_id find_from(std::uint32_t from) const noexcept {
+    return table_.find_from(from);
+  }
+
   /// Makes those with deadlines up to `now` expire, and hands them back, in order, in the front of
   /// `expired`. The size of that is the budget: if it is filled, there may be more, for the next
   /// call. They stay until they are removed or rescheduled.

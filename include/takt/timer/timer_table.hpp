@@ -122,6 +122,14 @@ class timer_table {
     return e.generation == id.generation && id.generation % 2 != 0 ? &e.value : nullptr;
   }
 
+  /// The first value in place `from` or behind it; an id that names none if there is none.
+  [[nodiscard]] timer_id find_from(std::size_t from) const noexcept {
+    for (std::size_t i = from; i < places(); ++i) {
+      if (at(i).generation % 2 != 0) return {at(i).generation, static_cast<std::uint32_t>(i)};
+    }
+    return {};
+  }
+
   /// The generation of a place that is used.
   [[nodiscard]] std::uint64_t generation(std::uint32_t index) const noexcept {
     return at(index).generation;

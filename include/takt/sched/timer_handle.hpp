@@ -1,0 +1,214 @@
+/// \file
+/// Handles of tasks that wait for their time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/clock/time.hpp>
+#include <takt/sched/missed_runs.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/future_state.hpp>
+#include <takt/task/future_task.hpp>
+#include <takt/timer/timer_table.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+class delay_queue;
+
+/// Where a delayed task is kept. For schedulers.
+class timer_place {
+ public:
+  timer_place() noexcept = default;
+  /// In a queue that it keeps alive.
+  timer_place(delay_queue& queue, timer_id id) noexcept;
+  timer_place(const timer_place& other) noexcept;
+  timer_place(timer_place&& other) noexcept
+      : queue_(std::exchange(other.queue_, nullptr)), id_(other.id_) {}
+  timer_place& operator=(timer_place other) noexcept {
+    std::swap(queue_, other.queue_);
+    std::swap(id_, other.id_);
+    return *this;
+  }
+  ~timer_place();
+
+  [[nodiscard]] delay_queue* queue() const noexcept { return queue_; }
+  [[nodiscard]] timer_id id() const noexcept { return id_; }
+
+  /// The task was cancelled: the queue lets go of it.
+  void leave() const noexcept;
+
+ private:
+  delay_queue* queue_ = nullptr;  // counted
+  timer_id id_;
+};
+
+/// The future of a delayed task, with its closure, in one allocation. For schedulers.
+template <class T, class F>
+class delayed_state final : public task_state<T, F> {
+ public:
+  using task_state<T, F>::task_state;
+  timer_place place;  // written before anybody can cancel it
+
+ private:
+  void leave_queue() noexcept override { place.leave(); }
+};
+
+/// When a periodic task runs. For schedulers; guarded by the lock of the queue that it is in.
+struct period_state {
+  std::chrono::nanoseconds period{};
+  missed_runs missed{};
+  bool after_end = false;  // counts from the end of a run; otherwise from when that was due
+  std::uint64_t runs = 0;
+  std::uint64_t runs_missed = 0;
+  std::optional<clock::time_point> moved_to{};  // the next run, said while one is under way
+};
+
+/// The same for a periodic task.
+template <class F>
+class periodic_state final : public task_state<void, F> {
+ public:
+  using task_state<void, F>::task_state;
+  timer_place place;
+  period_state periods;
+
+ private:
+  void leave_queue() noexcept override { place.leave(); }
+};
+
+/// Names one delayed task, to cancel it, to move it, to stop its time. Made by execute(when, what),
+/// and a part of scheduled_future and periodic_future.
+///
+/// \code
+/// takt::timer_handle guard = pool.execute(30s, [&] { connection.drop(); });
+/// ...
+/// guard.reschedule(30s);       // it is alive: 30 s more
+/// ...
+/// guard.cancel();              // prevented, running or done
+/// \endcode
+///
+/// It is a name and does not own the task: copies name the same one, and dropping them changes
+/// nothing. One that is default-constructed, or whose task has ended, or whose pool is gone, names
+/// nothing: cancel() gives `done`, the others false or never.
+///
+/// **Thread safety**: const members from any thread, also several at once.
+class timer_handle {
+ public:
+  timer_handle() noexcept = default;
+  /// For schedulers.
+  timer_handle(timer_place place, state_ref<future_core> state) noexcept
+      : place_(std::move(place)), state_(std::move(state)) {}
+  timer_handle(const timer_handle& other) noexcept
+      : place_(other.place_),
+        state_(other.state_ ? other.state_.share() : state_ref<future_core>()) {}
+  timer_handle(timer_handle&&) noexcept = default;
+  timer_handle& operator=(timer_handle other) noexcept {
+    std::swap(place_, other.place_);
+    state_.swap(other.state_);
+    return *this;
+  }
+  ~timer_handle() = default;
+
+  /// Ends the task, unless it has ended, and tells what that did. It leaves the queue at once; a
+  /// periodic one does not run again. Without a future nothing is there to ask the body to stop.
+  cancel_result cancel() const noexcept;
+
+  /// Moves the next run to so long after now, or to that time; a periodic task goes on from there,
+  /// and one that is paused is no longer. False if there is no next run.
+  template <class Rep, class Period>
+  bool reschedule(std::chrono::duration<Rep, Period> delay) const {
+    return move_by(to_nanoseconds(delay));
+  }
+  bool reschedule(clock::time_point when) const noexcept;
+
+  /// Stops its time: what is left until the next run will be left when it is resumed. A run that is
+  /// under way goes on. False if there is no next run, it is paused already, or the pool is shut
+  /// down; a shutdown cancels what is paused.
+  bool pause() const noexcept;
+  /// Lets its time go on. False if it is not paused.
+  bool resume() const noexcept;
+
+  /// When the next run is due; while one is under way, when that was. max() if there is none, or
+  /// it is paused.
+  [[nodiscard]] clock::time_point next_time() const noexcept;
+  /// How long that is from now: negative if it is late, `never` if there is none.
+  [[nodiscard]] std::chrono::nanoseconds get_delay() const noexcept;
+
+ protected:
+  [[nodiscard]] const timer_place& place() const noexcept { return place_; }
+
+ private:
+  bool move_by(std::chrono::nanoseconds delay) const noexcept;
+
+  timer_place place_;
+  state_ref<future_core> state_;  // null: it has no future
+};
+
+/// The result of a task that is run once, at its time; and the handle of that.
+///
+/// \code
+/// takt::scheduled_future<int> answer = pool.schedule(5s, [] { return 42; });
+/// answer.get_delay();
+/// answer.get();
+/// \endcode
+///
+/// It can be moved into a future<T>, which may be waited for, continued and cancelled just the
+/// same.
+///
+/// **Thread safety** as for future and timer_handle. **Destruction** neither waits nor cancels.
+template <class T>
+class [[nodiscard]] scheduled_future : public future<T>, public timer_handle {
+ public:
+  scheduled_future() noexcept = default;
+  /// For schedulers.
+  scheduled_future(future<T> result, timer_handle timer) noexcept
+      : future<T>(std::move(result)), timer_handle(std::move(timer)) {}
+
+  /// As future::cancel(); also when the result was taken already.
+  cancel_result cancel() const noexcept { return timer_handle::cancel(); }
+};
+
+/// A task that runs again and again, until it is cancelled or throws; what it throws is what get()
+/// throws.
+///
+/// \code
+/// takt::periodic_future poll = pool.schedule_at_fixed_rate(0ms, 10ms, [] { read_sensor(); });
+/// ...
+/// poll.set_period(20ms);
+/// poll.pause();
+/// poll.resume();
+/// poll.cancel_and_join();      // what it refers to may go now
+/// \endcode
+///
+/// **Thread safety** as for scheduled_future. **Destruction** neither waits nor cancels.
+class [[nodiscard]] periodic_future : public scheduled_future<void> {
+ public:
+  periodic_future() noexcept = default;
+  /// For schedulers. `periods` is part of the future's state.
+  periodic_future(future<void> result, timer_handle timer, period_state& periods) noexcept
+      : scheduled_future<void>(std::move(result), std::move(timer)), periods_(&periods) {}
+
+  /// How many runs have begun.
+  [[nodiscard]] std::uint64_t run_count() const noexcept;
+  /// How many were left out; see missed_runs.
+  [[nodiscard]] std::uint64_t missed_count() const noexcept;
+
+  /// Changes the time between two runs, from the next one on; reschedule() moves that.
+  /// \throws std::invalid_argument if it is not above 0.
+  template <class Rep, class Period>
+  void set_period(std::chrono::duration<Rep, Period> period) const {
+    change_period(to_nanoseconds(period));
+  }
+
+ private:
+  void change_period(std::chrono::nanoseconds period) const;
+
+  period_state* periods_ = nullptr;  // kept by the handle's state
+};
+
+}  // namespace takt::inline TAKT_ABI

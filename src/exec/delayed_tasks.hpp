@@ -1,0 +1,76 @@
+/// Tasks that wait for their time, beside the queue of a pool.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <takt/base/config.hpp>
+#include <takt/base/counted.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/observe/task_statistics.hpp>
+#include <takt/task/task.hpp>
+
+#include "ledger.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+/// What a scheduled_pool has and other pools have not, as far as a pool has to know of it. It has a
+/// lock of its own, which is taken within the pool's and never around it.
+///
+/// The pool says how much attention it pays: up to which deadline somebody will look here by
+/// himself. Who adds an earlier one calls pool_core::attend().
+class delayed_tasks : public counted<delayed_tasks> {
+ public:
+  using time_point = clock::time_point;
+
+  /// Which one it was; for after_run().
+  struct ticket {
+    std::uint64_t generation = 0;
+    std::uint32_t index = 0;
+  };
+
+  /// The earliest deadline of those that wait; max() if there is none. As of some moment, and not
+  /// before what this thread knows of.
+  [[nodiscard]] time_point next() const noexcept {
+    return next_.load(std::memory_order_acquire);  // acquire: with what was done before it changed
+  }
+
+  // --- under the pool's lock
+
+  /// Takes one whose deadline is not after `now`, to be run.
+  virtual bool take_due(time_point now, task& t, ticket& which) noexcept = 0;
+  /// Somebody looks here before that time, in any case.
+  virtual void set_attention(time_point until) noexcept = 0;
+  /// As above, for next(). \return it.
+  virtual time_point watch_next() noexcept = 0;
+  /// Neither waits one, nor does one run that may wait again.
+  [[nodiscard]] virtual bool empty() const noexcept = 0;
+  /// How many wait for their time.
+  [[nodiscard]] virtual std::size_t size() const noexcept = 0;
+  virtual void add_counts_to(task_totals& totals) const noexcept = 0;
+
+  // --- without it
+
+  /// What take_due() gave has been run; if it is to run again, it is still in `t`.
+  virtual void after_run(const ticket& which, task& t, run_result result,
+                         const ledger& book) noexcept = 0;
+  /// Takes no more, and ends those that are not to be run after shutdown.
+  virtual void close() noexcept = 0;
+  /// Takes no more. Gives back all that wait, or cancels them.
+  virtual void stop(task_list& unstarted, bool give_back) noexcept = 0;
+  /// The pool is about to be gone.
+  virtual void detach() noexcept = 0;
+
+ protected:
+  delayed_tasks() = default;
+  virtual ~delayed_tasks() = default;
+
+  // Atomic. Written under the lock of who derives from this.
+  sync::atomic<time_point> next_{time_point::max()};
+
+ private:
+  friend class counted<delayed_tasks>;
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,439 @@
+#include "delay_queue.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "../exec/pool_core.hpp"
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// The next multiple of 2^bits, so that deadlines that are near become one.
+clock::time_point rounded(clock::time_point due, unsigned bits) noexcept {
+  const nanoseconds unit(std::int64_t{1} << bits);
+  const nanoseconds late = due.time_since_epoch() % unit;
+  if (late == nanoseconds(0)) return due;
+  return deadline_after(due, late > nanoseconds(0) ? unit - late : -late);
+}
+
+// When one that was due at `due`, and has ended now, is to run again; and how many are left out.
+std::pair<clock::time_point, std::uint64_t> next_run(const period_state& p, clock::time_point due,
+                                                     clock::time_point now) noexcept {
+  if (p.after_end) return {deadline_after(now, p.period), 0};
+  const clock::time_point next = deadline_after(due, p.period);
+  if (next >= now || now - next <= p.missed.tolerance()) return {next, 0};
+  const std::int64_t missed = ((now - next).count() - 1) / p.period.count() + 1;
+  return {deadline_after(next, p.period * missed), static_cast<std::uint64_t>(missed)};
+}
+
+}  // namespace
+
+void delay_queue::check_period(nanoseconds period) {
+  if (period > nanoseconds(0)) return;
+  throw std::invalid_argument("takt: the period is " + std::to_string(period.count()) +
+                              " ns; it has to be above 0");
+}
+
+void delay_queue::attach(pool_core& pool) noexcept {
+  const mutex_lock lock(mu_);
+  pool_ = &pool;
+}
+
+void delay_queue::detach() noexcept {
+  const mutex_lock lock(mu_);
+  pool_ = nullptr;
+}
+
+// For calls without the lock. Empty if it is gone.
+state_ref<pool_core> delay_queue::pool() const noexcept {
+  if (pool_ == nullptr) return {};
+  pool_->retain();
+  return state_ref<pool_core>(pool_);
+}
+
+void delay_queue::changed() noexcept {
+  const time_point next = timers_.next_deadline();
+  // relaxed: under mu_; release: the task, to who sees it
+  if (next_.load(std::memory_order_relaxed) != next) next_.store(next, std::memory_order_release);
+}
+
+// Gives a task that waits, or is to wait, its deadline. True if the pool has to be told.
+bool delay_queue::queue(timer_id id, entry& e, time_point due) noexcept {
+  e.work.set_deadline(due);
+  const time_point key = e.paused ? time_point::max() : rounded(due, e.slack_bits);
+  timers_.reschedule(id, key);
+  changed();
+  return key < attention_;
+}
+
+timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_place* place,
+                             period_state* periods) {
+  pool_core* pool = nullptr;
+  {
+    const mutex_lock lock(mu_);
+    pool = pool_;  // its owner calls, and so it stays
+  }
+  pool->begin_delayed(t, due);
+  timer_place made;
+  bool refused = false;
+  bool attend = false;
+  try {
+    const mutex_lock lock(mu_);
+    refused = stage_ != stage::open;
+    if (!refused) {
+      const timer_id id = timers_.insert(time_point::max(), {});
+      entry& e = *timers_.find(id);
+      e.work = std::move(t);
+      e.periods = periods;
+      // at least 1, for the logarithm; nothing is rounded then
+      const auto width = std::bit_width(static_cast<std::uint64_t>(slack.count()) + 1) - 1;
+      e.slack_bits = static_cast<std::uint8_t>(width);
+      ++waiting_;
+      made = timer_place(*this, id);
+      if (place != nullptr) *place = made;
+      attend = queue(id, e, due);
+    } else {
+      ++rejected_;
+    }
+  } catch (...) {  // there is no memory
+    {
+      const mutex_lock lock(mu_);
+      ++rejected_;
+    }
+    pool->book().tell(task_event::kind::rejected, t);
+    throw;
+  }
+  auto why = rejection::shut_down;
+  if (!refused && attend && !pool->attend()) {
+    const mutex_lock lock(mu_);
+    why = rejection::no_thread;
+    entry* const e = timers_.find(made.id());
+    refused = e != nullptr && e->work;
+    if (refused) {
+      t = std::move(e->work);
+      timers_.remove(made.id());
+      --waiting_;
+      ++rejected_;
+      changed();
+    }
+  }
+  if (!refused) return made;
+  pool->book().tell(task_event::kind::rejected, t);
+  t.reject(why);
+  throw rejected(why);
+}
+
+// --- for handles
+
+cancel_result delay_queue::cancel(timer_id id) noexcept {
+  {
+    const mutex_lock lock(mu_);
+    const entry* const e = timers_.find(id);
+    if (e == nullptr) return cancel_result::done;
+    if (!e->work) return e->running ? cancel_result::running : cancel_result::done;
+  }
+  return end_one(id) ? cancel_result::prevented : cancel(id);
+}
+
+void delay_queue::leave(timer_id id) noexcept { end_one(id); }
+
+// Takes one out that waits, and cancels it. False if it does not.
+bool delay_queue::end_one(timer_id id) noexcept {
+  task t;
+  state_ref<pool_core> owner;
+  bool drained = false;
+  {
+    const mutex_lock lock(mu_);
+    entry* const e = timers_.find(id);
+    if (e == nullptr || !e->work) return false;
+    t = std::move(e->work);
+    timers_.remove(id);
+    --waiting_;
+    ++cancelled_;
+    changed();
+    owner = pool();
+    drained = stage_ == stage::closed && waiting_ + running_ == 0;
+  }
+  if (owner) owner->book().tell(task_event::kind::cancelled, t);
+  t.cancel();
+  if (drained && owner) owner->delayed_are_gone();
+  return true;
+}
+
+bool delay_queue::reschedule(timer_id id, time_point when) noexcept {
+  state_ref<pool_core> owner;
+  {
+    const mutex_lock lock(mu_);
+    entry* const e = timers_.find(id);
+    if (e == nullptr || stage_ == stage::stopped) return false;
+    e->paused = false;
+    if (e->running) {
+      if (e->periods == nullptr) return false;
+      e->periods->moved_to = when;
+      return true;
+    }
+    if (queue(id, *e, when)) owner = pool();
+  }
+  if (owner) owner->attend();
+  return true;
+}
+
+bool delay_queue::pause(timer_id id) noexcept {
+  const time_point now = time_.now();
+  const mutex_lock lock(mu_);
+  entry* const e = timers_.find(id);
+  if (e == nullptr || stage_ != stage::open || e->paused) return false;
+  if (e->running && e->periods == nullptr) return false;
+  e->paused = true;
+  if (!e->running) {
+    const time_point due = e->work.deadline();
+    const nanoseconds left = due == time_point::max() ? never : std::max(due - now, nanoseconds(0));
+    static_cast<void>(queue(id, *e, time_point(left)));
+  }
+  return true;
+}
+
+bool delay_queue::resume(timer_id id) noexcept {
+  const time_point now = time_.now();
+  state_ref<pool_core> owner;
+  {
+    const mutex_lock lock(mu_);
+    entry* const e = timers_.find(id);
+    if (e == nullptr || !e->paused) return false;
+    e->paused = false;
+    if (e->running) return true;
+    const nanoseconds left = e->work.deadline().time_since_epoch();
+    if (queue(id, *e, deadline_after(now, left))) owner = pool();
+  }
+  if (owner) owner->attend();
+  return true;
+}
+
+clock::time_point delay_queue::next_time(timer_id id) noexcept {
+  const mutex_lock lock(mu_);
+  const entry* const e = timers_.find(id);
+  return e == nullptr || !e->work || e->paused ? time_point::max() : e->work.deadline();
+}
+
+period_state delay_queue::look_at(const period_state& periods) const noexcept {
+  const mutex_lock lock(mu_);
+  return periods;
+}
+
+void delay_queue::change_period(period_state& periods, nanoseconds period) noexcept {
+  const mutex_lock lock(mu_);
+  periods.period = period;
+}
+
+// --- for workers
+
+bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
+  const mutex_lock lock(mu_);
+  if (stage_ == stage::stopped) return false;
+  reached_ = std::max(reached_, now);
+  bool found = false;
+  timer_id id;
+  while (!found && timers_.advance_to(reached_, std::span(&id, 1)) == 1) {
+    entry& e = *timers_.find(id);
+    found = stage_ == stage::open || goes_on(e, now);  // if not, it is close()'s
+    if (!found) continue;
+    t = std::move(e.work);
+    e.running = true;
+    --waiting_;
+    ++running_;
+    if (e.periods != nullptr) ++e.periods->runs;
+    which = {id.generation, id.index};
+  }
+  changed();
+  return found;
+}
+
+void delay_queue::after_run(const ticket& which, task& t, run_result result,
+                            const ledger& book) noexcept {
+  const timer_id id{which.generation, which.index};
+  const bool again = result == run_result::again;
+  const time_point now = again ? time_.now() : time_point();
+  mutex_lock lock(mu_);
+  entry& e = *timers_.find(id);
+  time_point next;
+  if (again) {
+    std::uint64_t missed = 0;
+    std::tie(next, missed) = next_run(*e.periods, t.deadline(), now);
+    if (missed != 0) {
+      e.periods->runs_missed += missed;
+      missed_ += missed;
+      lock.unlock();  // the entry is this worker's as long as it runs
+      book.tell_missed(t, missed);
+      lock.lock();
+    }
+  }
+  --running_;
+  e.running = false;
+  // Who has cancelled it in between has left it to this worker.
+  const bool goes_on = again && !t.is_cancelled() &&
+                       (stage_ == stage::open || (stage_ == stage::closed && keep_.periodic));
+  if (goes_on) {
+    if (e.periods->moved_to) next = *std::exchange(e.periods->moved_to, std::nullopt);
+    // What was left when it was paused is what is left now.
+    if (e.paused) next = time_point(std::max(next - now, nanoseconds(0)));
+    e.work = std::move(t);
+    ++waiting_;
+    static_cast<void>(queue(id, e, next));  // the worker will look itself
+    return;
+  }
+  timers_.remove(id);
+  changed();
+  if (!again) return;
+  ++cancelled_;
+  lock.unlock();
+  book.tell(task_event::kind::cancelled, t);
+  t.cancel();
+}
+
+void delay_queue::set_attention(time_point until) noexcept {
+  if (until == last_attention_) return;
+  last_attention_ = until;
+  const mutex_lock lock(mu_);
+  attention_ = until;
+}
+
+clock::time_point delay_queue::watch_next() noexcept {
+  const mutex_lock lock(mu_);
+  last_attention_ = attention_ = timers_.next_deadline();
+  return attention_;
+}
+
+bool delay_queue::empty() const noexcept {
+  const mutex_lock lock(mu_);
+  return waiting_ + running_ == 0;
+}
+
+std::size_t delay_queue::size() const noexcept {
+  const mutex_lock lock(mu_);
+  return waiting_;
+}
+
+void delay_queue::add_counts_to(task_totals& totals) const noexcept {
+  const mutex_lock lock(mu_);
+  totals.cancelled += cancelled_;
+  totals.returned += returned_;
+  totals.rejected += rejected_;
+  totals.missed += missed_;
+}
+
+// --- the end
+
+// Whether one that waits is still to be run after shutdown. What has no time to come is not.
+bool delay_queue::goes_on(const entry& e, time_point now) const noexcept {
+  if (e.paused || e.work.deadline() == time_point::max()) return false;
+  return e.periods != nullptr ? keep_.periodic : keep_.delayed || e.work.deadline() <= now;
+}
+
+// Takes some of those that wait, from a place on which moves on, as long as there are more.
+template <class Wanted>
+std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wanted) noexcept {
+  std::size_t count = 0;
+  while (count < taken.size()) {
+    const timer_id id = timers_.find_from(from);
+    if (id.generation == 0) break;
+    from = id.index + 1;
+    entry& e = *timers_.find(id);
+    if (!e.work || !wanted(e)) continue;
+    taken[count++] = std::move(e.work);
+    --waiting_;
+    // In the end it stays, without its task: to take it out of the order is of no use then.
+    if (stage_ != stage::stopped) timers_.remove(id);
+  }
+  changed();
+  return count;
+}
+
+void delay_queue::cancel_unwanted() noexcept {
+  batch taken;
+  std::uint32_t from = 0;
+  for (;;) {
+    std::size_t count = 0;
+    state_ref<pool_core> owner;
+    const time_point now = time_.now();
+    {
+      const mutex_lock lock(mu_);
+      if (stage_ != stage::closed) return;
+      count = take_some(from, taken,
+                        [&](const entry& e) TAKT_REQUIRES(mu_) { return !goes_on(e, now); });
+      cancelled_ += count;
+      owner = pool();
+    }
+    if (count == 0) return;
+    for (task& t : std::span(taken).first(count)) {
+      if (owner) owner->book().tell(task_event::kind::cancelled, t);
+      t.cancel();
+    }
+  }
+}
+
+void delay_queue::close() noexcept {
+  {
+    const mutex_lock lock(mu_);
+    if (stage_ == stage::open) stage_ = stage::closed;
+  }
+  cancel_unwanted();
+}
+
+void delay_queue::keep_after_shutdown(after_shutdown keep) noexcept {
+  state_ref<pool_core> owner;
+  {
+    const mutex_lock lock(mu_);
+    keep_ = keep;
+    owner = pool();
+  }
+  cancel_unwanted();
+  if (owner) owner->delayed_are_gone();
+}
+
+after_shutdown delay_queue::kept_after_shutdown() const noexcept {
+  const mutex_lock lock(mu_);
+  return keep_;
+}
+
+void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
+  batch taken;
+  std::uint32_t from = 0;
+  state_ref<pool_core> owner;
+  {
+    const mutex_lock lock(mu_);
+    stage_ = stage::stopped;
+    owner = pool();
+  }
+  for (;;) {
+    std::size_t count = 0;
+    {
+      const mutex_lock lock(mu_);
+      count = take_some(from, taken, [](const entry&) { return true; });
+    }
+    if (count == 0) return;
+    std::size_t returned = 0;
+    for (task& t : std::span(taken).first(count)) {
+      t.end_periods();
+      if (give_back && !t.is_cancelled() && owner->book().keep(t, unstarted) == 0) {
+        owner->book().give_back(unstarted.back());
+        ++returned;
+      } else if (t) {
+        owner->book().tell(task_event::kind::cancelled, t);
+        t.cancel();
+      }
+    }
+    const mutex_lock lock(mu_);
+    returned_ += returned;
+    cancelled_ += count - returned;
+  }
+}
+
+}  // namespace takt::inline TAKT_ABI

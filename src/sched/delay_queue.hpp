@@ -1,0 +1,145 @@
+// A delayed task is
+//
+//   waiting   in timers_, with a deadline; its task is in the entry
+//   paused    out of time: its deadline in timers_ is never; the entry knows what was left
+//   running   its task is with a worker; the entry stays, for its handles
+//   gone      the entry is removed, and its id is stale
+//
+//   (none)  -> waiting          add()
+//   waiting -> running          take_due()
+//   waiting -> paused           pause();   back: resume(), reschedule()
+//   running -> waiting, paused  after_run(), if it is to run again
+//   running -> gone             after_run() otherwise; or if it must not be queued again
+//   waiting, paused -> gone     cancel(), leave(), close(); stop(), which leaves the entry as it
+//   is,
+//                               without its task
+//
+// Invariants
+//   1. Who makes an entry gone that is not running has its task, and ends it: without the lock,
+//      since that runs code of others. So each task comes to one end.
+//   2. Of a running one only after_run() removes the entry.
+//   3. After close() nothing is added and nothing paused, and what is not to be run then is not
+//      taken, but left for close() to remove. After stop() nothing is taken or queued again.
+//   4. next_ is timers_.next_deadline(), whenever the lock is free.
+//   5. Who changes something so that next_ < attention_ calls the pool's attend() afterwards,
+//   unless
+//      it is a worker of the pool that is about to look itself.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include <takt/base/config.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/observe/task_statistics.hpp>
+#include <takt/sched/scheduled_pool.hpp>
+#include <takt/sched/timer_handle.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/task.hpp>
+#include <takt/timer/delay_heap.hpp>
+
+#include "../exec/delayed_tasks.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+class pool_core;
+
+/// The delayed tasks of a scheduled_pool. Lives as long as the pool or a handle.
+///
+/// Thread safety: all members from any thread; those of delayed_tasks as it says.
+class delay_queue final : public delayed_tasks {
+ public:
+  delay_queue(after_shutdown keep, const clock& time) noexcept : time_(time), keep_(keep) {}
+
+  /// Tells it whose it is, before anything else.
+  void attach(pool_core& pool) noexcept;
+
+  // --- for the owner of the pool
+
+  /// Adds a task; `place`, if given, is told where. \throws takt::rejected, std::bad_alloc; the
+  /// task is counted then, and rejected.
+  timer_place add(time_point due, task& t, std::chrono::nanoseconds slack, timer_place* place,
+                  period_state* periods);
+  void keep_after_shutdown(after_shutdown keep) noexcept;
+  [[nodiscard]] after_shutdown kept_after_shutdown() const noexcept;
+
+  // --- for handles
+
+  cancel_result cancel(timer_id id) noexcept;
+  void leave(timer_id id) noexcept;
+  bool reschedule(timer_id id, time_point when) noexcept;
+  bool pause(timer_id id) noexcept;
+  bool resume(timer_id id) noexcept;
+  [[nodiscard]] time_point next_time(timer_id id) noexcept;
+  [[nodiscard]] period_state look_at(const period_state& periods) const noexcept;
+  void change_period(period_state& periods, std::chrono::nanoseconds period) noexcept;
+  [[nodiscard]] time_point now() const noexcept { return time_.now(); }
+  /// \throws std::invalid_argument if it is not above 0.
+  static void check_period(std::chrono::nanoseconds period);
+
+  // --- for the pool: see delayed_tasks
+  bool take_due(time_point now, task& t, ticket& which) noexcept override;
+  void set_attention(time_point until) noexcept override;
+  time_point watch_next() noexcept override;
+  [[nodiscard]] bool empty() const noexcept override;
+  [[nodiscard]] std::size_t size() const noexcept override;
+  void add_counts_to(task_totals& totals) const noexcept override;
+  void after_run(const ticket& which, task& t, run_result result,
+                 const ledger& book) noexcept override;
+  void close() noexcept override;
+  void stop(task_list& unstarted, bool give_back) noexcept override;
+  void detach() noexcept override;
+
+ private:
+  enum class stage : std::uint8_t { open, closed, stopped };
+
+  struct entry {
+    task work;                        // empty if it is not waiting
+    period_state* periods = nullptr;  // null: it runs once; else part of the state of `work`
+    std::uint8_t slack_bits = 0;      // its deadline in timers_ is rounded up to 2^slack_bits ns
+    bool running = false;
+    bool paused = false;  // the deadline of `work` is what was left
+  };
+
+  // Tasks that were taken out under the lock, to be ended without it.
+  static constexpr std::size_t batch_size = 32;
+  using batch = std::array<task, batch_size>;
+
+  ~delay_queue() override = default;
+
+  void changed() noexcept TAKT_REQUIRES(mu_);
+  bool queue(timer_id id, entry& e, time_point due) noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] state_ref<pool_core> pool() const noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] bool goes_on(const entry& e, time_point now) const noexcept TAKT_REQUIRES(mu_);
+  template <class Wanted>
+  std::size_t take_some(std::uint32_t& from, batch& taken, Wanted wanted) noexcept
+      TAKT_REQUIRES(mu_);
+  void cancel_unwanted() noexcept;
+  bool end_one(timer_id id) noexcept;
+
+  // Constant after construction.
+  const clock& time_;
+
+  // Of who holds the pool's lock.
+  time_point last_attention_ = time_point::max();  // the same as attention_
+
+  mutable mutex mu_;
+  pool_core* pool_ TAKT_GUARDED_BY(mu_) = nullptr;
+  stage stage_ TAKT_GUARDED_BY(mu_) = stage::open;
+  after_shutdown keep_ TAKT_GUARDED_BY(mu_);
+  time_point attention_ TAKT_GUARDED_BY(mu_) = time_point::max();
+  delay_heap<entry> timers_ TAKT_GUARDED_BY(mu_);
+  time_point reached_ TAKT_GUARDED_BY(mu_) = time_point::min();  // the time in timers_
+  std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;                 // paused ones included
+  std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;
+  // Ends that no worker counts.
+  std::uint64_t cancelled_ TAKT_GUARDED_BY(mu_) = 0;
+  std::uint64_t returned_ TAKT_GUARDED_BY(mu_) = 0;
+  std::uint64_t rejected_ TAKT_GUARDED_BY(mu_) = 0;
+  std::uint64_t missed_ TAKT_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace takt::inline TAKT_ABI
