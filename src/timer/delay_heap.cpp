@@ -38,7 +38,9 @@ void heap_order::add_again(std::uint32_t index, std::uint64_t key) noexcept {
 std::size_t heap_order::advance(std::uint64_t now, std::span<timer_id> expired) noexcept {
   std::size_t count = 0;
   while (count < expired.size() && !empty() && at(root).key <= now) {
-    expired[count++].index = at(root).index;
+    const std::uint32_t index = at(root).index;
+    expired[count++].index = index;
+    positions_[index] = nowhere;
     erase(root);
   }
   return count;
@@ -63,15 +65,18 @@ void heap_order::put(std::size_t position, const node& n) noexcept {
   positions_[n.index] = static_cast<std::uint32_t>(position);
 }
 
-// The position of the least node of a family that has one.
-std::size_t heap_order::least_of(std::size_t first) const noexcept {
-  const auto& nodes = families_[first / children].nodes;
-  const std::size_t low = nodes[1].key < nodes[0].key ? 1 : 0;
-  const std::size_t high = nodes[3].key < nodes[2].key ? 3 : 2;
-  std::size_t least = nodes[high].key < nodes[low].key ? high : low;
-  const std::uint64_t key = nodes[least].key;
-  const auto equal = std::ranges::count(nodes, key, &node::key);
-  if (equal > 1) [[unlikely]] {
+// The position of the least node of a family that has one. Without branches, which nobody could
+// predict, as long as keys differ.
+inline std::size_t heap_order::least_of(std::size_t first) const noexcept {
+  const node* const nodes = &at(first);
+  const auto left = static_cast<std::size_t>(nodes[1].key < nodes[0].key);
+  const std::size_t right = 2 + static_cast<std::size_t>(nodes[3].key < nodes[2].key);
+  const std::uint64_t left_key = std::min(nodes[0].key, nodes[1].key);
+  const std::uint64_t right_key = std::min(nodes[2].key, nodes[3].key);
+  std::size_t least = right_key < left_key ? right : left;
+  const bool equal =
+      (nodes[0].key == nodes[1].key) | (nodes[2].key == nodes[3].key) | (left_key == right_key);
+  if (equal) [[unlikely]] {
     for (std::size_t i = 0; i < children && first + i < end_; ++i) {
       if (before(nodes[i], nodes[least])) least = i;
     }
@@ -89,6 +94,10 @@ void heap_order::sift_up(std::size_t position, const node& n) noexcept {
 
 void heap_order::sift_down(std::size_t position, const node& n) noexcept {
   for (std::size_t first = 0; (first = first_child(position)) < end_;) {
+    if (first_child(first + children - 1) < end_) {
+      // All grandchildren come from memory while the least child is looked for.
+      for (std::size_t i = 0; i < children; ++i) __builtin_prefetch(&at(first_child(first + i)));
+    }
     const std::size_t least = least_of(first);
     if (!before(at(least), n)) break;
     put(position, at(least));
@@ -97,8 +106,8 @@ void heap_order::sift_down(std::size_t position, const node& n) noexcept {
   put(position, n);
 }
 
+// Closes the gap that a node leaves whose place is not pending any more.
 void heap_order::erase(std::size_t position) noexcept {
-  positions_[at(position).index] = nowhere;
   const node last = std::exchange(at(--end_), {});
   if (position == end_) return;
   if (position > root && before(last, at(parent(position)))) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <takt/base/config.hpp>
@@ -48,7 +49,8 @@ class heap_order {
 
   /// Does nothing if the place is not pending.
   void remove(std::uint32_t index) noexcept {
-    if (positions_[index] != nowhere) erase(positions_[index]);
+    const std::uint32_t position = std::exchange(positions_[index], nowhere);
+    if (position != nowhere) erase(position);
   }
 
   /// Makes those up to `now` expire, as many as fit. Sets the index of each handle only.
@@ -85,11 +87,13 @@ class heap_order {
   }
 
   [[nodiscard]] bool empty() const noexcept { return end_ == root; }
+
+  // Families are nodes in a row.
   [[nodiscard]] node& at(std::size_t position) noexcept {
-    return families_[position / children].nodes[position % children];
+    return reinterpret_cast<node*>(families_.data())[position];
   }
   [[nodiscard]] const node& at(std::size_t position) const noexcept {
-    return families_[position / children].nodes[position % children];
+    return reinterpret_cast<const node*>(families_.data())[position];
   }
   [[nodiscard]] bool before(const node& a, const node& b) const noexcept {
     return a.key != b.key ? a.key < b.key : turns_[a.index] < turns_[b.index];
