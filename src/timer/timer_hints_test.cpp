@@ -141,6 +141,7 @@ TEST(timer_hints, filter_drops_what_is_stale) {
       hints.reserve(128);
       timer_hints::list l = list_of(hints, std::vector<std::uint64_t>(100, 7));
       for (std::size_t i = 0; i < popped; ++i) {
+        ASSERT_FALSE(l.empty());
         EXPECT_FALSE(hints.disarm(hints.pop_front(l).index));
       }
       pairs expected;

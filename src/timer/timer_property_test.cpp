@@ -41,8 +41,8 @@ class compared {
   struct model_timer {
     timer_id id;
     std::pair<std::int64_t, std::uint64_t> place;  // in the map, if it is pending
-    bool pending;
-    std::uint64_t value;
+    bool pending = false;
+    std::uint64_t value = 0;
   };
   using key = std::pair<std::int64_t, std::uint64_t>;
 
@@ -55,12 +55,14 @@ class compared {
       return std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(random_() % 3);
     const auto distance = static_cast<std::int64_t>(
         random_() >> (64 - 1 - random_() % static_cast<std::uint64_t>(largest_scale_)));
-    const std::int64_t chosen =
-        kind == 2 ? (now_ < lowest + distance ? lowest : now_ - distance) : later(distance);
+    const std::int64_t chosen = kind == 2 ? earlier(distance) : later(distance);
     recent_[random_() % recent_.size()] = chosen;
     return chosen;
   }
 
+  [[nodiscard]] std::int64_t earlier(std::int64_t distance) const {
+    return now_ < lowest + distance ? lowest : now_ - distance;
+  }
   [[nodiscard]] std::int64_t later(std::int64_t distance) const {
     return now_ > highest - distance ? highest : now_ + distance;
   }
@@ -107,9 +109,19 @@ class compared {
   void reschedule(std::size_t i) {
     const std::int64_t t = deadline();
     model_timer& moved = timers_[i];
-    ASSERT_TRUE(set_.reschedule(moved.id, at(t)));
     if (moved.pending) order_.erase(moved.place);
-    moved.place = {t, sequence_++};
+    moved.place = {t, moved.place.second};
+    if constexpr (requires { set_.requeue(moved.id, at(t)); }) {
+      if (random_() % 2 == 0) {
+        ASSERT_TRUE(set_.requeue(moved.id, at(t)));
+      } else {
+        ASSERT_TRUE(set_.reschedule(moved.id, at(t)));
+        moved.place.second = sequence_++;
+      }
+    } else {
+      ASSERT_TRUE(set_.reschedule(moved.id, at(t)));
+      moved.place.second = sequence_++;
+    }
     moved.pending = true;
     order_.emplace(moved.place, moved.id);
   }

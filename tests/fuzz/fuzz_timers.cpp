@@ -1,4 +1,5 @@
 // The heap and the wheels against a sorted map of the same timers.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <limits>
@@ -37,7 +38,7 @@ void run(Set& set, script input) {
   struct timer {
     timer_id id;
     std::pair<std::int64_t, unsigned> place;
-    bool pending;
+    bool pending = false;
   };
   std::vector<timer> timers;  // also those that are gone
   std::map<std::pair<std::int64_t, unsigned>, std::size_t> order;
@@ -71,17 +72,22 @@ void run(Set& set, script input) {
       timer& moved = timers[input.next(timers.size())];
       const std::int64_t t = deadline();
       const bool there = set.find(moved.id) != nullptr;
-      EXPECT(set.reschedule(moved.id, at(t)) == there);
+      bool keep = false;
+      if constexpr (requires { set.requeue(moved.id, at(t)); }) {
+        keep = input.next(2) == 0;
+        if (keep) EXPECT(set.requeue(moved.id, at(t)) == there);
+      }
+      if (!keep) EXPECT(set.reschedule(moved.id, at(t)) == there);
       if (!there) continue;
       if (moved.pending) order.erase(moved.place);
-      moved.place = {t, sequence++};
+      moved.place = {t, keep ? moved.place.second : sequence++};
       moved.pending = true;
       order[moved.place] = static_cast<std::size_t>(&moved - timers.data());
     } else {
       if (operation == 5) {
         const std::int64_t next = set.next_deadline().time_since_epoch().count();
         EXPECT(order.empty() ? next == highest : next <= order.begin()->first.first);
-        if (next > now) now = next;
+        now = std::max(now, next);
       } else {
         now = later(now, distance(input));
       }

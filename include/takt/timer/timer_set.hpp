@@ -41,9 +41,9 @@ namespace takt::inline TAKT_ABI {
 /// once remove() has taken it. reschedule() makes a pending or an expired one pending again.
 ///
 /// **Order.** Timers are handed back by deadline, and those of equal deadlines in the order in
-/// which they were inserted; reschedule() counts as a new insertion. None is handed back before its
-/// deadline. One that is inserted with a deadline in the past is handed back by the next call, in
-/// its place among those that are left.
+/// which they were inserted; reschedule() counts as a new insertion, requeue() does not. None is
+/// handed back before its deadline. One that is inserted with a deadline in the past is handed back
+/// by the next call, in its place among those that are left.
 ///
 /// **Never.** A deadline of time_point::max() is never reached, not even by advance_to(max()).
 ///
@@ -88,6 +88,17 @@ class timer_set {
     if (table_.find(id) == nullptr) return false;
     order_.remove(id.index);
     order_.add(id.index, key_of(deadline));
+    return true;
+  }
+
+  /// As reschedule(), but the timer keeps its turn among equal deadlines, that of its insertion or
+  /// of the last reschedule(): periodic work stays ahead of what came after it. Of delay_heap only.
+  bool requeue(timer_id id, time_point deadline) noexcept
+    requires requires(Order& order) { order.add_again(id.index, std::uint64_t{}); }
+  {
+    if (table_.find(id) == nullptr) return false;
+    order_.remove(id.index);
+    order_.add_again(id.index, key_of(deadline));
     return true;
   }
 
