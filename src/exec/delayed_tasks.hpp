@@ -33,7 +33,8 @@ class delayed_tasks : public counted<delayed_tasks> {
   /// The earliest deadline of those that wait; max() if there is none. As of some moment, and not
   /// before what this thread knows of.
   [[nodiscard]] time_point next() const noexcept {
-    return next_.load(std::memory_order_acquire);  // acquire: with what was done before it changed
+    // acquire: with what was done before it changed
+    return time_point(time_point::duration(next_.load(std::memory_order_acquire)));
   }
 
   // --- under the pool's lock
@@ -42,8 +43,8 @@ class delayed_tasks : public counted<delayed_tasks> {
   virtual bool take_due(time_point now, task& t, ticket& which) noexcept = 0;
   /// Somebody looks here before that time, in any case.
   virtual void set_attention(time_point until) noexcept = 0;
-  /// As above, for next(). \return it.
-  virtual time_point watch_next() noexcept = 0;
+  /// As above, for next(), or if `called_for_all` not for any time. \return next().
+  virtual time_point watch_next(bool called_for_all) noexcept = 0;
   /// Neither waits one, nor does one run that may wait again.
   [[nodiscard]] virtual bool empty() const noexcept = 0;
   /// How many wait for their time.
@@ -66,11 +67,18 @@ class delayed_tasks : public counted<delayed_tasks> {
   delayed_tasks() = default;
   virtual ~delayed_tasks() = default;
 
-  // Atomic. Written under the lock of who derives from this.
-  sync::atomic<time_point> next_{time_point::max()};
+  /// Under the lock of who derives from this.
+  void set_next(time_point next) noexcept {
+    const auto value = next.time_since_epoch().count();
+    if (next_.load(std::memory_order_relaxed) == value) return;  // relaxed: under the lock
+    next_.store(value, std::memory_order_release);               // release: the task, to who sees it
+  }
 
  private:
   friend class counted<delayed_tasks>;
+
+  // Atomic. Nanoseconds; written by set_next().
+  sync::atomic<time_point::rep> next_{time_point::max().time_since_epoch().count()};
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -243,6 +243,10 @@ class pool_core : public counted<pool_core> {
   void lead(worker& self) noexcept TAKT_REQUIRES(mu_);
   void become_idle(worker& self, clock::time_point& deadline) noexcept TAKT_REQUIRES(mu_);
   void update_alert() noexcept TAKT_REQUIRES(mu_);
+  // No submission is to start another.
+  [[nodiscard]] bool are_all_there() const noexcept TAKT_REQUIRES(mu_) {
+    return life_.workers() != 0 && life_.workers() >= core_limit_;
+  }
   [[nodiscard]] bool rings_are_empty() const noexcept;
 
   void work(worker& self) noexcept;

@@ -134,13 +134,17 @@ void pool_core::become_idle(worker& self, clock::time_point& deadline) noexcept 
   update_alert();
   // After the attention was set: who added an earlier one before may have counted on this worker.
   if (delayed_ == nullptr) return;
-  if (leader_ != &self && coming_ == 0 && delayed_->next() < leader_until_) lead(self);
+  if (leader_ != &self && coming_ == 0 && delayed_->next() < leader_until_) {
+    idle_.erase(self);
+    idle_.push_back(self);
+    lead(self);
+  }
   if (leader_ == &self) deadline = std::min(deadline, leader_until_);
 }
 
 void pool_core::lead(worker& self) noexcept {
   leader_ = &self;
-  leader_until_ = delayed_->watch_next();
+  leader_until_ = delayed_->watch_next(!are_all_there());
 }
 
 // After a change of idle_, coming_, the number of workers or the state. Who sets the alert looks
@@ -148,7 +152,7 @@ void pool_core::lead(worker& self) noexcept {
 void pool_core::update_alert() noexcept {
   const life_state state = life_.state();
   const std::size_t workers = life_.workers();
-  const bool all_there = workers != 0 && workers >= core_limit_;
+  const bool all_there = are_all_there();
   queue_.set_open(has_open_queue_ && state == life_state::running && all_there &&
                   (coming_ != 0 || idle_.empty()));
   if (delayed_ != nullptr) {

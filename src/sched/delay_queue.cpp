@@ -59,19 +59,16 @@ state_ref<pool_core> delay_queue::pool() const noexcept {
   return state_ref<pool_core>(pool_);
 }
 
-void delay_queue::changed() noexcept {
-  const time_point next = timers_.next_deadline();
-  // relaxed: under mu_; release: the task, to who sees it
-  if (next_.load(std::memory_order_relaxed) != next) next_.store(next, std::memory_order_release);
+clock::time_point delay_queue::key_of(const entry& e) noexcept {
+  return e.paused ? time_point::max() : rounded(e.work.deadline(), e.slack_bits);
 }
 
-// Gives a task that waits, or is to wait, its deadline. True if the pool has to be told.
-bool delay_queue::queue(timer_id id, entry& e, time_point due) noexcept {
+// Gives one that waits another deadline. True if the pool has to be told.
+bool delay_queue::move(timer_id id, entry& e, time_point due) noexcept {
   e.work.set_deadline(due);
-  const time_point key = e.paused ? time_point::max() : rounded(due, e.slack_bits);
-  timers_.reschedule(id, key);
-  changed();
-  return key < attention_;
+  timers_.reschedule(id, key_of(e));
+  set_next(timers_.next_deadline());
+  return key_of(e) < attention_;
 }
 
 timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_place* place,
@@ -89,17 +86,19 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
     const mutex_lock lock(mu_);
     refused = stage_ != stage::open;
     if (!refused) {
-      const timer_id id = timers_.insert(time_point::max(), {});
+      const auto bits = static_cast<std::uint8_t>(
+          std::bit_width(static_cast<std::uint64_t>(slack.count()) | 1) - 1);
+      const time_point key = rounded(due, bits);
+      const timer_id id = timers_.insert(key, {});
       entry& e = *timers_.find(id);
       e.work = std::move(t);
       e.periods = periods;
-      // at least 1, for the logarithm; nothing is rounded then
-      const auto width = std::bit_width(static_cast<std::uint64_t>(slack.count()) + 1) - 1;
-      e.slack_bits = static_cast<std::uint8_t>(width);
+      e.slack_bits = bits;
       ++waiting_;
+      set_next(timers_.next_deadline());
+      attend = key < attention_;
       made = timer_place(*this, id);
       if (place != nullptr) *place = made;
-      attend = queue(id, e, due);
     } else {
       ++rejected_;
     }
@@ -122,7 +121,7 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
       timers_.remove(made.id());
       --waiting_;
       ++rejected_;
-      changed();
+      set_next(timers_.next_deadline());
     }
   }
   if (!refused) return made;
@@ -158,7 +157,7 @@ bool delay_queue::end_one(timer_id id) noexcept {
     timers_.remove(id);
     --waiting_;
     ++cancelled_;
-    changed();
+    set_next(timers_.next_deadline());
     owner = pool();
     drained = stage_ == stage::closed && waiting_ + running_ == 0;
   }
@@ -180,7 +179,7 @@ bool delay_queue::reschedule(timer_id id, time_point when) noexcept {
       e->periods->moved_to = when;
       return true;
     }
-    if (queue(id, *e, when)) owner = pool();
+    if (move(id, *e, when)) owner = pool();
   }
   if (owner) owner->attend();
   return true;
@@ -196,7 +195,7 @@ bool delay_queue::pause(timer_id id) noexcept {
   if (!e->running) {
     const time_point due = e->work.deadline();
     const nanoseconds left = due == time_point::max() ? never : std::max(due - now, nanoseconds(0));
-    static_cast<void>(queue(id, *e, time_point(left)));
+    static_cast<void>(move(id, *e, time_point(left)));
   }
   return true;
 }
@@ -211,7 +210,7 @@ bool delay_queue::resume(timer_id id) noexcept {
     e->paused = false;
     if (e->running) return true;
     const nanoseconds left = e->work.deadline().time_since_epoch();
-    if (queue(id, *e, deadline_after(now, left))) owner = pool();
+    if (move(id, *e, deadline_after(now, left))) owner = pool();
   }
   if (owner) owner->attend();
   return true;
@@ -252,7 +251,7 @@ bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
     if (e.periods != nullptr) ++e.periods->runs;
     which = {id.generation, id.index};
   }
-  changed();
+  set_next(timers_.next_deadline());
   return found;
 }
 
@@ -285,12 +284,14 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
     // What was left when it was paused is what is left now.
     if (e.paused) next = time_point(std::max(next - now, nanoseconds(0)));
     e.work = std::move(t);
+    e.work.set_deadline(next);
     ++waiting_;
-    static_cast<void>(queue(id, e, next));  // the worker will look itself
+    timers_.requeue(id, key_of(e));
+    set_next(timers_.next_deadline());  // the worker will look itself
     return;
   }
   timers_.remove(id);
-  changed();
+  set_next(timers_.next_deadline());
   if (!again) return;
   ++cancelled_;
   lock.unlock();
@@ -305,10 +306,11 @@ void delay_queue::set_attention(time_point until) noexcept {
   attention_ = until;
 }
 
-clock::time_point delay_queue::watch_next() noexcept {
+clock::time_point delay_queue::watch_next(bool called_for_all) noexcept {
   const mutex_lock lock(mu_);
-  last_attention_ = attention_ = timers_.next_deadline();
-  return attention_;
+  const time_point next = timers_.next_deadline();
+  last_attention_ = attention_ = called_for_all ? time_point::max() : next;
+  return next;
 }
 
 bool delay_queue::empty() const noexcept {
@@ -352,7 +354,7 @@ std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wan
     // In the end it stays, without its task: to take it out of the order is of no use then.
     if (stage_ != stage::stopped) timers_.remove(id);
   }
-  changed();
+  set_next(timers_.next_deadline());
   return count;
 }
 
@@ -369,6 +371,7 @@ void delay_queue::cancel_unwanted() noexcept {
       count = take_some(from, taken,
                         [&](const entry& e) TAKT_REQUIRES(mu_) { return !goes_on(e, now); });
       cancelled_ += count;
+      running_ += count;  // the pool does not end before they have
       owner = pool();
     }
     if (count == 0) return;
@@ -376,6 +379,8 @@ void delay_queue::cancel_unwanted() noexcept {
       if (owner) owner->book().tell(task_event::kind::cancelled, t);
       t.cancel();
     }
+    const mutex_lock lock(mu_);
+    running_ -= count;
   }
 }
 

@@ -83,7 +83,7 @@ class delay_queue final : public delayed_tasks {
   // --- for the pool: see delayed_tasks
   bool take_due(time_point now, task& t, ticket& which) noexcept override;
   void set_attention(time_point until) noexcept override;
-  time_point watch_next() noexcept override;
+  time_point watch_next(bool called_for_all) noexcept override;
   [[nodiscard]] bool empty() const noexcept override;
   [[nodiscard]] std::size_t size() const noexcept override;
   void add_counts_to(task_totals& totals) const noexcept override;
@@ -110,8 +110,8 @@ class delay_queue final : public delayed_tasks {
 
   ~delay_queue() override = default;
 
-  void changed() noexcept TAKT_REQUIRES(mu_);
-  bool queue(timer_id id, entry& e, time_point due) noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] static time_point key_of(const entry& e) noexcept;
+  bool move(timer_id id, entry& e, time_point due) noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] state_ref<pool_core> pool() const noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] bool goes_on(const entry& e, time_point now) const noexcept TAKT_REQUIRES(mu_);
   template <class Wanted>
