@@ -195,6 +195,7 @@ template <class T>
 class completion_queue;
 
 // takt/exec/executor.hpp
+struct resume_point;
 template <class E>
 class schedule_awaiter;
 template <class Derived>
@@ -271,6 +272,7 @@ struct scheduled_pool_options;
 struct timer_options;
 struct periodic_options;
 class when;
+class timer_awaiter;
 class scheduled_pool;
 
 }  // namespace takt::inline TAKT_ABI

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <takt/exec/executor.hpp>
+
 namespace takt::inline TAKT_ABI {
 
 void ledger::tell(task_event::kind what, const task& t) const noexcept {
@@ -152,7 +154,7 @@ void ledger::give_back(task& t) const noexcept {
 std::size_t ledger::end_unstarted(task_list& unstarted, bool give_back) const noexcept {
   std::size_t ended = 0;
   for (task& t : unstarted) {
-    if (give_back && !t.is_cancelled()) {
+    if (give_back && !t.is_cancelled() && !resume_point::is_in(t)) {
       this->give_back(t);
     } else {
       tell(task_event::kind::cancelled, t);

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include <takt/exec/executor.hpp>
+
 #include "../exec/pool_core.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -427,7 +429,8 @@ void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
     std::size_t returned = 0;
     for (task& t : std::span(taken).first(count)) {
       t.end_periods();
-      if (give_back && !t.is_cancelled() && owner->book().keep(t, unstarted) == 0) {
+      const bool unwanted = t.is_cancelled() || resume_point::is_in(t);
+      if (give_back && !unwanted && owner->book().keep(t, unstarted) == 0) {
         owner->book().give_back(unstarted.back());
         ++returned;
       } else if (t) {

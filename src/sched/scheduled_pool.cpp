@@ -75,6 +75,21 @@ void scheduled_pool::check_period(std::chrono::nanoseconds period) {
   delay_queue::check_period(period);
 }
 
+timer_awaiter::~timer_awaiter() {
+  on_stop_.reset();
+  if (!arrival_.valid()) return;  // it has been resumed
+  arrival_.state().remove_continuation(*this);
+  arrival_.cancel();
+}
+
+// Nothing resumes the coroutine before the last line, after which *this may be gone.
+bool timer_awaiter::await_suspend(std::coroutine_handle<> waiting) {
+  arrival_ = pool_.schedule(due_, resume_point());
+  if (stop_.stop_possible()) on_stop_.emplace(stop_, cancel_arrival{*this});
+  resumes = waiting;
+  return arrival_.state().try_set_continuation(*this);
+}
+
 void scheduled_pool::shutdown() noexcept { core_->shutdown(); }
 task_list scheduled_pool::shutdown_now() noexcept { return core_->stop(true); }
 void scheduled_pool::shutdown_and_cancel() noexcept { static_cast<void>(core_->stop(false)); }

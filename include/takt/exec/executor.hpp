@@ -86,6 +86,13 @@ template <executor E, class F>
   return filled;
 }
 
+/// What a task does with which a coroutine waits: nothing, since its end is what is waited for. Who
+/// gives back tasks does not give back these, but cancels them.
+struct resume_point {
+  void operator()() const noexcept {}
+  [[nodiscard]] static bool is_in(task& t) noexcept { return t.target<resume_point>() != nullptr; }
+};
+
 /// What `co_await schedule(e)` waits with.
 template <class E>
 class [[nodiscard]] schedule_awaiter final : private continuation {
@@ -99,7 +106,7 @@ class [[nodiscard]] schedule_awaiter final : private continuation {
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> waiting) {
-    future_task<void> work([] {}, options_of(executor_));
+    future_task<void> work(resume_point(), options_of(executor_));
     arrival_ = work.get_future();
     resumes = waiting;
     arrival_.state().try_set_continuation(*this);

@@ -2,7 +2,9 @@
 /// Threads that run tasks now, later, and again and again.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -15,6 +17,7 @@
 
 #include <takt/base/config.hpp>
 #include <takt/base/move_only_function.hpp>
+#include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/exec/executor.hpp>
@@ -25,6 +28,7 @@
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/task/future.hpp>
+#include <takt/task/future_state.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/task.hpp>
 #include <takt/task/unhandled.hpp>
@@ -108,6 +112,32 @@ class when {
   bool absolute_ = false;
 };
 
+/// What `co_await pool.after(d)` waits with.
+class [[nodiscard]] timer_awaiter final : private continuation {
+ public:
+  timer_awaiter(scheduled_pool& pool, when due, sync::stop_token stop) noexcept
+      : pool_(pool), due_(due), stop_(std::move(stop)) {}
+  timer_awaiter(const timer_awaiter&) = delete;
+  timer_awaiter& operator=(const timer_awaiter&) = delete;
+  ~timer_awaiter();
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> waiting);
+  void await_resume() { arrival_.get(); }
+
+ private:
+  struct cancel_arrival {
+    timer_awaiter& self;
+    void operator()() const noexcept { self.arrival_.cancel(); }
+  };
+
+  scheduled_pool& pool_;
+  const when due_;
+  const sync::stop_token stop_;
+  scheduled_future<void> arrival_;
+  std::optional<sync::stop_callback<cancel_arrival>> on_stop_;  // last: it uses the rest
+};
+
 /// Runs tasks on a set of threads: at once, at a time, or again and again. It is a thread_pool with
 /// an unbounded queue that also knows the time, and what java.util.concurrent calls
 /// ScheduledThreadPoolExecutor.
@@ -125,6 +155,7 @@ class when {
 /// guard.reschedule(30s);
 /// guard.cancel();                                                   // prevented, running or done
 /// poll.cancel_and_join();
+/// co_await pool.after(10ms);                                        // goes on on the pool
 ///
 /// pool.shutdown();                                                  // what waits is still run
 /// if (!pool.await_termination(5s)) save(pool.shutdown_now());
@@ -154,7 +185,8 @@ class when {
 /// `keep` says: by default delayed tasks are waited for, and periodic ones cancelled, one that runs
 /// when it has ended. shutdown_now(): gives back all that has not begun, periodic tasks included,
 /// with their deadlines; what runs is asked to stop, and does not run again. Running one that was
-/// given back fulfils its future; of a periodic one that is the last run. The destructor cancels
+/// given back fulfils its future; of a periodic one that is the last run. Coroutines that wait are
+/// not given back, but see takt::cancelled. The destructor cancels
 /// all that, and never waits for a deadline.
 ///
 /// **Cost**: one lock, and O(log n) for n delayed tasks. execute(when, what) of a callable of up to
@@ -214,6 +246,19 @@ class scheduled_pool : public executor_interface<scheduled_pool>,
   periodic_future schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
                                             F&& f, const periodic_options& more = {}) {
     return add_periodic(first, to_nanoseconds(delay), true, std::forward<F>(f), more);
+  }
+
+  /// `co_await pool.after(10ms)`: the coroutine goes on on the pool, that long from now, or at that
+  /// time. \throws takt::rejected from the co_await if the pool takes no more; takt::cancelled,
+  /// wherever that happens, if stop is requested or the pool is stopped first.
+  ///
+  /// If the frame is destroyed while it is suspended, the timer is cancelled; who destroys it has
+  /// to know, as with any coroutine, that it is not being resumed at that moment.
+  [[nodiscard]] timer_awaiter after(when delay, sync::stop_token stop = {}) noexcept {
+    return {*this, delay, std::move(stop)};
+  }
+  [[nodiscard]] timer_awaiter at(clock::time_point time, sync::stop_token stop = {}) noexcept {
+    return {*this, time, std::move(stop)};
   }
 
   /// Takes no more work; see above.

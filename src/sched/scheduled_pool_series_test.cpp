@@ -1,0 +1,332 @@
+// Periodic tasks, and what is around a run.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <takt/base/mutex.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+#include <takt/observe/task_statistics.hpp>
+#include <takt/sched/scheduled_pool.hpp>
+
+#include "../../tests/support/pools.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using takt::cancel_result;
+using takt::manual_clock;
+using takt::scheduled_pool;
+using takt_test::expect_balance;
+using takt_test::gate;
+using takt_test::recording_hook;
+using takt_test::tally;
+
+// When the runs of a series began.
+class beats {
+ public:
+  explicit beats(const manual_clock& time) : time_(time) {}
+  void operator()() {
+    const takt::mutex_lock lock(mu_);
+    at_.push_back((time_.now().time_since_epoch()) / 1ms);
+    changed_.notify_all();
+  }
+  std::vector<std::int64_t> first(std::size_t count) const {
+    takt::mutex_lock lock(mu_);
+    while (at_.size() < count) changed_.wait(lock);
+    return at_;
+  }
+
+ private:
+  const manual_clock& time_;
+  mutable takt::mutex mu_;
+  mutable takt::condition changed_;
+  std::vector<std::int64_t> at_ TAKT_GUARDED_BY(mu_);
+};
+
+using times = std::vector<std::int64_t>;
+
+TEST(scheduled_series, repeats_at_a_fixed_rate) {
+  manual_clock time;
+  beats ran(time);
+  scheduled_pool pool({.core = 1, .time = &time});
+  auto series = pool.schedule_at_fixed_rate(5ms, 10ms, std::ref(ran));
+  for (const auto step : {5ms, 10ms, 10ms}) {
+    time.wait_for_waiters(1);
+    time.advance(step);
+  }
+  EXPECT_EQ(ran.first(3), (times{5, 15, 25}));
+  EXPECT_EQ(series.run_count(), 3u);
+  EXPECT_EQ(series.missed_count(), 0u);
+  EXPECT_NE(series.cancel_and_join(), cancel_result::running);
+  EXPECT_THROW(series.get(), takt::cancelled);
+  pool.close(takt::drain);
+  EXPECT_EQ(pool.statistics().tasks.started, 3u);
+  EXPECT_EQ(pool.statistics().tasks.ran, 3u);
+  EXPECT_EQ(pool.statistics().tasks.submitted, 1u);
+  expect_balance(pool);
+}
+
+// A delay counts from the end of a run, a rate from when it was due.
+TEST(scheduled_series, a_fixed_delay_counts_from_the_end) {
+  manual_clock time;
+  std::vector<std::chrono::nanoseconds> delays;
+  scheduled_pool pool({.core = 2, .time = &time});
+  for (const bool rate : {false, true}) {
+    tally ran;
+    const auto body = [&] {
+      time.advance(3ms);  // that long it takes
+      ran.add();
+    };
+    auto series = rate ? pool.schedule_at_fixed_rate(0s, 10ms, body)
+                       : pool.schedule_with_fixed_delay(0s, 10ms, body);
+    ran.wait_for(1);
+    while (series.get_delay() == takt::never) takt::sync::yield();
+    delays.push_back(series.get_delay());
+    series.cancel_and_join();
+  }
+  EXPECT_EQ(delays, (std::vector<std::chrono::nanoseconds>{10ms, 7ms}));
+}
+
+struct missed_case {
+  takt::missed_runs policy;
+  std::chrono::nanoseconds behind;
+  times runs;
+  std::uint64_t missed;
+};
+
+class missed : public ::testing::TestWithParam<missed_case> {};
+
+TEST_P(missed, runs) {
+  manual_clock time;
+  beats ran(time);
+  takt::task_statistics figures;
+  scheduled_pool pool({.core = 1, .time = &time, .observer = &figures});
+  auto series = pool.schedule_at_fixed_rate(0s, 10ms, std::ref(ran), {.missed = GetParam().policy});
+  ran.first(1);
+  time.wait_for_waiters(1);
+  time.advance(GetParam().behind);
+  EXPECT_EQ(ran.first(GetParam().runs.size()), GetParam().runs);
+  pool.submit([] {}).get();
+  EXPECT_EQ(series.missed_count(), GetParam().missed);
+  EXPECT_EQ(pool.statistics().tasks.missed, GetParam().missed);
+  EXPECT_EQ(figures.totals().missed, GetParam().missed);
+  EXPECT_EQ((time.now() + series.get_delay()).time_since_epoch() % 10ms, 0ms);  // on its grid
+  EXPECT_GE(series.get_delay(), 0ms);
+}
+
+INSTANTIATE_TEST_SUITE_P(scheduled_series, missed,
+                         ::testing::Values(
+                             // All are made up for.
+                             missed_case{takt::catch_up, 45ms, {0, 45, 45, 45, 45}, 0},
+                             // That of 10 ms is run, late; those of 20, 30 and 40 ms are left out.
+                             missed_case{takt::catch_up_within(0s), 45ms, {0, 45}, 3},
+                             // After that of 10 ms it is behind by 25 ms: too much.
+                             missed_case{takt::catch_up_within(24ms), 45ms, {0, 45}, 3},
+                             missed_case{takt::catch_up_within(25ms), 45ms, {0, 45, 45, 45, 45}, 0},
+                             // One whose time is just now is not left out.
+                             missed_case{takt::catch_up_within(0s), 40ms, {0, 40, 40}, 2},
+                             // As the pool says, if nothing else is said: one second.
+                             missed_case{takt::missed_runs(), 1s, {0}, 0},
+                             missed_case{takt::missed_runs(), 1030ms, {0, 1030, 1030}, 101}));
+
+TEST(scheduled_series, the_pool_says_what_is_done_about_missed_runs) {
+  manual_clock time;
+  beats ran(time);
+  scheduled_pool pool({.core = 1, .missed = takt::catch_up_within(0s), .time = &time});
+  auto series = pool.schedule_at_fixed_rate(0s, 10ms, std::ref(ran));
+  ran.first(1);
+  time.wait_for_waiters(1);
+  time.advance(45ms);
+  EXPECT_EQ(ran.first(2), (times{0, 45}));
+  pool.submit([] {}).get();
+  EXPECT_EQ(series.missed_count(), 3u);
+}
+
+TEST(scheduled_series, what_it_throws_ends_it) {
+  manual_clock time;
+  scheduled_pool pool({.core = 1, .time = &time});
+  auto series = pool.schedule_at_fixed_rate(0s, 1ms, [n = 0]() mutable {
+    if (++n == 2) throw std::runtime_error("enough");
+  });
+  while (series.run_count() == 0) takt::sync::yield();
+  time.wait_for_waiters(1);
+  time.advance(1ms);
+  EXPECT_THROW(series.get(), std::runtime_error);
+  EXPECT_EQ(pool.submit([] { return 1; }).get(), 1);
+  EXPECT_EQ(pool.statistics().delayed, 0u);
+  EXPECT_EQ(series.run_count(), 2u);
+  pool.close(takt::drain);
+  EXPECT_EQ(pool.statistics().tasks.failed, 1u);
+  expect_balance(pool);
+}
+
+// Also if nobody looks at it.
+TEST(scheduled_series, an_error_that_nobody_sees_goes_to_the_hook) {
+  recording_hook hook;
+  {
+    scheduled_pool pool({.core = 1, .unhandled = &hook});
+    static_cast<void>(
+        pool.schedule_at_fixed_rate(0s, 1ms, [] { throw std::runtime_error("unseen"); }));
+    pool.execute(0s, [] { throw std::runtime_error("nobody's"); });
+    while (pool.statistics().tasks.failed != 2) takt::sync::yield();
+  }
+  EXPECT_EQ(hook.unobserved(), (std::vector<std::string>{"unseen"}));
+  EXPECT_EQ(hook.uncaught(), (std::vector<std::string>{"nobody's"}));
+}
+
+TEST(scheduled_series, a_body_that_takes_a_token_is_asked_to_stop) {
+  scheduled_pool pool({.core = 1});
+  tally begun;
+  auto series = pool.schedule_with_fixed_delay(0s, 1ms, [&](const takt::sync::stop_token& stop) {
+    begun.add();
+    takt_test::until_stopped(stop);
+  });
+  begun.wait_for(1);
+  EXPECT_EQ(series.cancel_and_join(), cancel_result::done);
+  auto other = pool.schedule_with_fixed_delay(0s, 1ms, [&](const takt::sync::stop_token& stop) {
+    begun.add();
+    takt_test::until_stopped(stop);
+  });
+  begun.wait_for(2);
+  EXPECT_TRUE(pool.shutdown_now().empty());
+  pool.await_termination();
+  EXPECT_THROW(other.get(), takt::cancelled);
+  expect_balance(pool);
+}
+
+TEST(scheduled_series, cancels_itself) {
+  manual_clock time;
+  takt::periodic_future series;
+  gate ready;
+  cancel_result told{};
+  scheduled_pool pool({.core = 1, .time = &time});
+  series = pool.schedule_at_fixed_rate(0s, 1ms, [&] {
+    ready.wait();
+    told = series.cancel_and_join();
+  });
+  ready.open();
+  series.wait();
+  pool.close(takt::drain);
+  EXPECT_EQ(told, cancel_result::running);
+  EXPECT_EQ(series.run_count(), 1u);
+  expect_balance(pool);
+}
+
+// --- what is around a run
+
+TEST(scheduled_series, hooks_are_around_each_run) {
+  manual_clock time;
+  std::string order;
+  scheduled_pool pool({.core = 1,
+                       .before = [&](const takt::task& t) { order += t.name(); },
+                       .after = [&](const takt::task&, const std::exception_ptr&) { order += ")"; },
+                       .time = &time});
+  tally ran;
+  auto series = pool.schedule_at_fixed_rate(0s, 1ms, [&] { ran.add(); }, {.name = "s("});
+  ran.wait_for(1);
+  time.wait_for_waiters(1);
+  time.advance(1ms);
+  ran.wait_for(2);
+  time.wait_for_waiters(1);
+  pool.execute(1ms, [&] { ran.add(); }, {.name = "x("});
+  series.cancel();
+  time.advance(1ms);
+  ran.wait_for(3);
+  pool.close(takt::drain);
+  EXPECT_EQ(order, "s()s()x()");
+}
+
+TEST(scheduled_series, a_hook_that_throws_ends_it) {
+  scheduled_pool pool(
+      {.core = 1, .before = [](const takt::task&) { throw std::runtime_error("no"); }});
+  auto series = pool.schedule_at_fixed_rate(0s, 1ms, [] {});
+  EXPECT_THROW(series.get(), std::runtime_error);
+  pool.close(takt::drain);
+  expect_balance(pool);
+}
+
+TEST(scheduled_series, decorates_each_run) {
+  manual_clock time;
+  std::atomic<int> around = 0;
+  scheduled_pool pool({.core = 1,
+                       .decorate =
+                           [&](takt::task t) {
+                             return takt::task([&around, inner = std::move(t)]() mutable {
+                               ++around;
+                               inner.run();
+                             });
+                           },
+                       .time = &time});
+  tally ran;
+  auto series = pool.schedule_at_fixed_rate(0s, 1ms, [&] { ran.add(); });
+  ran.wait_for(1);
+  time.wait_for_waiters(1);
+  time.advance(1ms);
+  ran.wait_for(2);
+  EXPECT_EQ(pool.schedule(0s, [] { return 7; }).get(), 7);
+  EXPECT_EQ(pool.submit([] { return 8; }).get(), 8);
+  auto far = pool.schedule(1h, [] {});
+  EXPECT_EQ(far.cancel(), cancel_result::prevented);  // as if it were not decorated
+  EXPECT_EQ(series.cancel(), cancel_result::prevented);
+  EXPECT_EQ(pool.statistics().delayed, 0u);
+  auto failing = pool.schedule_at_fixed_rate(0s, 1ms, [] { throw std::runtime_error("inner"); });
+  EXPECT_THROW(failing.get(), std::runtime_error);
+  pool.close(takt::drain);
+  EXPECT_EQ(around, 5);
+  EXPECT_EQ(pool.statistics().tasks.failed, 1u);
+  expect_balance(pool);
+}
+
+TEST(scheduled_series, a_decoration_that_throws_or_drops_the_task) {
+  manual_clock time;
+  recording_hook hook;
+  bool throws = false;
+  scheduled_pool pool({.core = 1,
+                       .decorate =
+                           [&](takt::task t) {
+                             static_cast<void>(t);
+                             if (throws) throw std::runtime_error("decorate");
+                             return takt::task();
+                           },
+                       .time = &time,
+                       .unhandled = &hook});
+  auto dropped = pool.schedule(0s, [] { return 1; });
+  EXPECT_THROW(dropped.get(), takt::abandoned);
+  auto series = pool.schedule_at_fixed_rate(0s, 1ms, [] {});
+  while (series.run_count() == 0) takt::sync::yield();
+  time.wait_for_waiters(1);
+  EXPECT_FALSE(series.is_ready());  // it goes on
+  throws = true;
+  time.advance(1ms);
+  EXPECT_THROW(series.get(), std::runtime_error);
+  EXPECT_THROW(pool.schedule(0s, [] {}).get(), takt::abandoned);
+  pool.close(takt::drain);
+  EXPECT_EQ(hook.uncaught(), (std::vector<std::string>{"decorate"}));
+  expect_balance(pool);
+}
+
+TEST(scheduled_series, an_observer_sees_how_late_runs_were) {
+  manual_clock time;
+  takt::task_statistics figures;
+  scheduled_pool pool({.core = 1, .time = &time, .observer = &figures});
+  pool.prestart();
+  auto f = pool.schedule(10ms, [] {});
+  time.wait_for_waiters(1);
+  time.advance(12ms);
+  f.get();
+  pool.close(takt::drain);
+  EXPECT_EQ(figures.delays().count(), 1u);
+  EXPECT_NEAR(static_cast<double>(figures.delays().max().count()), 2e6, 2e5);
+  EXPECT_EQ(figures.totals().pending(), 0u);
+}
+
+}  // namespace
