@@ -106,9 +106,9 @@ class task_state final : public future_state<T> {
 
   void drop_closure() noexcept override { call_.reset(); }
 
-  std::optional<F> call_;
-  // Only for callables that take a token.
+  // Only for callables that take a token. Made first: if that throws, the callable is still there.
   [[no_unique_address]] std::conditional_t<takes_stop_token<F>, sync::stop_source, no_source> stop_;
+  std::optional<F> call_;
 };
 
 /// Work to be done once, or again and again, whose outcome goes to a future. It is what executors
