@@ -350,6 +350,7 @@ void future_core::set_continuation(continuation& c) noexcept {
     TAKT_ASSERT(continuation_ == nullptr);
     continuation_ = &c;
     if (not_ready(word_.load(std::memory_order_relaxed))) return;  // relaxed: under mu_
+    if (queue_ == &sync::tls<ready_queue>::get()) return;          // this thread comes to it
     call = owes_a_call();
     mine.emplace(*this);  // a thread that has it in its queue may call `c` and drop the last owner
   }
@@ -378,7 +379,9 @@ bool future_core::remove_continuation(continuation& c) noexcept {
 // Of a ready future: must the caller call the continuation? Else there is none, or another thread
 // has the future in its queue.
 bool future_core::owes_a_call() noexcept {
-  return continuation_ != nullptr && !std::exchange(queued_, true);
+  if (continuation_ == nullptr || queue_ != nullptr) return false;
+  queue_ = &sync::tls<ready_queue>::get();
+  return true;
 }
 
 void future_core::call_continuation() noexcept {
@@ -399,7 +402,7 @@ void future_core::call_queued() noexcept {
     queue.first = std::exchange(next->next_queued_, nullptr);
     {
       const mutex_lock lock(next->mu_);
-      next->queued_ = false;
+      next->queue_ = nullptr;
     }
     next->take_and_call();
   }

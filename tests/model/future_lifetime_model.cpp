@@ -341,4 +341,32 @@ TEST(future_lifetime_model, future_queued_elsewhere_is_continued_here) {
   });
 }
 
+// The same on one thread: what it has in its queue waits for its turn, whoever else took the
+// continuation back.
+TEST(future_lifetime_model, future_queued_here_waits_for_its_turn) {
+  check({.runs = 10'000}, [] {
+    promise<int> a;
+    promise<int> b;
+    auto any = when_any(a.get_future(), b.get_future());
+    sync::thread other([&] { b.set_value(2); });
+    bool within = false;
+    bool called = false;
+    future<void> inner;
+    auto outer = make_ready_future().then([&] {
+      within = true;
+      a.set_value(1);  // queues up: this is a continuation
+      while (!any.is_ready()) sync::yield();
+      inner = std::move(std::get<0>(any.get().futures)).then([&](int) {
+        require(!within, "not within another continuation");
+        called = true;
+      });
+      within = false;
+    });
+    outer.get();
+    require(called, "but right after it");
+    inner.get();
+    other.join();
+  });
+}
+
 }  // namespace

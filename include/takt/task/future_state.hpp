@@ -160,7 +160,8 @@ class future_core : public counted<future_core> {
   mutable mutex mu_;
   timed_condition changed_ TAKT_GUARDED_BY(mu_);  // ready, or the body has ended
   continuation* continuation_ TAKT_GUARDED_BY(mu_) = nullptr;
-  bool queued_ TAKT_GUARDED_BY(mu_) = false;  // some thread will call the continuation
+  // Of the thread that will call the continuation; null if none.
+  const ready_queue* queue_ TAKT_GUARDED_BY(mu_) = nullptr;
 
   // Written before the future becomes ready, then by its only owner.
   std::exception_ptr error_;
