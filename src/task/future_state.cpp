@@ -25,7 +25,8 @@
 //   4. On one thread no continuation is called within another, unless that one waits: a future that
 //      becomes ready within one queues up (its state, not the continuation, which may be taken
 //      back). So chains of any length need no stack. A thread calls what it has queued before it
-//      waits for anything.
+//      waits for anything. The one exception: what another thread has queued, and is continued
+//      here, is called here at once, since that thread may be busy for long.
 //   5. Whoever changes the state holds a reference to it for as long as it does.
 //   6. What the body and its closure use is not touched after the state is neither running nor
 //      completing: results that come too late are destroyed before that.
@@ -299,7 +300,10 @@ bool future_core::finish_value() noexcept { return finish(with_value); }
 void future_core::finish_error(std::exception_ptr error) noexcept {
   error_ = std::move(error);
   if (finish(with_error)) return;
-  error_ = nullptr;  // it was cancelled: nobody waits for its error
+  {
+    const body_scope here(*this);
+    error_ = nullptr;  // it was cancelled: nobody waits for its error
+  }
   finish_late();
 }
 

@@ -213,6 +213,7 @@ class promise {
     if (!claim()) return;
     std::exception_ptr error;
     try {
+      const body_scope here(*state_);
       state_->store(std::forward<U>(value));
     } catch (...) {
       error = std::current_exception();

@@ -183,7 +183,8 @@ class keep_alive {
   future_core& core_;
 };
 
-/// While it exists the calling thread is within the body of `core`, or destroys its closure.
+/// While it exists the calling thread is within the body of `core`, makes its value, or destroys
+/// its closure or what came too late: whoever waits for `core` there would wait for itself.
 class body_scope {
  public:
   explicit body_scope(const future_core& core) noexcept;
@@ -251,7 +252,8 @@ class future_state : public future_core {
  public:
   explicit future_state(const task_options& options) : future_core(options) {}
 
-  /// Stores the value; the caller has claimed, or runs the body. Publishes nothing.
+  /// Stores the value; the caller has claimed, or runs the body. Publishes nothing. Makes the value
+  /// of what may be foreign code: within a body_scope.
   template <class... Args>
   void store(Args&&... args) {
     if constexpr (std::is_reference_v<T>) {
@@ -288,7 +290,10 @@ class future_state : public future_core {
     } else if (error != nullptr) {
       finish_error(std::move(error));
     } else if (!finish_value()) {
-      result_.reset();
+      {
+        const body_scope here(*this);
+        result_.reset();
+      }
       finish_cancelled();
     }
   }
