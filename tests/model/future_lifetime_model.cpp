@@ -1,4 +1,5 @@
 // What a future publishes, and what may be destroyed when: results, closures, promises.
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <tuple>
@@ -6,6 +7,7 @@
 
 #include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/when.hpp>
 
@@ -185,6 +187,48 @@ TEST(future_lifetime_model, join_waits_for_a_late_error_to_be_destroyed) {
     } else {
       static_cast<void>(f.state().take_error());
     }
+    runner.join();
+  });
+}
+
+// A join that gives up says so; one that does not has seen the end.
+TEST(future_lifetime_model, join_with_a_deadline_and_a_token_tells_whether_the_body_has_ended) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    sync::stop_source stop;
+    auto data = std::make_unique<sync::var<int>>(0);
+    future_task<void> task([d = data.get()] { ++d->write(); }, {.time = &time});
+    sync::thread runner([&] { task.run(); });
+    sync::thread others([&] {
+      time.advance(std::chrono::seconds(1));
+      stop.request_stop();
+    });
+    const cancel_result r = task.cancel_and_join_for(std::chrono::seconds(1), stop.get_token());
+    if (r == cancel_result::running) {
+      require(time.now().time_since_epoch() == std::chrono::seconds(1) || stop.stop_requested(),
+              "it has a reason to give up");
+    } else {
+      data.reset();
+    }
+    require(task.is_ready(), "cancelled, or at its end");
+    runner.join();
+    others.join();
+  });
+}
+
+// Two join at once, each of whom may be told that the other one prevented it.
+TEST(future_lifetime_model, two_joiners_both_see_the_end) {
+  check({.runs = 10'000}, [] {
+    sync::var<int> uses{0};
+    future_task<void> task{touches(&uses)};
+    sync::thread runner([&] { task.run(); });
+    const auto join = [&] {
+      require(task.cancel_and_join() != cancel_result::running, "joined");
+      static_cast<void>(uses.read());
+    };
+    sync::thread other(join);
+    join();
+    other.join();
     runner.join();
   });
 }
