@@ -137,7 +137,8 @@ class task_state final : public future_state<T> {
 template <class T>
 class future_task {
  public:
-  /// \throws std::invalid_argument if `f` is a null pointer or an empty function.
+  /// \throws std::invalid_argument if `f` is a null pointer or an empty function; std::bad_alloc,
+  /// and then `f` is as it was.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, future_task> &&
              task_callable<T, std::decay_t<F>>)
