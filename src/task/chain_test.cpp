@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_task.hpp>
@@ -129,6 +130,31 @@ TEST(chain, futures_that_come_back_queued_wait_for_their_turn) {
       .get();
   EXPECT_TRUE(called);
   inner.get();
+}
+
+// Until a cancelled future is in the queue, it is not this thread that comes to it.
+TEST(chain, stop_callback_may_continue_what_is_being_cancelled) {
+  takt::parker begun;
+  takt::parker go_on;
+  promise<void> b;
+  future<takt::when_any_result<std::tuple<future<void>, future<void>>>> any;
+  int continued = 0;
+  takt::future_task<void> task([&](const takt::sync::stop_token& stop) {
+    const takt::sync::stop_callback callback(stop, [&] {
+      b.set_value();  // so that `any` takes its continuations back
+      auto first = std::move(std::get<0>(any.get().futures));
+      std::move(first).then([&](const future<void>&) { ++continued; }).get();
+    });
+    begun.unpark();
+    go_on.park();
+  });
+  any = takt::when_any(task.get_future(), b.get_future());
+  takt::sync::thread runner([&] { task.run(); });
+  begun.park();
+  EXPECT_EQ(task.cancel(), takt::cancel_result::running);
+  EXPECT_EQ(continued, 1);
+  go_on.unpark();
+  runner.join();
 }
 
 }  // namespace

@@ -182,7 +182,6 @@ cancel_result future_core::cancel() noexcept {
       return cancel_result::prevented;
     }
     if (word != (pending | running)) return cancel_result::done;
-    bool call = false;
     {
       const mutex_lock lock(mu_);
       // release: what happened before the cancellation, to those who see it
@@ -191,9 +190,13 @@ cancel_result future_core::cancel() noexcept {
         continue;
       }
       changed_.notify_all();
-      call = owes_a_call();
     }
     request_stop();
+    bool call = false;
+    {
+      const mutex_lock lock(mu_);  // not before: a stop callback may have continued it by itself
+      call = owes_a_call();
+    }
     if (call) call_continuation();
     return cancel_result::running;
   }

@@ -298,6 +298,28 @@ TEST(future_lifetime_model, joined_state_may_lose_its_owners) {
   });
 }
 
+// It goes with the closure, whoever destroys that.
+TEST(future_lifetime_model, closure_may_own_the_last_reference) {
+  check({.runs = 1'000}, [] {
+    for (const int how : {0, 1, 2, 3}) {
+      struct owner {
+        state_ref<future_state<void>> state;
+      };
+      auto o = std::make_shared<owner>();
+      o->state = future_task<void>([o] {}).release();
+      future_state<void>* const raw = o->state.get();
+      o.reset();
+      if (how == 0) raw->run();
+      if (how == 1) raw->cancel();
+      if (how == 2) raw->abandon();
+      if (how == 3) {
+        require(raw->run_and_reset(), "it may be run again");
+        raw->cancel_and_join(clock::time_point::max(), {});
+      }
+    }
+  });
+}
+
 TEST(future_lifetime_model, closure_is_destroyed_once_by_cancel_or_by_abandoning) {
   check({.runs = 5'000}, [] {
     sync::var<int> destroyed{0};
