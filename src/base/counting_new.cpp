@@ -13,10 +13,16 @@ namespace {
 struct allocation_count;
 struct deallocation_count;
 struct allocation_failure;
+struct allocations_left;
 
 [[maybe_unused]] void* counted(void* p) {
   ++sync::tls<std::size_t, allocation_count>::get();
   if (p != nullptr && !sync::tls<bool, allocation_failure>::get()) return p;
+  std::size_t& left = sync::tls<std::size_t, allocations_left>::get();
+  if (p != nullptr && left != 0) {
+    --left;
+    return p;
+  }
   std::free(p);
   throw std::bad_alloc();
 }
@@ -31,7 +37,10 @@ struct allocation_failure;
 std::size_t allocations() noexcept { return sync::tls<std::size_t, allocation_count>::get(); }
 std::size_t deallocations() noexcept { return sync::tls<std::size_t, deallocation_count>::get(); }
 
-no_memory::no_memory() noexcept { sync::tls<bool, allocation_failure>::get() = true; }
+no_memory::no_memory(std::size_t after) noexcept {
+  sync::tls<bool, allocation_failure>::get() = true;
+  sync::tls<std::size_t, allocations_left>::get() = after;
+}
 no_memory::~no_memory() { sync::tls<bool, allocation_failure>::get() = false; }
 
 }  // namespace takt::inline TAKT_ABI

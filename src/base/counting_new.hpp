@@ -27,10 +27,11 @@ inline constexpr bool allocations_are_counted = true;
 std::size_t allocations() noexcept;
 std::size_t deallocations() noexcept;  // null does not count
 
-// While it exists, operator new throws std::bad_alloc on this thread, if allocations are counted.
+// While it exists, operator new throws std::bad_alloc on this thread, after so many that succeed,
+// if allocations are counted.
 class no_memory {
  public:
-  no_memory() noexcept;
+  explicit no_memory(std::size_t after = 0) noexcept;
   ~no_memory();
   no_memory(const no_memory&) = delete;
   no_memory& operator=(const no_memory&) = delete;

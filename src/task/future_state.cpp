@@ -25,7 +25,8 @@
 //   4. On one thread no continuation is called within another, unless that one waits: a future that
 //      becomes ready within one queues up (its state, not the continuation, which may be taken
 //      back). So chains of any length need no stack. A thread calls what it has queued before it
-//      waits for anything.
+//      waits for anything. The one exception: what another thread has queued, and is continued
+//      here, is called here at once, since that thread may be busy for long.
 //   5. Whoever changes the state holds a reference to it for as long as it does.
 //   6. What the body and its closure use is not touched after the state is neither running nor
 //      completing: results that come too late are destroyed before that.
@@ -182,7 +183,6 @@ cancel_result future_core::cancel() noexcept {
       return cancel_result::prevented;
     }
     if (word != (pending | running)) return cancel_result::done;
-    bool call = false;
     {
       const mutex_lock lock(mu_);
       // release: what happened before the cancellation, to those who see it
@@ -191,9 +191,13 @@ cancel_result future_core::cancel() noexcept {
         continue;
       }
       changed_.notify_all();
-      call = owes_a_call();
     }
     request_stop();
+    bool call = false;
+    {
+      const mutex_lock lock(mu_);  // not before: a stop callback may have continued it by itself
+      call = owes_a_call();
+    }
     if (call) call_continuation();
     return cancel_result::running;
   }
@@ -300,7 +304,10 @@ bool future_core::finish_value() noexcept { return finish(with_value); }
 void future_core::finish_error(std::exception_ptr error) noexcept {
   error_ = std::move(error);
   if (finish(with_error)) return;
-  error_ = nullptr;  // it was cancelled: nobody waits for its error
+  {
+    const body_scope here(*this);
+    error_ = nullptr;  // it was cancelled: nobody waits for its error
+  }
   finish_late();
 }
 
@@ -351,6 +358,7 @@ void future_core::set_continuation(continuation& c) noexcept {
     TAKT_ASSERT(continuation_ == nullptr);
     continuation_ = &c;
     if (not_ready(word_.load(std::memory_order_relaxed))) return;  // relaxed: under mu_
+    if (queue_ == &sync::tls<ready_queue>::get()) return;          // this thread comes to it
     call = owes_a_call();
     mine.emplace(*this);  // a thread that has it in its queue may call `c` and drop the last owner
   }
@@ -379,7 +387,9 @@ bool future_core::remove_continuation(continuation& c) noexcept {
 // Of a ready future: must the caller call the continuation? Else there is none, or another thread
 // has the future in its queue.
 bool future_core::owes_a_call() noexcept {
-  return continuation_ != nullptr && !std::exchange(queued_, true);
+  if (continuation_ == nullptr || queue_ != nullptr) return false;
+  queue_ = &sync::tls<ready_queue>::get();
+  return true;
 }
 
 void future_core::call_continuation() noexcept {
@@ -400,7 +410,7 @@ void future_core::call_queued() noexcept {
     queue.first = std::exchange(next->next_queued_, nullptr);
     {
       const mutex_lock lock(next->mu_);
-      next->queued_ = false;
+      next->queue_ = nullptr;
     }
     next->take_and_call();
   }

@@ -347,6 +347,41 @@ TEST(future_task, closure_may_own_its_task_or_join_it) {
   }
 }
 
+// What comes too late is destroyed by the body's thread, while others still wait for its end.
+TEST(future_task, late_result_may_join_its_task) {
+  struct joins {
+    explicit joins(const future_task<joins>* t) : task(t) {}
+    joins(joins&& other) noexcept : task(std::exchange(other.task, nullptr)) {}
+    joins& operator=(joins&&) = delete;
+    ~joins() {
+      if (task == nullptr) return;
+      EXPECT_EQ(task->cancel_and_join(), cancel_result::running);
+    }
+    const future_task<joins>* task;
+  };
+  const future_task<joins>* self = nullptr;
+  const auto too_late = [&] { EXPECT_EQ(self->cancel(), cancel_result::running); };
+  future_task<joins> value([&] {
+    too_late();
+    return joins(self);
+  });
+  future_task<joins> error([&]() -> joins {
+    too_late();
+    throw joins(self);
+  });
+  future_task<joins> periodic([&]() -> joins {
+    too_late();
+    throw joins(self);
+  });
+  self = &value;
+  value.run();
+  self = &error;
+  error.run();
+  self = &periodic;
+  EXPECT_FALSE(periodic.run_and_reset());
+  EXPECT_TRUE(value.is_cancelled() && error.is_cancelled() && periodic.is_cancelled());
+}
+
 TEST(future_task, of_void_drops_what_the_callable_returns) {
   future_task<void> task([] { return 1; });
   auto f = task.get_future();

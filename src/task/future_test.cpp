@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -129,15 +130,23 @@ TEST(future, empty_ones_say_so) {
   EXPECT_EQ(future_error_of([&] { f.get(); }), none);
   EXPECT_EQ(future_error_of([&] { f.wait(); }), none);
   EXPECT_EQ(future_error_of([&] { f.wait_for(1s); }), none);
+  EXPECT_EQ(future_error_of([&] { f.wait_until(takt::clock::time_point::min()); }), none);
+  EXPECT_EQ(future_error_of([&] { f.get(stop_source().get_token()); }), none);
   EXPECT_EQ(future_error_of([&] { f.cancel(); }), none);
   EXPECT_EQ(future_error_of([&] { f.cancel_and_join(); }), none);
+  EXPECT_EQ(future_error_of([&] { f.cancel_and_join_for(1s); }), none);
+  EXPECT_EQ(future_error_of([&] { f.cancel_and_join_until(takt::clock::time_point::min()); }),
+            none);
   EXPECT_EQ(future_error_of([&] { static_cast<void>(f.is_ready()); }), none);
+  EXPECT_EQ(future_error_of([&] { static_cast<void>(f.is_cancelled()); }), none);
+  EXPECT_EQ(future_error_of([&] { static_cast<void>(std::move(f).operator co_await()); }), none);
   EXPECT_EQ(future_error_of([&] { static_cast<void>(std::move(f).then([](int) {})); }), none);
   promise<int> moved_from;
   const promise<int> other = std::move(moved_from);
   // NOLINTNEXTLINE(bugprone-use-after-move): the point
   EXPECT_EQ(future_error_of([&] { moved_from.set_value(1); }), none);
   EXPECT_EQ(future_error_of([&] { static_cast<void>(moved_from.get_future()); }), none);
+  EXPECT_EQ(future_error_of([&] { static_cast<void>(moved_from.is_cancelled()); }), none);
 }
 
 TEST(promise, second_result_and_second_future_are_errors) {
@@ -221,6 +230,25 @@ TEST(future, wait_ends_by_a_stop_request) {
   EXPECT_TRUE(f.valid()) << "still to be had";
   p.set_value(3);
   EXPECT_EQ(f.get(stop.get_token()), 3) << "ready wins";
+}
+
+// Nobody else will make it ready.
+TEST(future, value_that_waits_for_itself_while_it_is_made_is_told_so) {
+  struct waits {
+    explicit waits(const future<waits>* self) {
+      EXPECT_EQ(self->cancel_and_join(), takt::cancel_result::running);
+      self->wait();
+    }
+  };
+  promise<waits> p;
+  auto f = p.get_future();
+  p.set_value(&f);
+  try {
+    f.get();
+    FAIL() << "there is no value";
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(e.code(), std::errc::resource_deadlock_would_occur);
+  }
 }
 
 TEST(future, many_threads_may_wait) {
@@ -526,6 +554,22 @@ TEST(future, error_that_nobody_saw_goes_to_the_hook) {
   }
   EXPECT_EQ(hook.unobserved, 3) << "abandoned, or too late";
   EXPECT_EQ(hook.uncaught, 0);
+}
+
+TEST(unhandled_hook, that_throws_ends_the_program) {
+  class throwing final : public takt::unhandled_hook {
+   public:
+    void on_unhandled(takt::unhandled, const std::exception_ptr& error) const noexcept override {
+      std::rethrow_exception(error);
+    }
+  };
+  EXPECT_DEATH(
+      {
+        const throwing hook;
+        promise<int> p({.unhandled = &hook});
+        p.set_exception(std::make_exception_ptr(std::runtime_error("out of the hook")));
+      },
+      "out of the hook");
 }
 
 TEST(unhandled_hook, strict_ends_the_program_and_lenient_goes_on) {

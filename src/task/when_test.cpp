@@ -1,5 +1,6 @@
 #include <takt/task/when.hpp>
 
+#include <exception>
 #include <future>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
+#include <takt/task/unhandled.hpp>
 
 #include "../base/counting_new.hpp"
 
@@ -107,12 +109,39 @@ TEST(when_all, cancelling_it_cancels_none_of_them) {
   p.set_value(1);
 }
 
+// They are dropped like any other future: what nobody has seen is not lost.
+TEST(when_all, cancelled_one_does_not_hide_errors) {
+  class counting final : public takt::unhandled_hook {
+   public:
+    void on_unhandled(takt::unhandled kind, const std::exception_ptr&) const noexcept override {
+      if (kind == takt::unhandled::unobserved) ++unobserved;
+    }
+    mutable int unobserved = 0;
+  } hook;
+  {
+    promise<int> a({.unhandled = &hook});
+    promise<int> b({.unhandled = &hook});
+    promise<int> c({.unhandled = &hook});
+    auto all = takt::when_all(a.get_future(), b.get_future());
+    auto any = takt::when_any(c.get_future());
+    EXPECT_EQ(all.cancel(), takt::cancel_result::prevented);
+    EXPECT_EQ(any.cancel(), takt::cancel_result::prevented);
+    a.set_exception(std::make_exception_ptr(std::runtime_error("no")));
+    b.set_value(1);
+    c.set_exception(std::make_exception_ptr(std::runtime_error("no")));
+  }
+  EXPECT_EQ(hook.unobserved, 2);
+}
+
 TEST(when_all, waits_on_the_clock_of_the_first) {
   takt::manual_clock time;
   promise<int> a({.time = &time});
   promise<int> b;
   auto all = takt::when_all(a.get_future(), b.get_future());
   EXPECT_EQ(all.state().options().time, &time);
+  promise<int> c({.time = &time});
+  auto any = takt::when_any(c.get_future(), takt::make_ready_future(1)).then([](const auto&) {});
+  EXPECT_EQ(any.state().options().time, &time) << "so does what continues it";
 }
 
 TEST(when_all, allocates_twice) {

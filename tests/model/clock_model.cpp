@@ -1,9 +1,11 @@
-// The manual clock: advancing against waiting, unparking and counting.
+// The manual clock: advancing against waiting, unparking and counting. Waiting under a lock.
 #include <chrono>
 
+#include <takt/base/mutex.hpp>
 #include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
+#include <takt/clock/timed_condition.hpp>
 
 #include "support.hpp"
 
@@ -124,6 +126,61 @@ TEST(clock_model, real_clocks_lose_no_token) {
     while (!told.load() && wall.now() < date) wall.park_until(p, date);
     while (!told.load()) p.park();
     notifier.join();
+  });
+}
+
+struct door {
+  manual_clock time;
+  mutex mu;
+  timed_condition opened TAKT_GUARDED_BY(mu);
+
+  bool wait_until(time_point deadline, const sync::stop_token& stop = {}) {
+    mutex_lock lock(mu);
+    return opened.wait_until(lock, time, deadline, stop);
+  }
+  void notify_one() {
+    const mutex_lock lock(mu);
+    opened.notify_one();
+  }
+};
+
+// Whoever gives up does not take the notification along: it has it, or the next one gets it.
+TEST(clock_model, notification_reaches_somebody_whoever_gives_up) {
+  check({.runs = 20'000}, [] {
+    door d;
+    sync::stop_source stop;
+    bool hasty_notified = false;
+    sync::thread hasty([&] { hasty_notified = d.wait_until(time_point(1s), stop.get_token()); });
+    d.time.wait_for_waiters(1);
+    sync::thread patient([&] { require(d.wait_until(time_point::max()), "notified"); });
+    d.time.wait_for_waiters(2);
+    sync::thread others([&] {
+      d.time.advance(1s);
+      stop.request_stop();
+    });
+    d.notify_one();
+    hasty.join();
+    if (hasty_notified) d.notify_one();
+    patient.join();
+    others.join();
+  });
+}
+
+// A notification under the lock is not missed by who looked under it.
+TEST(clock_model, condition_that_was_looked_at_under_the_lock_is_not_missed) {
+  check_both_ways([] {
+    door d;
+    bool open = false;
+    sync::thread opener([&] {
+      const mutex_lock lock(d.mu);
+      open = true;
+      d.opened.notify_all();
+    });
+    {
+      mutex_lock lock(d.mu);
+      while (!open) d.opened.wait_until(lock, d.time, time_point::max());
+    }
+    opener.join();
   });
 }
 

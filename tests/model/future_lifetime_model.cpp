@@ -1,4 +1,5 @@
 // What a future publishes, and what may be destroyed when: results, closures, promises.
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <tuple>
@@ -6,6 +7,7 @@
 
 #include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/when.hpp>
 
@@ -189,6 +191,48 @@ TEST(future_lifetime_model, join_waits_for_a_late_error_to_be_destroyed) {
   });
 }
 
+// A join that gives up says so; one that does not has seen the end.
+TEST(future_lifetime_model, join_with_a_deadline_and_a_token_tells_whether_the_body_has_ended) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    sync::stop_source stop;
+    auto data = std::make_unique<sync::var<int>>(0);
+    future_task<void> task([d = data.get()] { ++d->write(); }, {.time = &time});
+    sync::thread runner([&] { task.run(); });
+    sync::thread others([&] {
+      time.advance(std::chrono::seconds(1));
+      stop.request_stop();
+    });
+    const cancel_result r = task.cancel_and_join_for(std::chrono::seconds(1), stop.get_token());
+    if (r == cancel_result::running) {
+      require(time.now().time_since_epoch() == std::chrono::seconds(1) || stop.stop_requested(),
+              "it has a reason to give up");
+    } else {
+      data.reset();
+    }
+    require(task.is_ready(), "cancelled, or at its end");
+    runner.join();
+    others.join();
+  });
+}
+
+// Two join at once, each of whom may be told that the other one prevented it.
+TEST(future_lifetime_model, two_joiners_both_see_the_end) {
+  check({.runs = 10'000}, [] {
+    sync::var<int> uses{0};
+    future_task<void> task{touches(&uses)};
+    sync::thread runner([&] { task.run(); });
+    const auto join = [&] {
+      require(task.cancel_and_join() != cancel_result::running, "joined");
+      static_cast<void>(uses.read());
+    };
+    sync::thread other(join);
+    join();
+    other.join();
+    runner.join();
+  });
+}
+
 TEST(future_lifetime_model, cancelled_while_an_error_passes_by) {
   check({.runs = 5'000}, [] {
     promise<int> p;
@@ -251,6 +295,28 @@ TEST(future_lifetime_model, joined_state_may_lose_its_owners) {
     raw->cancel_and_join(clock::time_point::max(), {});
     g.wait();
     runner.join();
+  });
+}
+
+// It goes with the closure, whoever destroys that.
+TEST(future_lifetime_model, closure_may_own_the_last_reference) {
+  check({.runs = 1'000}, [] {
+    for (const int how : {0, 1, 2, 3}) {
+      struct owner {
+        state_ref<future_state<void>> state;
+      };
+      auto o = std::make_shared<owner>();
+      o->state = future_task<void>([o] {}).release();
+      future_state<void>* const raw = o->state.get();
+      o.reset();
+      if (how == 0) raw->run();
+      if (how == 1) raw->cancel();
+      if (how == 2) raw->abandon();
+      if (how == 3) {
+        require(raw->run_and_reset(), "it may be run again");
+        raw->cancel_and_join(clock::time_point::max(), {});
+      }
+    }
   });
 }
 
@@ -338,6 +404,34 @@ TEST(future_lifetime_model, future_queued_elsewhere_is_continued_here) {
     done.unpark();
     other.join();
     outer.get();
+  });
+}
+
+// The same on one thread: what it has in its queue waits for its turn, whoever else took the
+// continuation back.
+TEST(future_lifetime_model, future_queued_here_waits_for_its_turn) {
+  check({.runs = 10'000}, [] {
+    promise<int> a;
+    promise<int> b;
+    auto any = when_any(a.get_future(), b.get_future());
+    sync::thread other([&] { b.set_value(2); });
+    bool within = false;
+    bool called = false;
+    future<void> inner;
+    auto outer = make_ready_future().then([&] {
+      within = true;
+      a.set_value(1);  // queues up: this is a continuation
+      while (!any.is_ready()) sync::yield();
+      inner = std::move(std::get<0>(any.get().futures)).then([&](int) {
+        require(!within, "not within another continuation");
+        called = true;
+      });
+      within = false;
+    });
+    outer.get();
+    require(called, "but right after it");
+    inner.get();
+    other.join();
   });
 }
 

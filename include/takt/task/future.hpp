@@ -144,7 +144,10 @@ class [[nodiscard]] future {
   /// not within another continuation, unless that one waits, so chains may be of any length. `f` is
   /// called as an rvalue, if it can be.
   /// A future that `f` returns is not unwrapped.
-  /// Cancelling the returned future prevents `f`; it does not cancel what `f` waits for.
+  /// Cancelling the returned future prevents `f`; it does not cancel what `f` waits for. It has the
+  /// clock and the hook of this one.
+  /// \throws std::invalid_argument if `f` is null or empty, std::bad_alloc, and what copying `f`
+  /// throws: then this future is as it was.
   template <class F>
   auto then(F&& f) &&;
 
@@ -213,6 +216,7 @@ class promise {
     if (!claim()) return;
     std::exception_ptr error;
     try {
+      const body_scope here(*state_);
       state_->store(std::forward<U>(value));
     } catch (...) {
       error = std::current_exception();

@@ -162,7 +162,8 @@ class future_core : public counted<future_core> {
   mutable mutex mu_;
   timed_condition changed_ TAKT_GUARDED_BY(mu_);  // ready, or the body has ended
   continuation* continuation_ TAKT_GUARDED_BY(mu_) = nullptr;
-  bool queued_ TAKT_GUARDED_BY(mu_) = false;  // some thread will call the continuation
+  // Of the thread that will call the continuation; null if none.
+  const ready_queue* queue_ TAKT_GUARDED_BY(mu_) = nullptr;
 
   // Written before the future becomes ready, then by its only owner.
   std::exception_ptr error_;
@@ -184,7 +185,8 @@ class keep_alive {
   future_core& core_;
 };
 
-/// While it exists the calling thread is within the body of `core`, or destroys its closure.
+/// While it exists the calling thread is within the body of `core`, makes its value, or destroys
+/// its closure or what came too late: whoever waits for `core` there would wait for itself.
 class body_scope {
  public:
   explicit body_scope(const future_core& core) noexcept;
@@ -252,7 +254,8 @@ class future_state : public future_core {
  public:
   explicit future_state(const task_options& options) : future_core(options) {}
 
-  /// Stores the value; the caller has claimed, or runs the body. Publishes nothing.
+  /// Stores the value; the caller has claimed, or runs the body. Publishes nothing. Makes the value
+  /// of what may be foreign code: within a body_scope.
   template <class... Args>
   void store(Args&&... args) {
     if constexpr (std::is_reference_v<T>) {
@@ -289,7 +292,10 @@ class future_state : public future_core {
     } else if (error != nullptr) {
       finish_error(std::move(error));
     } else if (!finish_value()) {
-      result_.reset();
+      {
+        const body_scope here(*this);
+        result_.reset();
+      }
       finish_cancelled();
     }
   }

@@ -106,9 +106,9 @@ class task_state : public future_state<T> {
 
   void drop_closure() noexcept override { call_.reset(); }
 
-  std::optional<F> call_;
-  // Only for callables that take a token.
+  // Only for callables that take a token. Made first: if that throws, the callable is still there.
   [[no_unique_address]] std::conditional_t<takes_stop_token<F>, sync::stop_source, no_source> stop_;
+  std::optional<F> call_;
 };
 
 /// Work to be done once, or again and again, whose outcome goes to a future. It is what executors
@@ -137,7 +137,8 @@ class task_state : public future_state<T> {
 template <class T>
 class future_task {
  public:
-  /// \throws std::invalid_argument if `f` is a null pointer or an empty function.
+  /// \throws std::invalid_argument if `f` is a null pointer or an empty function; std::bad_alloc,
+  /// and then `f` is as it was.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, future_task> &&
              task_callable<T, std::decay_t<F>>)

@@ -161,8 +161,9 @@ future<Result> start_when(Futures futures, std::size_t count) {
 /// use(x.get(), y.get());
 /// \endcode
 ///
-/// It waits on the clock of the first of them. Cancelling it cancels none of them.
-/// \throws std::future_error (no_state) if one is empty.
+/// It has the clock and the hook of the first of them. Cancelling it cancels none of them; those
+/// that nobody gets back are dropped like any other future.
+/// \throws std::future_error (no_state) if one is empty; std::bad_alloc. Then they are dropped.
 template <class T>
 [[nodiscard]] future<std::vector<future<T>>> when_all(std::vector<future<T>> futures) {
   for (const future<T>& f : futures) static_cast<void>(f.state());
@@ -180,8 +181,8 @@ template <class... T>
 /// A future that is ready as soon as one of these is. It gives all of them back, and says which was
 /// the first; the others go on, and can be waited for, cancelled or dropped.
 ///
-/// Cancelling it cancels none of them. \throws std::invalid_argument if there are none,
-/// std::future_error (no_state) if one is empty.
+/// Clock, hook and cancellation are as for when_all(). \throws std::invalid_argument if there are
+/// none, std::future_error (no_state) if one is empty; std::bad_alloc.
 template <class T>
 [[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(
     std::vector<future<T>> futures) {

@@ -1,0 +1,162 @@
+// Chains of any length, and continuations that come to their turn one after the other.
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/future_task.hpp>
+#include <takt/task/when.hpp>
+
+#include "../../tests/support/coroutines.hpp"
+#include "../base/counting_new.hpp"
+
+namespace {
+
+using takt::future;
+using takt::promise;
+using takt_test::detached;
+
+// With the sanitizers, whose frames are larger and which are slow, fewer do.
+constexpr int million = takt::allocations_are_counted ? 1'000'000 : 50'000;
+
+std::vector<future<int>> one(future<int> f) {
+  std::vector<future<int>> futures;
+  futures.push_back(std::move(f));
+  return futures;
+}
+
+TEST(chain, of_a_million_when_all_needs_no_stack) {
+  promise<int> p;
+  auto f = p.get_future();
+  for (int i = 0; i < million; ++i) {
+    f = takt::when_all(one(std::move(f))).then([](std::vector<future<int>> all) {
+      return all[0].get() + 1;
+    });
+  }
+  p.set_value(0);
+  EXPECT_EQ(f.get(), million);
+}
+
+TEST(chain, of_a_million_when_any_needs_no_stack) {
+  using any_of = takt::when_any_result<std::vector<future<int>>>;
+  promise<int> p;
+  auto f = p.get_future();
+  for (int i = 0; i < million; ++i) {
+    f = takt::when_any(one(std::move(f))).then([](any_of any) {
+      return any.futures[any.index].get() + 1;
+    });
+  }
+  p.set_value(0);
+  EXPECT_EQ(f.get(), million);
+}
+
+// Each coroutine, when resumed, resumes the next.
+TEST(chain, of_a_million_coroutines_needs_no_stack) {
+  promise<int> first;
+  future<int> last = first.get_future();
+  for (int i = 0; i < million; ++i) {
+    promise<int> next;
+    auto f = next.get_future();
+    [](future<int> in, promise<int> out) -> detached { out.set_value(co_await std::move(in) + 1); }(
+                                             std::move(last), std::move(next));
+    last = std::move(f);
+  }
+  first.set_value(0);
+  EXPECT_EQ(last.get(), million);
+}
+
+// One coroutine that waits a million times: for what is ready, and for what becomes ready later.
+TEST(chain, of_a_million_waits_of_one_coroutine_needs_no_stack) {
+  promise<int> p;
+  int sum = 0;
+  [](future<int> start, int& out) -> detached {
+    int n = co_await std::move(start);
+    for (int i = 0; i < million; ++i) n = co_await takt::make_ready_future(n + 1);
+    for (int i = 0; i < million; ++i) {
+      // Within a continuation, which the resumption of a coroutine is: this one is not ready yet.
+      n = co_await takt::make_ready_future(n).then([](int m) { return m + 1; });
+    }
+    out = n;
+  }(p.get_future(), sum);
+  p.set_value(0);
+  EXPECT_EQ(sum, 2 * million);
+}
+
+// The closure of each holds the promise of the next one.
+TEST(chain, of_a_million_promises_in_closures_needs_no_stack) {
+  for (const bool cancels : {true, false}) {
+    promise<int> first;
+    future<int> last = first.get_future();
+    future<void> second;
+    for (int i = 0; i < million; ++i) {
+      promise<int> next;
+      auto f = next.get_future();
+      auto link =
+          std::move(last).then([p = std::move(next)](int n) mutable { p.set_value(n + 1); });
+      if (i == 0) second = std::move(link);
+      last = std::move(f);
+    }
+    if (cancels) {
+      EXPECT_EQ(second.cancel(), takt::cancel_result::prevented);
+      EXPECT_THROW(last.get(), takt::abandoned);
+    } else {
+      first.set_value(0);
+      EXPECT_EQ(last.get(), million);
+    }
+  }
+}
+
+// This thread has futures in its queue whose continuations have been taken back, by a when_any()
+// that another thread completes. Continued again, they wait for their turn like all others.
+TEST(chain, futures_that_come_back_queued_wait_for_their_turn) {
+  promise<int> a;
+  promise<int> b;
+  auto any = takt::when_any(a.get_future(), b.get_future());
+  bool called = false;
+  future<void> inner;
+  takt::make_ready_future()
+      .then([&] {
+        a.set_value(1);  // queues up: this is a continuation
+        takt::sync::thread([&] { b.set_value(2); }).join();
+        ASSERT_TRUE(any.is_ready());
+        inner = std::move(std::get<0>(any.get().futures)).then([&](int) { called = true; });
+        EXPECT_FALSE(called) << "it was called within another continuation";
+      })
+      .get();
+  EXPECT_TRUE(called);
+  inner.get();
+}
+
+// Until a cancelled future is in the queue, it is not this thread that comes to it.
+TEST(chain, stop_callback_may_continue_what_is_being_cancelled) {
+  takt::parker begun;
+  takt::parker go_on;
+  promise<void> b;
+  future<takt::when_any_result<std::tuple<future<void>, future<void>>>> any;
+  int continued = 0;
+  takt::future_task<void> task([&](const takt::sync::stop_token& stop) {
+    const takt::sync::stop_callback callback(stop, [&] {
+      b.set_value();  // so that `any` takes its continuations back
+      auto first = std::move(std::get<0>(any.get().futures));
+      std::move(first).then([&](const future<void>&) { ++continued; }).get();
+    });
+    begun.unpark();
+    go_on.park();
+  });
+  any = takt::when_any(task.get_future(), b.get_future());
+  takt::sync::thread runner([&] { task.run(); });
+  begun.park();
+  EXPECT_EQ(task.cancel(), takt::cancel_result::running);
+  EXPECT_EQ(continued, 1);
+  go_on.unpark();
+  runner.join();
+}
+
+}  // namespace
