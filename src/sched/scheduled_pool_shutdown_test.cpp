@@ -225,6 +225,7 @@ TEST(co_await_after, hears_a_stop_request) {
   wait_for(pool, outcome, at_once, source.get_token());
   EXPECT_TRUE(at_once.is_open());
   EXPECT_EQ(outcome, "cancelled");
+  pool.close(takt::drain);
   expect_balance(pool);
 }
 
@@ -241,6 +242,7 @@ TEST(co_await_after, is_cancelled_when_its_pool_stops) {
     gate rejected;
     wait_for(pool, outcome, rejected);
     EXPECT_EQ(outcome, "rejected");
+    pool.await_termination();
     expect_balance(pool);
   }
   gate ended;

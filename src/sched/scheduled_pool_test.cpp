@@ -186,6 +186,7 @@ TEST(scheduled_pool, cancelling_takes_a_task_out_at_once) {
   EXPECT_FALSE(h.resume());
   EXPECT_THROW(f.get(), takt::cancelled);
   EXPECT_EQ(f.cancel(), cancel_result::done);  // by the handle, the future is empty
+  pool.close(takt::drain);
   expect_balance(pool);
 }
 
@@ -327,6 +328,7 @@ TEST(scheduled_pool, deadlines_with_slack_become_one) {
   b.get();
   EXPECT_EQ(complaint([&] { pool.execute(1s, [] {}, {.slack = -1ns}); }),
             "takt::scheduled_pool: the slack is negative (-1 ns)");
+  pool.close(takt::drain);
   expect_balance(pool);
 }
 
@@ -369,6 +371,7 @@ TEST(scheduled_pool, names_what_is_wrong_and_queues_nothing) {
   EXPECT_EQ(rejection_of([&] { pool.execute(1s, [] {}); }), takt::rejection::shut_down);
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), takt::rejection::shut_down);
   EXPECT_EQ(pool.statistics().tasks.rejected, 3u);
+  pool.await_termination();
   expect_balance(pool);
 }
 
