@@ -17,7 +17,7 @@
 //      most as many as there are places: the rest is stale.
 //   4. With at most capacity_ hints, all lists together never need more chunks than there are. A
 //      list has full chunks but for its ends, and every chunk has a hint. So chunks in use are at
-//      most one per hint, and at most capacity_ / 15 and one per list; merging and draining need up
+//      most one per hint, and at most capacity_ / 31 and one per list; merging and draining need up
 //      to four more while they last.
 #include <takt/timer/timer_hints.hpp>
 

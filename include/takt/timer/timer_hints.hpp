@@ -25,7 +25,7 @@ struct timer_hint {
 };
 
 /// The hints of one wheel: which are live, and the memory of the lists that they are in. A list is
-/// a chain of chunks of 15 hints, 256 bytes. timer_hints.cpp has the states and the invariants.
+/// a chain of chunks of 31 hints, 512 bytes. timer_hints.cpp has the states and the invariants.
 ///
 /// \code
 /// timer_hints hints(slots);
@@ -42,7 +42,7 @@ struct timer_hint {
 /// **Thread safety**: none. **Destruction** frees all chunks; lists are then without meaning.
 class timer_hints {
  public:
-  static constexpr std::size_t per_chunk = 15;
+  static constexpr std::size_t per_chunk = 31;
 
   /// Hints from `first` up to, not including, `end`.
   struct chunk {
