@@ -151,6 +151,9 @@ class when_all_state;
 template <class Futures>
 class when_any_state;
 
+// takt/timer/free_places.hpp
+class free_places;
+
 // takt/timer/timer_table.hpp
 struct timer_id;
 template <class T>

@@ -49,6 +49,7 @@
 #include <takt/task/unhandled.hpp>
 #include <takt/task/when.hpp>
 #include <takt/timer/delay_heap.hpp>
+#include <takt/timer/free_places.hpp>
 #include <takt/timer/hashed_wheel.hpp>
 #include <takt/timer/timer_hints.hpp>
 #include <takt/timer/timer_set.hpp>

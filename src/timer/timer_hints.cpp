@@ -17,7 +17,7 @@
 //      most as many as there are places: the rest is stale.
 //   4. With at most capacity_ hints, all lists together never need more chunks than there are. A
 //      list has full chunks but for its ends, and every chunk has a hint. So chunks in use are at
-//      most one per hint, and at most capacity_ / 15 and one per list; merging and draining need up
+//      most one per hint, and at most capacity_ / 31 and one per list; merging and draining need up
 //      to four more while they last.
 #include <takt/timer/timer_hints.hpp>
 
@@ -42,11 +42,15 @@ std::size_t timer_hints::chunks_for(std::size_t hints) const noexcept {
 
 void timer_hints::reserve(std::size_t places) {
   const std::size_t capacity = places + places / 4 + 64;
-  while (blocks_.size() * chunks_per_block < chunks_for(capacity)) {
-    auto added = std::make_unique_for_overwrite<chunk[]>(chunks_per_block);
-    chunk* const chunks = added.get();
-    blocks_.push_back(std::move(added));
-    for (std::size_t i = chunks_per_block; i > 0; --i) release(&chunks[i - 1]);
+  while (free_.places() < chunks_for(capacity)) {
+    if (blocks_.size() * free_places::step == free_.places()) {
+      auto added = std::make_unique_for_overwrite<chunk[]>(free_places::step);
+      for (std::size_t i = 0; i < free_places::step; ++i) {
+        added[i].number = static_cast<std::uint32_t>(free_.places() + i);
+      }
+      blocks_.push_back(std::move(added));
+    }
+    free_.grow();
   }
   if (versions_.size() < places) {
     const bool first = versions_.empty();
@@ -57,10 +61,9 @@ void timer_hints::reserve(std::size_t places) {
 }
 
 timer_hints::chunk* timer_hints::extend(list& l) noexcept {
-  TAKT_ASSERT(free_ != nullptr);
-  chunk* const c = free_;
-  free_ = c->next;
-  prefetch(free_);
+  const std::size_t number = free_.take();
+  chunk* const c = &blocks_[number / free_places::step][number % free_places::step];
+  if (number % free_places::step + 1 < free_places::step) prefetch(c + 1);  // the next, most likely
   c->next = nullptr;
   c->first = c->end = 0;
   (l.tail == nullptr ? l.head : l.tail->next) = c;
@@ -72,7 +75,7 @@ void timer_hints::filter(list& l) noexcept {
   if (l.empty()) return;
   std::size_t dropped = 0;
   chunk* to = l.head;  // where the next one that is kept goes, not after where it comes from
-  std::uint32_t end = 0;
+  std::uint16_t end = 0;
   for (chunk* c = l.head; c != nullptr; c = c->next) {
     const std::uint32_t from = c->first;
     const std::uint32_t until = c->end;
@@ -180,12 +183,11 @@ bool timer_hints::inspection::add(const list& l, bool popped) {
 }
 
 bool timer_hints::inspection::complete() const noexcept {
-  std::size_t unused = 0;
-  for (const chunk* c = hints_.free_; c != nullptr; c = c->next) ++unused;
+  const std::size_t unused = hints_.free_.size();
   const auto pending = std::ranges::count_if(hints_.versions_, [](auto v) { return v % 2 != 0; });
   return count_ == hints_.count_ && count_ <= hints_.capacity_ && live_ == hints_.pending_ &&
-         live_ == static_cast<std::size_t>(pending) &&
-         chunks_ + unused == hints_.blocks_.size() * chunks_per_block &&
+         live_ == static_cast<std::size_t>(pending) && hints_.free_.check_invariants() &&
+         chunks_ + unused == hints_.free_.places() &&
          chunks_ <= hints_.chunks_for(hints_.capacity_) &&
          (hints_.capacity_ == 0 || hints_.chunks_for(hints_.capacity_) <= chunks_ + unused);
 }

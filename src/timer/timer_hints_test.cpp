@@ -66,7 +66,7 @@ TEST(timer_hints, a_list_is_a_queue) {
 TEST(timer_hints, sort_is_stable) {
   std::mt19937_64 random{1};
   for (const std::size_t size :
-       {0U, 1U, 2U, 14U, 15U, 16U, 30U, 31U, 59U, 60U, 61U, 119U, 240U, 1000U}) {
+       {0U, 1U, 2U, 15U, 30U, 31U, 32U, 61U, 62U, 63U, 124U, 125U, 240U, 1000U}) {
     for (const std::uint64_t below : {1U, 2U, 7U, 1000U}) {
       timer_hints hints(2);
       hints.reserve(1024);
@@ -99,8 +99,8 @@ TEST(timer_hints, sort_of_what_is_in_order_or_reversed) {
 
 TEST(timer_hints, merge_is_stable) {
   std::mt19937_64 random{2};
-  for (const std::size_t left : {0U, 1U, 14U, 15U, 16U, 40U, 200U}) {
-    for (const std::size_t right : {0U, 1U, 15U, 31U, 200U}) {
+  for (const std::size_t left : {0U, 1U, 30U, 31U, 32U, 70U, 200U}) {
+    for (const std::size_t right : {0U, 1U, 31U, 63U, 200U}) {
       for (const std::uint64_t below : {1U, 3U, 1000U}) {
         timer_hints hints(2);
         hints.reserve(512);
@@ -136,7 +136,7 @@ TEST(timer_hints, lists_that_are_merged_again_and_again_stay_packed) {
 
 TEST(timer_hints, filter_drops_what_is_stale) {
   for (const std::uint32_t modulus : {1U, 2U, 3U, 10U, 1000U}) {
-    for (const std::size_t popped : {0U, 1U, 14U, 15U, 17U}) {
+    for (const std::size_t popped : {0U, 1U, 30U, 31U, 33U}) {
       timer_hints hints(2);
       hints.reserve(128);
       timer_hints::list l = list_of(hints, std::vector<std::uint64_t>(100, 7));

@@ -12,6 +12,7 @@
 
 #include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
+#include <takt/timer/free_places.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -24,7 +25,7 @@ struct timer_hint {
 };
 
 /// The hints of one wheel: which are live, and the memory of the lists that they are in. A list is
-/// a chain of chunks of 15 hints, 256 bytes. timer_hints.cpp has the states and the invariants.
+/// a chain of chunks of 31 hints, 512 bytes. timer_hints.cpp has the states and the invariants.
 ///
 /// \code
 /// timer_hints hints(slots);
@@ -41,13 +42,14 @@ struct timer_hint {
 /// **Thread safety**: none. **Destruction** frees all chunks; lists are then without meaning.
 class timer_hints {
  public:
-  static constexpr std::size_t per_chunk = 15;
+  static constexpr std::size_t per_chunk = 31;
 
   /// Hints from `first` up to, not including, `end`.
   struct chunk {
     chunk* next;
-    std::uint32_t first;
-    std::uint32_t end;
+    std::uint16_t first;
+    std::uint16_t end;
+    std::uint32_t number;  // constant
     std::array<timer_hint, per_chunk> hints;
   };
 
@@ -175,8 +177,6 @@ class timer_hints {
   };
 
  private:
-  static constexpr std::size_t chunks_per_block = 64;
-
   [[nodiscard]] std::size_t chunks_for(std::size_t hints) const noexcept;
   chunk* extend(list& l) noexcept;
   static void sort_chunk(chunk& c) noexcept;
@@ -188,10 +188,7 @@ class timer_hints {
     for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) __builtin_prefetch(bytes + i, 1);
   }
 
-  void release(chunk* c) noexcept {
-    c->next = free_;
-    free_ = c;
-  }
+  void release(const chunk* c) noexcept { free_.put(c->number); }
 
   timer_hint take_front(list& from) noexcept {
     chunk* const c = from.head;
@@ -211,7 +208,7 @@ class timer_hints {
   std::size_t pending_ = 0;
   std::size_t count_ = 0;     // hints that are in lists
   std::size_t capacity_ = 0;  // how many may be
-  chunk* free_ = nullptr;
+  free_places free_;          // chunks
   std::vector<std::unique_ptr<chunk[]>> blocks_;
 };
 

@@ -126,10 +126,9 @@ class timer_set {
     now_ = key;
     if (expired.empty()) return 0;
     const std::size_t count = order_.advance(key, expired);
-    for (std::size_t i = 0; i < std::min(ahead, count); ++i) table_.prefetch(expired[i].index);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (i + ahead < count) table_.prefetch(expired[i + ahead].index);
-      expired[i].generation = table_.generation(expired[i].index);
+    for (timer_id& each : expired.first(count)) {
+      table_.prefetch(each.index);
+      each.generation = table_.generation(each.index);
     }
     return count;
   }
@@ -153,9 +152,6 @@ class timer_set {
   }
 
  private:
-  // How many timers ahead are fetched from memory while one is handed back.
-  static constexpr std::size_t ahead = 8;
-
   // Orders count time without a sign, from time_point::min() on.
   static constexpr std::uint64_t sign = std::uint64_t{1} << 63;
   static constexpr std::uint64_t key_of(time_point t) noexcept {

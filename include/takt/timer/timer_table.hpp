@@ -2,21 +2,18 @@
 /// Values in places that do not move, and handles that know when theirs is gone.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
+#include <takt/timer/free_places.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -55,20 +52,15 @@ class timer_table {
   //   even -> odd   add()
   //   odd  -> even  take()
   //
-  // Places are in blocks of 64, and add() goes on in one block while that has a free place: what
-  // was freed in any order is used again in that of memory.
-  //
   // Invariants
-  //   1. Places have the numbers below places(). Bit i of free_[b] is set exactly if place i of
-  //      block b is free; used_ counts the others.
-  //   2. A block is on the stack open_, once, exactly if it has a free place.
-  //   3. open_ has capacity for all blocks: take() does not allocate.
+  //   1. A place is free in free_ exactly if its generation is even.
+  //   2. There is a block for all places of free_.
   static_assert(std::is_nothrow_move_constructible_v<T>, "T moves without throwing");
   static_assert(std::is_nothrow_destructible_v<T>, "T is destroyed without throwing");
 
  public:
   /// How many places grow() adds.
-  static constexpr std::size_t step = 64;
+  static constexpr std::size_t step = free_places::step;
 
   timer_table() = default;
   timer_table(const timer_table&) = delete;
@@ -81,38 +73,26 @@ class timer_table {
   }
 
   /// How many values there are.
-  [[nodiscard]] std::size_t size() const noexcept { return used_; }
+  [[nodiscard]] std::size_t size() const noexcept { return free_.places() - free_.size(); }
 
   /// How many values there is room for.
-  [[nodiscard]] std::size_t places() const noexcept { return blocks_.size() * step; }
+  [[nodiscard]] std::size_t places() const noexcept { return free_.places(); }
 
   /// Whether grow() has to be called before add().
-  [[nodiscard]] bool full() const noexcept { return open_.empty(); }
+  [[nodiscard]] bool full() const noexcept { return free_.empty(); }
 
   /// Adds `step` places. Strong guarantee. Throws std::length_error beyond 2^32 places.
   void grow() {
-    if (places() + step > std::numeric_limits<std::uint32_t>::max()) {
-      throw std::length_error("takt::timer_table: more than 2^32 timers");
-    }
-    const std::size_t blocks = blocks_.size() + 1;
-    if (open_.capacity() < blocks) open_.reserve(std::max(blocks, 2 * open_.capacity()));
-    if (free_.capacity() < blocks) free_.reserve(std::max(blocks, 2 * free_.capacity()));
-    blocks_.push_back(std::make_unique<block>());
-    free_.push_back(~std::uint64_t{0});
-    open_.push_back(static_cast<std::uint32_t>(blocks - 1));
+    if (blocks_.size() * step == places()) blocks_.push_back(std::make_unique<block>());
+    free_.grow();
   }
 
   /// The table is not full.
   timer_id add(T&& value) noexcept {
-    TAKT_ASSERT(!full());
-    const std::uint32_t b = open_.back();
-    const auto i = static_cast<std::uint32_t>(std::countr_zero(free_[b]));
-    free_[b] &= free_[b] - 1;
-    if (free_[b] == 0) open_.pop_back();
-    entry& e = (*blocks_[b])[i];
+    const std::uint32_t index = free_.take();
+    entry& e = at(index);
     std::construct_at(&e.value, std::move(value));
-    ++used_;
-    return {++e.generation, static_cast<std::uint32_t>(b * step + i)};
+    return {++e.generation, index};
   }
 
   /// The value, or nullptr if the handle is stale.
@@ -130,8 +110,8 @@ class timer_table {
     return {};
   }
 
-  /// The generation of a place that is used.
-  [[nodiscard]] std::uint64_t generation(std::uint32_t index) const noexcept {
+  /// The generation of a place.
+  [[nodiscard]] std::uint64_t generation(std::size_t index) const noexcept {
     return at(index).generation;
   }
 
@@ -142,10 +122,7 @@ class timer_table {
     std::optional<T> value(std::move(e.value));
     std::destroy_at(&e.value);
     ++e.generation;
-    std::uint64_t& freed = free_[index / step];
-    if (freed == 0) open_.push_back(static_cast<std::uint32_t>(index / step));
-    freed |= std::uint64_t{1} << index % step;
-    --used_;
+    free_.put(index);
     return value;
   }
 
@@ -158,22 +135,11 @@ class timer_table {
 
   /// Walks all places, for tests and fuzzers.
   [[nodiscard]] bool check_invariants() const {
-    if (open_.capacity() < blocks_.size() || free_.size() != blocks_.size()) return false;
-    std::size_t used = 0;
+    if (!free_.check_invariants() || blocks_.size() * step < places()) return false;
     for (std::size_t i = 0; i < places(); ++i) {
-      const bool is_free = (free_[i / step] >> i % step & 1) != 0;
-      if (is_free == (at(i).generation % 2 != 0)) return false;
-      if (!is_free) ++used;
+      if (free_.is_free(i) == (generation(i) % 2 != 0)) return false;
     }
-    std::vector<bool> open(blocks_.size());
-    for (const std::uint32_t b : open_) {
-      if (b >= open.size() || open[b] || free_[b] == 0) return false;
-      open[b] = true;
-    }
-    for (std::size_t b = 0; b < open.size(); ++b) {
-      if (!open[b] && free_[b] != 0) return false;
-    }
-    return used == used_;
+    return true;
   }
 
  private:
@@ -196,9 +162,7 @@ class timer_table {
   }
 
   std::vector<std::unique_ptr<block>> blocks_;
-  std::vector<std::uint64_t> free_;  // by block
-  std::vector<std::uint32_t> open_;
-  std::size_t used_ = 0;
+  free_places free_;
 };
 
 }  // namespace takt::inline TAKT_ABI

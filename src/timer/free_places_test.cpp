@@ -1,0 +1,79 @@
+#include <takt/timer/free_places.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../base/counting_new.hpp"
+
+namespace {
+
+using takt::free_places;
+
+TEST(free_places, are_used_again_in_the_order_of_memory) {
+  free_places places;
+  for (int i = 0; i < 3; ++i) places.grow();
+  for (std::uint32_t i = 0; i < 192; ++i) EXPECT_EQ(places.take(), i);
+  EXPECT_TRUE(places.empty());
+  for (const std::uint32_t place : {150U, 70U, 3U, 100U, 2U}) places.put(place);
+  for (const std::uint32_t place : {150U, 2U, 3U, 70U, 100U}) EXPECT_EQ(places.take(), place);
+  EXPECT_TRUE(places.check_invariants());
+}
+
+TEST(free_places, are_those_of_a_set) {
+  free_places places;
+  std::mt19937_64 random{1};
+  std::set<std::uint32_t> free;
+  std::vector<std::uint32_t> taken;
+  for (int phase = 0; phase < 8; ++phase) {  // by turns more is taken and more is given back
+    for (int i = 0; i < 20'000; ++i) {
+      if (random() % 8 < (phase % 2 == 0 ? 6U : 2U)) {
+        if (places.empty()) {
+          const auto first = static_cast<std::uint32_t>(places.places());
+          places.grow();
+          for (std::uint32_t added = 0; added < free_places::step; ++added)
+            free.insert(first + added);
+        }
+        taken.push_back(places.take());
+        ASSERT_EQ(free.erase(taken.back()), 1U);
+      } else if (!taken.empty()) {
+        std::swap(taken[random() % taken.size()], taken.back());
+        places.put(taken.back());
+        free.insert(taken.back());
+        taken.pop_back();
+      }
+      ASSERT_EQ(places.size(), free.size());
+    }
+    ASSERT_TRUE(places.check_invariants());
+  }
+  for (std::uint32_t i = 0; i < places.places(); ++i)
+    EXPECT_EQ(places.is_free(i), free.contains(i));
+}
+
+TEST(free_places, grow_has_the_strong_guarantee) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  free_places places;
+  int failures = 0;
+  for (std::size_t blocks = 1; blocks < 200; ++blocks) {
+    try {
+      const takt::no_memory here;
+      places.grow();
+    } catch (const std::bad_alloc&) {
+      ++failures;
+      ASSERT_EQ(places.places(), (blocks - 1) * free_places::step);
+      ASSERT_TRUE(places.check_invariants());
+      places.grow();
+    }
+    while (!places.empty()) places.take();
+  }
+  EXPECT_GT(failures, 0);
+  EXPECT_TRUE(places.check_invariants());
+}
+
+}  // namespace
