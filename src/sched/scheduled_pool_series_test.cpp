@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(scheduled_series, missed,
                              missed_case{takt::catch_up_within(25ms), 45ms, {0, 45, 45, 45, 45}, 0},
                              // One whose time is just now is not left out.
                              missed_case{takt::catch_up_within(0s), 40ms, {0, 40, 40}, 2},
-        // One second, if nothing else is said.
+                             // One second, if nothing else is said.
                              missed_case{takt::missed_runs(), 1030ms, {0, 1030, 1030}, 101}));
 
 TEST(scheduled_series, the_pool_says_what_is_done_about_missed_runs) {
