@@ -65,7 +65,10 @@ verdict judge(const workload_result& result, const bar& promise, const case_resu
   std::optional<double> ratio;
   if (promise.of.empty()) {
     text << " at most " << promise.at_most << " " << m.unit;
-    if (!who.empty()) ratio = promise.at_most / median(who[metric_index]);
+    // None at all is so far ahead as can still be written.
+    if (!who.empty()) {
+      ratio = promise.at_most / std::max(median(who[metric_index]), promise.at_most / 1000);
+    }
   } else {
     text << " at least " << promise.at_least << "x ahead of " << promise.of;
     const auto& of = at.samples[index_of_competitor(result.what, promise.of)];

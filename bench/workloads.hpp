@@ -1,5 +1,6 @@
 /// \file
-/// The workloads, each declared in <name>/workload.cpp, those of pools in pool/workloads.cpp.
+/// The workloads, each declared in <name>/workload.cpp, those of pools in pool/workloads.cpp and
+/// scheduled/workloads.cpp.
 #pragma once
 
 #include "harness.hpp"
@@ -12,6 +13,12 @@ workload wake_workload();
 workload serial_workload();
 workload stop_workload();
 workload churn_workload();
+workload fire_workload();
+workload periodic_workload();
+workload late_workload();
+workload idle_workload();
+workload memory_workload();
+workload stop_delayed_workload();
 workload callable_workload();
 workload mpsc_workload();
 workload park_workload();

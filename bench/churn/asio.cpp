@@ -21,12 +21,15 @@ class asio_timers {
     thread_.join();
   }
 
-  void schedule(std::size_t index, std::chrono::nanoseconds delay) {
+  void schedule(std::size_t /*index*/, std::chrono::nanoseconds delay, timer_callback callback) {
     timers_.emplace_back(context_, delay);
-    timers_.back().async_wait([this, index](const asio::error_code&) { note_end(index); });
+    timers_.back().async_wait([this, callback](const asio::error_code& error) {
+      if (!error) callback();
+      note_end();
+    });
   }
 
-  void cancel(std::size_t index) { timers_[index].cancel(); }
+  bool cancel(std::size_t index) { return timers_[index].cancel() == 1; }
 
   void settle() {
     while (ended_.load(std::memory_order_acquire) != timers_.size()) std::this_thread::yield();
@@ -35,7 +38,7 @@ class asio_timers {
   }
 
  private:
-  void note_end(std::size_t) {
+  void note_end() {
     // Only the one thread of the context writes while timers are pending.
     ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

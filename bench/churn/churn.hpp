@@ -6,49 +6,67 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "harness.hpp"
+#include "support/callback.hpp"
+#include "support/delays.hpp"
 #include "support/stopwatch.hpp"
+#include "support/tally.hpp"
 
 namespace bench {
 
 numbers churn_naive_timer(const request& asked);
+numbers churn_takt(const request& asked);
+numbers churn_takt_with_futures(const request& asked);
+numbers churn_java(const request& asked);
 numbers churn_asio(const request& asked);
+numbers churn_libuv(const request& asked);
+numbers churn_libevent(const request& asked);
 
-/// Delays from 10 to 110 s, so that nothing fires; the same ones for every competitor.
-inline std::vector<std::chrono::nanoseconds> churn_delays(std::size_t count) {
-  std::mt19937_64 random{7};
-  std::uniform_int_distribution<std::int64_t> nanoseconds{10'000'000'000, 110'000'000'000};
-  std::vector<std::chrono::nanoseconds> delays(count);
-  std::ranges::generate(delays, [&] { return std::chrono::nanoseconds(nanoseconds(random)); });
-  return delays;
+/// How often a run schedules and cancels all that are pending, and is timed. Once more comes
+/// before: that gets the memory, which others have, or have a heap for, from earlier runs.
+inline std::size_t churn_repetitions(std::size_t pending) {
+  return std::max<std::size_t>(1, 100'000 / pending);
 }
 
-/// Timers is made for a number of them and has schedule(index, delay), cancel(index) and settle(),
-/// which is not timed: it waits for what cancel() left to other threads, and makes the indices
-/// usable again. The callback captures two words, as a time-out refers to what it times out.
+/// Timers is made for a number of them and has schedule(index, delay, callback), cancel(index),
+/// which tells whether it has prevented the callback and drops what the user has of the timer, and
+/// settle(), which is not timed: it waits for what cancel() left to others, and makes the indices
+/// usable again.
 template <class Timers>
 numbers churn_with(const request& asked) {
   const auto pending = static_cast<std::size_t>(asked["pending"]);
-  const std::size_t repetitions = std::max<std::size_t>(1, 100'000 / pending);
-  const auto delays = churn_delays(pending);
+  const std::size_t repetitions = churn_repetitions(pending);
+  const auto delays = random_delays(pending);
+  tally fired;
+  std::size_t prevented = 0;
   Timers timers(pending);
   double scheduling = 0;
   double cancelling = 0;
-  for (std::size_t repetition = 0; repetition < repetitions; ++repetition) {
+  for (std::size_t repetition = 0; repetition <= repetitions; ++repetition) {
     const stopwatch schedule_watch;
-    for (std::size_t i = 0; i < pending; ++i) timers.schedule(i, delays[i]);
-    scheduling += schedule_watch.nanoseconds();
+    for (std::size_t i = 0; i < pending; ++i) {
+      timers.schedule(i, delays[i], timer_callback{&fired, {i, 1, 2}});
+    }
+    const double scheduled = schedule_watch.nanoseconds();
 
     const stopwatch cancel_watch;
-    for (std::size_t i = 0; i < pending; ++i) timers.cancel(i);
-    cancelling += cancel_watch.nanoseconds();
+    for (std::size_t i = 0; i < pending; ++i) prevented += timers.cancel(i) ? 1U : 0U;
+    const double cancelled = cancel_watch.nanoseconds();
     timers.settle();
+    if (repetition == 0) continue;
+    scheduling += scheduled;
+    cancelling += cancelled;
+  }
+  if (prevented != pending * (repetitions + 1) || fired.total() != 0) {
+    throw std::logic_error("a timer was lost, or fired");
   }
   const auto operations = static_cast<double>(pending * repetitions);
-  return {scheduling / operations, cancelling / operations};
+  const double schedule = scheduling / operations;
+  const double cancel = cancelling / operations;
+  return {schedule, cancel, schedule + cancel};
 }
 
 }  // namespace bench

@@ -9,11 +9,11 @@ class naive_timers {
  public:
   explicit naive_timers(std::size_t count) : ids_(count) {}
 
-  void schedule(std::size_t index, std::chrono::nanoseconds delay) {
-    ids_[index] = timer_.schedule(delay, [this, index] { ids_[index] = 0; });
+  void schedule(std::size_t index, std::chrono::nanoseconds delay, timer_callback callback) {
+    ids_[index] = timer_.schedule(delay, callback);
   }
 
-  void cancel(std::size_t index) { timer_.cancel(ids_[index]); }
+  bool cancel(std::size_t index) { return timer_.cancel(ids_[index]); }
 
   void settle() {}
 

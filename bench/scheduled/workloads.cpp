@@ -1,0 +1,87 @@
+#include "workloads.hpp"
+
+#include "scheduled.hpp"
+
+namespace bench {
+namespace {
+
+// Of each kind what it enters for one workload; the naive one first, as the reference.
+std::vector<competitor> all(std::vector<competitor> timer_competitors::* entered) {
+  std::vector<competitor> found;
+  for (const timer_competitors& family :
+       {naive_timers(), takt_timers(), java_timers(), asio_timers()}) {
+    const auto& entries = family.*entered;
+    found.insert(found.end(), entries.begin(), entries.end());
+  }
+  return found;
+}
+
+constexpr const char* pool = "takt::scheduled_pool";
+constexpr const char* java = "java ScheduledThreadPoolExecutor";
+
+// 1, less the noise: a loop beside itself may come out at 0.9.
+bar not_later_than(const char* peer, const char* metric) {
+  return {.who = pool, .at_least = 0.9, .of = peer, .metric = metric};
+}
+
+// One wake-up in ten seconds would be too many. The limit has to be above 0, to be one.
+bar sleeps(const char* who) { return {.who = who, .at_most = 0.1}; }
+
+}  // namespace
+
+workload fire_workload() {
+  return {.id = "fire",
+          .title = "1 M one-shots due over 100 ms, from the first call until all have fired",
+          .metrics = {{"timer", "ns/timer"}, {"processor", "ns/timer"}},
+          .competitors = all(&timer_competitors::fire),
+          .bars = {{.who = pool, .at_least = 5, .of = java, .metric = "timer"}}};
+}
+
+workload periodic_workload() {
+  return {.id = "periodic",
+          .title = "Periodic tasks of 10 ms, how late their runs are",
+          .metrics = {{"p50", "us"},
+                      {"p99", "us"},
+                      {"p99.9", "us"},
+                      {"minimum", "us"},
+                      {"processor", "ns/run"}},
+          .parameters = {{"tasks", {1'000, 10'000}, {1'000}}},
+          .competitors = all(&timer_competitors::periodic)};
+}
+
+workload late_workload() {
+  return {
+      .id = "late",
+      .title = "One timer of some milliseconds, how late it is",
+      .metrics = {{"p50", "us"}, {"p99", "us"}, {"p99.9", "us"}, {"minimum", "us"}},
+      .parameters = {{"delay", {1, 5}}},
+      .competitors = all(&timer_competitors::late),
+      .bars = {not_later_than("clock_nanosleep", "p50"), not_later_than("clock_nanosleep", "p99"),
+               not_later_than("asio::steady_timer", "p50"),
+               not_later_than("asio::steady_timer", "p99")}};
+}
+
+workload idle_workload() {
+  return {.id = "idle",
+          .title = "One timer an hour away, how often threads wake up",
+          .metrics = {{"wake-ups", "1/s"}},
+          .competitors = all(&timer_competitors::idle),
+          .bars = {sleeps(pool), sleeps("takt::scheduled_pool (2 threads)")}};
+}
+
+workload memory_workload() {
+  return {.id = "memory",
+          .title = "1 M one-shots pending, each with a callback of 32 bytes",
+          .metrics = {{"timer", "bytes"}},
+          .competitors = all(&timer_competitors::memory)};
+}
+
+workload stop_delayed_workload() {
+  return {.id = "stop-delayed",
+          .title = "shutdown_now with 1 M one-shots pending",
+          .metrics = {{"returned", "ms"}, {"gone", "ms"}},
+          .competitors = all(&timer_competitors::stop),
+          .bars = {{.who = pool, .at_most = 100, .metric = "returned"}}};
+}
+
+}  // namespace bench
