@@ -97,6 +97,9 @@ TEST(Regression, DelayOverflow) {
       [](scheduled_pool& pool, task t) { pool.execute(takt::never - 1ns, std::move(t)); },
       [](scheduled_pool& pool, task t) { pool.execute(takt::never / 2 + 1ns, std::move(t)); },
       [](scheduled_pool& pool, task t) { pool.execute(clock::time_point::max(), std::move(t)); },
+      [](scheduled_pool& pool, task t) {
+        pool.execute(clock::time_point::max() - 1ns, std::move(t));
+      },
       series([](scheduled_pool& pool, auto f) {
         static_cast<void>(pool.schedule_at_fixed_rate(takt::never - 1ns, 1ns, f));
       }),
@@ -104,7 +107,7 @@ TEST(Regression, DelayOverflow) {
         static_cast<void>(pool.schedule_with_fixed_delay(takt::never, takt::never, f));
       })};
   for (const clock::time_point start :
-       {clock::time_point::min(), clock::time_point(), clock::time_point::max() - 2h}) {
+       {clock::time_point::min(), clock::time_point(), clock::time_point::max() - 3h}) {
     takt::manual_clock time{start};
     scheduled_pool pool{{.core = 1, .time = &time}};
     busy one(pool, 1);

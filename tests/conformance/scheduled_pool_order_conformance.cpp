@@ -1,0 +1,82 @@
+// The order in which a scheduled_pool begins tasks, where the JDK's pool was seen to differ: see
+// tests/oracle/run.py. What is disabled is known to fail, and is in KNOWN there.
+#include <chrono>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <takt/sched/scheduled_pool.hpp>
+
+#include "../support/pools.hpp"
+#include "scheduled_executor_suite.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using scheduled_executor_suite::plain;
+using scheduled_executor_suite::subject;
+using takt_test::busy;
+using ::testing::ElementsAre;
+
+// One thread, which is late: what is due is run in the order of deadlines. Tasks end their series
+// by takt::cancelled.
+struct late_pool {
+  subject<plain> s{{.core = 1, .missed = takt::catch_up}};
+  busy hold{s.pool, 1};
+  std::vector<int> ran;
+
+  void run() {
+    hold.release();
+    s.drain();
+  }
+  // The same, until the series has ended by itself.
+  void run(const takt::periodic_future& series) {
+    hold.release();
+    series.wait();
+    s.drain();
+  }
+};
+
+TEST(scheduled_pool_order, equal_deadlines_in_the_order_of_submission) {
+  late_pool late;
+  for (int i = 0; i < 5; ++i) {
+    late.s.pool.execute(1ms, [&late, i] { late.ran.push_back(i); });
+  }
+  late.s.time.advance(1ms);
+  late.run();
+  EXPECT_THAT(late.ran, ElementsAre(0, 1, 2, 3, 4));
+}
+
+// It was submitted first, and so is first whenever deadlines are equal. Fails: when it is queued
+// again, it comes last among equal deadlines.
+TEST(scheduled_pool_order, DISABLED_periodic_task_keeps_its_turn) {
+  late_pool late;
+  int runs = 0;
+  auto series = late.s.pool.schedule_at_fixed_rate(1ms, 1ms, [&] {
+    late.ran.push_back(0);
+    if (++runs == 3) throw takt::cancelled();
+  });
+  late.s.pool.execute(2ms, [&] { late.ran.push_back(2); });
+  late.s.pool.execute(3ms, [&] { late.ran.push_back(3); });
+  late.s.time.advance(3ms);
+  late.run(series);
+  EXPECT_THAT(late.ran, ElementsAre(0, 0, 2, 0, 3));
+}
+
+// "Of a task without a delay the deadline is when it was submitted": the runs were due before.
+// Fails if nothing else waits for its time at that moment: it then goes before all that is delayed.
+TEST(scheduled_pool_order, DISABLED_submitted_task_does_not_overtake_late_runs) {
+  late_pool late;
+  int runs = 0;
+  auto series = late.s.pool.schedule_at_fixed_rate(1ms, 1ms, [&] {
+    late.ran.push_back(0);
+    if (++runs == 1) late.s.pool.execute([&] { late.ran.push_back(1); });
+    if (runs == 3) throw takt::cancelled();
+  });
+  late.s.time.advance(10ms);
+  late.run(series);
+  EXPECT_THAT(late.ran, ElementsAre(0, 0, 0, 1));
+}
+
+}  // namespace

@@ -1,0 +1,327 @@
+// What takt::scheduled_pool does with scripts: reads one per line from standard input, and prints
+// what happened in a line for each. JavaOracle.java does the same for the JDK; run.py writes the
+// scripts, explains them, and compares.
+//
+// Time is moved by scripts only. The clock also holds the one worker: when that has nothing to do,
+// and wants to wait for its next deadline, it is kept there while operations are issued. So all
+// that is due has run when it is held, whatever state the pool is in.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <takt/base/mutex.hpp>
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/sched/scheduled_pool.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/unhandled.hpp>
+
+namespace {
+
+using std::chrono::nanoseconds;
+using takt::cancel_result;
+using takt::mutex_lock;
+
+class script_clock final : public takt::clock {
+ public:
+  [[nodiscard]] time_point now() const noexcept override {
+    const mutex_lock lock(mu_);
+    return now_;
+  }
+  void park_until(takt::parker& p, time_point deadline) const noexcept override {
+    if (takt::sync::this_thread_id() == owner_) {  // for the end of the pool
+      takt::steady.park_until(p, deadline);
+      return;
+    }
+    mutex_lock lock(mu_);
+    held_ = true;
+    changed_.notify_all();
+    while (held_) changed_.wait(lock);
+  }
+
+  void advance(nanoseconds d) {
+    const mutex_lock lock(mu_);
+    now_ += d;
+  }
+  // Lets the worker look again, and waits until it has nothing to do, or has left.
+  void let_work() {
+    mutex_lock lock(mu_);
+    held_ = false;
+    changed_.notify_all();
+    while (!held_ && !gone_) changed_.wait(lock);
+  }
+  void wait_until_held() {
+    mutex_lock lock(mu_);
+    while (!held_) changed_.wait(lock);
+  }
+  void worker_is_gone() {
+    const mutex_lock lock(mu_);
+    gone_ = true;
+    changed_.notify_all();
+  }
+  [[nodiscard]] bool is_worker_gone() const {
+    const mutex_lock lock(mu_);
+    return gone_;
+  }
+
+ private:
+  const takt::sync::thread::id owner_ = takt::sync::this_thread_id();
+  mutable takt::mutex mu_;
+  mutable takt::condition changed_;
+  time_point now_ TAKT_GUARDED_BY(mu_);
+  mutable bool held_ TAKT_GUARDED_BY(mu_) = false;
+  bool gone_ TAKT_GUARDED_BY(mu_) = false;
+};
+
+class no_hook final : public takt::unhandled_hook {
+ public:
+  void on_unhandled(takt::unhandled, const std::exception_ptr&) const noexcept override {}
+};
+
+struct job {
+  char how = 0;  // x execute, s submit, e execute later, d schedule, r fixed rate, w fixed delay
+  nanoseconds delay{};
+  nanoseconds period{};
+  int runs = 0;
+  char end = 0;  // of the last run: n returns, t throws, c cancels itself
+  std::vector<std::string> ops;
+
+  takt::future<void> result;  // of s, d, r, w
+  takt::timer_handle timer;   // of e, d, r, w
+  takt::future_core* state = nullptr;
+  bool submitted = false;
+  bool rejected = false;
+  bool returned = false;
+  bool cancelled = false;  // of e
+  int ran = 0;
+};
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts{""};
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+class script {
+ public:
+  explicit script(const std::string& line) {
+    std::istringstream words(line);
+    std::string word;
+    words >> word;
+    perform("P" + word.substr(1));
+    while (words >> word) {
+      if (word == "|") {
+        phases_.emplace_back();
+      } else if (phases_.empty()) {
+        add_job(word.substr(1));
+      } else {
+        phases_.back().push_back(word);
+      }
+    }
+  }
+
+  std::string run() {
+    pool_.prestart();
+    time_.wait_until_held();
+    for (const auto& ops : phases_) {
+      trace_ += " |";
+      for (const std::string& op : ops) perform(op);
+      if (!time_.is_worker_gone()) time_.let_work();
+    }
+    if (!stopped_) {
+      trace_ += " |";
+      stop();
+      if (!time_.is_worker_gone()) time_.let_work();
+    }
+    pool_.await_termination();
+    for (auto& [id, j] : jobs_) trace_ += " " + std::to_string(id) + "=" + outcome(j);
+    const takt::pool_statistics s = pool_.statistics();
+    if (s.tasks.pending() != 0 || s.tasks.running() != 0 || s.delayed != 0) trace_ += " unbalanced";
+    return trace_.substr(1);
+  }
+
+ private:
+  // What is run.
+  struct body {
+    script* self;
+    int id;
+    void operator()() const { self->run_body(id); }
+  };
+
+  void add_job(const std::string& text) {
+    const std::vector<std::string> parts = split(text, ':');
+    job j;
+    j.how = parts.at(1).at(0);
+    j.delay = parts.at(2) == "never" ? takt::never : nanoseconds(std::stoll(parts.at(2)));
+    j.period = nanoseconds(std::stoll(parts.at(3)));
+    j.runs = std::stoi(parts.at(4));
+    j.end = parts.at(5).at(0);
+    if (!parts.at(6).empty()) j.ops = split(parts.at(6), ',');
+    jobs_.emplace(std::stoi(parts.at(0)), std::move(j));
+  }
+
+  void run_body(int id) {
+    job& j = jobs_.at(id);
+    current_ = id;
+    trace_ += " r" + std::to_string(id);
+    const bool last = ++j.ran == j.runs;
+    if (j.ran == 1) {
+      for (const std::string& op : j.ops) perform(op);
+    }
+    if (last && j.end == 'c') perform("-" + std::to_string(id));
+    current_ = -1;
+    if (last && j.end == 't') throw std::runtime_error("thrown");
+  }
+
+  template <class Future>
+  void keep(job& j, Future made) {
+    j.timer = made;
+    j.result = std::move(made);
+    j.state = &j.result.state();
+  }
+
+  void submit(int id) {
+    job& j = jobs_.at(id);
+    const body call{this, id};
+    j.submitted = true;
+    try {
+      switch (j.how) {
+        case 'x':
+          pool_.execute(call);
+          break;
+        case 's':
+          j.result = pool_.submit(call);
+          j.state = &j.result.state();
+          break;
+        case 'e':
+          j.timer = pool_.execute(j.delay, call);
+          break;
+        case 'd':
+          keep(j, pool_.schedule(j.delay, call));
+          break;
+        case 'r':
+          keep(j, pool_.schedule_at_fixed_rate(j.delay, j.period, call));
+          break;
+        default:
+          keep(j, pool_.schedule_with_fixed_delay(j.delay, j.period, call));
+          break;
+      }
+    } catch (const takt::rejected&) {
+      j.rejected = true;
+      trace_ += " +" + std::to_string(id) + "!";
+    }
+    if (j.how == 'x' || j.how == 's') time_.advance(nanoseconds(1));  // see run.py
+  }
+
+  void cancel(int id) {
+    job& j = jobs_.at(id);
+    if (!j.submitted || j.rejected || j.how == 'x') return;
+    if (j.how == 'e' && (current_ == id || j.returned)) return;
+    const cancel_result result = j.how == 's' ? j.result.cancel() : j.timer.cancel();
+    j.cancelled = j.cancelled || result != cancel_result::done;
+    trace_ += " -" + std::to_string(id) + (result == cancel_result::done ? "=0" : "=1");
+  }
+
+  void perform(const std::string& op) {
+    switch (op.at(0)) {
+      case '+':
+        submit(std::stoi(op.substr(1)));
+        break;
+      case '-':
+        cancel(std::stoi(op.substr(1)));
+        break;
+      case '>':
+        time_.advance(nanoseconds(std::stoll(op.substr(1))));
+        break;
+      case 'S':
+        pool_.shutdown();
+        break;
+      case 'N':
+        stop();
+        break;
+      case 'P':
+        pool_.keep_after_shutdown({.delayed = op.at(1) == '1', .periodic = op.at(2) == '1'});
+        break;
+      default:
+        throw std::invalid_argument("not an operation: " + op);
+    }
+  }
+
+  void stop() {
+    std::set<int> ids;
+    rest_.push_back(pool_.shutdown_now());
+    for (takt::task& t : rest_.back()) {
+      if (const body* const call = t.target<body>()) ids.insert(call->id);
+      for (const auto& [id, j] : jobs_) {
+        if (j.state != nullptr && j.state == t.state()) ids.insert(id);
+      }
+    }
+    stopped_ = true;
+    trace_ += " N";
+    for (const int id : ids) {
+      jobs_.at(id).returned = true;
+      trace_ += "," + std::to_string(id);
+    }
+  }
+
+  static std::string outcome(job& j) {
+    if (j.rejected) return "rejected";
+    if (!j.submitted) return "none";
+    if (j.how == 'x' || j.how == 'e') {
+      if (j.ran > 0) return "ran";
+      return j.returned && !j.cancelled ? "returned" : "cancelled";
+    }
+    if (!j.result.is_ready()) return j.returned ? "returned" : "pending";
+    try {
+      j.result.get();
+    } catch (const takt::cancelled&) {
+      return "cancelled";
+    } catch (const std::exception&) {
+      return "failed";
+    }
+    return "finished";
+  }
+
+  script_clock time_;
+  no_hook hook_;
+  std::map<int, job> jobs_;
+  std::vector<std::vector<std::string>> phases_;
+  std::string trace_;
+  int current_ = -1;  // the task that runs
+  bool stopped_ = false;
+  std::vector<takt::task_list> rest_;
+  takt::scheduled_pool pool_{{.core = 1,
+                              .missed = takt::catch_up,
+                              .thread = {.on_exit = [this] { time_.worker_is_gone(); }},
+                              .time = &time_,
+                              .unhandled = &hook_}};
+};
+
+}  // namespace
+
+int main() {
+  try {
+    for (std::string line; std::getline(std::cin, line);) std::cout << script(line).run() << '\n';
+  } catch (const std::exception& e) {
+    std::cerr << "takt_oracle: " << e.what() << '\n';
+    return 1;
+  }
+  return 0;
+}
