@@ -273,5 +273,9 @@ struct periodic_options;
 class when;
 class scheduled_pool;
 
+// takt/sched/timeout.hpp
+template <class T>
+class timeout_state;
+
 }  // namespace takt::inline TAKT_ABI
 // NOLINTEND(bugprone-forward-declaration-namespace)
