@@ -273,6 +273,13 @@ struct periodic_options;
 class when;
 class scheduled_pool;
 
+// takt/sched/retry.hpp
+struct backoff;
+template <class T, class F>
+class retry_state;
+template <class F, bool WithToken>
+struct retry_result;
+
 // takt/sched/timeout.hpp
 template <class T>
 class timeout_state;

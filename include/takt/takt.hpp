@@ -38,6 +38,7 @@
 #include <takt/observe/task_observer.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/sched/missed_runs.hpp>
+#include <takt/sched/retry.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 #include <takt/sched/timeout.hpp>
 #include <takt/sched/timer_handle.hpp>
