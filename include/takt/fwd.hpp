@@ -284,5 +284,9 @@ struct retry_result;
 template <class T>
 class timeout_state;
 
+// takt/sched/watchdog.hpp
+struct watchdog_options;
+class watchdog;
+
 }  // namespace takt::inline TAKT_ABI
 // NOLINTEND(bugprone-forward-declaration-namespace)

@@ -42,6 +42,7 @@
 #include <takt/sched/scheduled_pool.hpp>
 #include <takt/sched/timeout.hpp>
 #include <takt/sched/timer_handle.hpp>
+#include <takt/sched/watchdog.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_state.hpp>
