@@ -278,5 +278,20 @@ class when;
 class timer_awaiter;
 class scheduled_pool;
 
+// takt/sched/retry.hpp
+struct backoff;
+template <class T, class F>
+class retry_state;
+template <class F, bool WithToken>
+struct retry_result;
+
+// takt/sched/timeout.hpp
+template <class T>
+class timeout_state;
+
+// takt/sched/watchdog.hpp
+struct watchdog_options;
+class watchdog;
+
 }  // namespace takt::inline TAKT_ABI
 // NOLINTEND(bugprone-forward-declaration-namespace)

@@ -118,6 +118,11 @@ class recording_hook final : public takt::unhandled_hook {
     const takt::mutex_lock lock(mu_);
     return unobserved_;
   }
+  // The same, and forgets them.
+  std::vector<std::string> take_unobserved() {
+    const takt::mutex_lock lock(mu_);
+    return std::exchange(unobserved_, {});
+  }
 
  private:
   mutable takt::mutex mu_;

@@ -292,6 +292,9 @@ class scheduled_pool : public executor_interface<scheduled_pool>,
   void throw_if_own_task() const;
 
  private:
+  template <class T, class F>
+  friend class retry_state;
+
   template <class F>
   static void require_callable(const F& f) {
     if constexpr (can_be_null<std::decay_t<F>> && !std::is_function_v<F>) {

@@ -287,6 +287,12 @@ class future_state : public future_core {
       }
       drop_closure();
     }
+    finish_body(std::move(error), was_cancelled);
+  }
+
+  /// Ends the body: as cancelled, with the error if it is not null, or with what was stored. For
+  /// those who cannot leave it to run_body().
+  void finish_body(std::exception_ptr error, bool was_cancelled) noexcept {
     if (was_cancelled) {
       finish_cancelled();
     } else if (error != nullptr) {

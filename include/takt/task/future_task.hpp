@@ -69,11 +69,7 @@ class task_state : public future_state<T> {
       bool ended = false;
       std::optional<body_scope> here(std::in_place, *this);
       try {
-        if constexpr (takes_stop_token<F&>) {
-          static_cast<void>(std::invoke(*call_, stop_.get_token()));
-        } else {
-          static_cast<void>(std::invoke(*call_));
-        }
+        static_cast<void>(call_again());
       } catch (const cancelled&) {
         ended = true;
       } catch (...) {
@@ -101,10 +97,19 @@ class task_state : public future_state<T> {
     return type == &type_key<F> && call_ ? std::addressof(*call_) : nullptr;
   }
 
+ protected:
+  /// Calls it as what may be called again.
+  decltype(auto) call_again() {
+    if constexpr (takes_stop_token<F&>) {
+      return std::invoke(*call_, stop_.get_token());
+    } else {
+      return std::invoke(*call_);
+    }
+  }
+  void drop_closure() noexcept override { call_.reset(); }
+
  private:
   struct no_source {};
-
-  void drop_closure() noexcept override { call_.reset(); }
 
   // Only for callables that take a token. Made first: if that throws, the callable is still there.
   [[no_unique_address]] std::conditional_t<takes_stop_token<F>, sync::stop_source, no_source> stop_;

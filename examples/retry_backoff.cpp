@@ -1,0 +1,79 @@
+// Ask a server that is not always there: again after a delay that grows, with a limit for all of
+// it.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+#include <takt/takt.hpp>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+class server {
+ public:
+  explicit server(int failures) : failures_(failures) {}
+  std::string ask() {
+    std::printf("  attempt %d\n", ++attempts_);
+    if (attempts_ <= failures_) throw std::runtime_error("no answer");
+    return "42";
+  }
+  [[nodiscard]] int attempts() const { return attempts_; }
+
+ private:
+  int failures_;
+  int attempts_ = 0;
+};
+
+// Those who failed together do not come back together. Seeded: the same delays each time.
+takt::backoff patience(std::uint32_t seed) {
+  return {.initial = 1ms,
+          .factor = 2,
+          .limit = 10ms,
+          .attempts = 4,
+          .jitter = [random = std::minstd_rand(seed)](std::chrono::nanoseconds delay) mutable {
+            std::uniform_int_distribution<std::int64_t> part(delay.count() / 2, delay.count());
+            return std::chrono::nanoseconds(part(random));
+          }};
+}
+
+}  // namespace
+
+int main() {
+  takt::scheduled_pool pool{{.core = 1, .name = "client"}};
+  bool right = true;
+
+  std::printf("a server that answers in the end:\n");
+  server shaky{2};
+  const std::string answer = takt::retry(pool, [&] { return shaky.ask(); }, patience(1)).get();
+  std::printf("  %s\n", answer.c_str());
+  right = right && answer == "42" && shaky.attempts() == 3;
+
+  std::printf("one that does not:\n");
+  server dead{1'000};
+  try {
+    takt::retry(pool, [&] { return dead.ask(); }, patience(2)).get();
+    right = false;
+  } catch (const std::runtime_error& e) {
+    std::printf("  %s\n", e.what());
+  }
+  right = right && dead.attempts() == 4;
+
+  std::printf("one that is given up:\n");
+  server slow{1'000};
+  takt::scheduled_pool timers{takt::scheduled_pool::single()};
+  auto limited = takt::with_timeout(
+      5ms, timers,
+      takt::retry(pool, [&] { return slow.ask(); }, {.initial = 1h, .limit = 1h, .attempts = 10}));
+  try {
+    limited.get();
+    right = false;
+  } catch (const takt::wait_timed_out& e) {
+    std::printf("  %s\n", e.what());
+  }
+  pool.close(takt::drain);  // at once: the delay of an hour went with the time-out
+  return right && slow.attempts() <= 1 ? 0 : 1;
+}
