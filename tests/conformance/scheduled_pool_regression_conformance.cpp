@@ -1,7 +1,6 @@
 // The regression programs beside java.util.concurrent's TCK that concern scheduled pools, and what
 // its ExecutorsTest asks of them, by their names.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -33,7 +32,6 @@ using takt::clock;
 using takt::scheduled_pool;
 using takt::task;
 using takt_test::busy;
-using takt_test::gate;
 using takt_test::tally;
 using ::testing::ElementsAre;
 

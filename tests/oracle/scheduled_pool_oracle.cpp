@@ -192,8 +192,8 @@ class script {
 
   template <class Future>
   void keep(job& j, Future made) {
-    j.timer = made;
-    j.result = std::move(made);
+    j.timer = static_cast<const takt::timer_handle&>(made);
+    j.result = static_cast<takt::future<void>&&>(made);
     j.state = &j.result.state();
   }
 
