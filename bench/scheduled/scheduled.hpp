@@ -57,7 +57,7 @@ using timer_clock = std::chrono::steady_clock;
 inline constexpr std::int64_t many_timers = 1'000'000;       ///< fire, memory, stop
 inline constexpr std::chrono::nanoseconds fire_spread{100};  ///< For each timer.
 inline constexpr std::chrono::milliseconds period{10};
-inline constexpr std::int64_t periodic_runs = 100;
+inline constexpr std::int64_t periodic_runs = 50;
 
 inline void require_timers(std::int64_t found, std::int64_t expected) {
   if (found != expected) {
