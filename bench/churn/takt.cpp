@@ -1,3 +1,4 @@
+#include <type_traits>
 #include <utility>
 
 #include <takt/sched/scheduled_pool.hpp>
@@ -11,22 +12,25 @@ namespace {
 template <class Handle>
 class takt_timers {
  public:
-  explicit takt_timers(std::size_t count) : handles_(count) { pool_.prestart(); }
+  explicit takt_timers(std::size_t count) {
+    handles_.reserve(count);
+    pool_.prestart();
+  }
 
-  void schedule(std::size_t index, std::chrono::nanoseconds delay, timer_callback callback) {
+  void schedule(std::size_t /*index*/, std::chrono::nanoseconds delay, timer_callback callback) {
     if constexpr (std::is_same_v<Handle, takt::timer_handle>) {
-      handles_[index] = pool_.execute(delay, callback);
+      handles_.push_back(pool_.execute(delay, callback));
     } else {
-      handles_[index] = pool_.schedule(delay, callback);
+      handles_.push_back(pool_.schedule(delay, callback));
     }
   }
 
   bool cancel(std::size_t index) {
-    const Handle handle = std::exchange(handles_[index], Handle());
+    const Handle handle = std::move(handles_[index]);
     return handle.cancel() == takt::cancel_result::prevented;
   }
 
-  void settle() {}
+  void settle() { handles_.clear(); }
 
  private:
   std::vector<Handle> handles_;

@@ -57,7 +57,7 @@ using timer_clock = std::chrono::steady_clock;
 inline constexpr std::int64_t many_timers = 1'000'000;       ///< fire, memory, stop
 inline constexpr std::chrono::nanoseconds fire_spread{100};  ///< For each timer.
 inline constexpr std::chrono::milliseconds period{10};
-inline constexpr std::int64_t periodic_runs = 100;
+inline constexpr std::int64_t periodic_runs = 50;
 
 inline void require_timers(std::int64_t found, std::int64_t expected) {
   if (found != expected) {
@@ -116,10 +116,10 @@ inline numbers never_early(numbers found) {
 template <class Timers>
 numbers periodic_with(const request& asked) {
   struct periodic_task {
-    timer_clock::time_point due;
-    double* lateness;
-    std::int64_t left;
-    tally* ended;
+    timer_clock::time_point due{};
+    double* lateness = nullptr;
+    std::int64_t left = 0;
+    tally* ended = nullptr;
 
     void run() {
       if (left == 0) return;
@@ -168,7 +168,7 @@ numbers late_with(const request& asked) {
     Timers& timers;
     std::vector<double>& lateness;
     std::latch& done;
-    std::chrono::milliseconds delay;
+    std::chrono::milliseconds delay{};
     std::size_t fired = 0;
     timer_clock::time_point due{};
 
