@@ -37,6 +37,11 @@ class delayed_tasks : public counted<delayed_tasks> {
     return time_point(time_point::duration(next_.load(std::memory_order_acquire)));
   }
 
+  /// Whether one waits, or runs and may wait again. As of some moment, likewise.
+  [[nodiscard]] bool any() const noexcept {
+    return any_.load(std::memory_order_acquire);  // acquire: as above
+  }
+
   // --- under the pool's lock
 
   /// Takes one whose deadline is not after `now`, to be run.
@@ -45,7 +50,7 @@ class delayed_tasks : public counted<delayed_tasks> {
   virtual void set_attention(time_point until) noexcept = 0;
   /// As above, for next(), or if `called_for_all` not for any time. \return next().
   virtual time_point watch_next(bool called_for_all) noexcept = 0;
-  /// Neither waits one, nor does one run that may wait again.
+  /// As !any(), and exactly.
   [[nodiscard]] virtual bool empty() const noexcept = 0;
   /// How many wait for their time.
   [[nodiscard]] virtual std::size_t size() const noexcept = 0;
@@ -60,24 +65,26 @@ class delayed_tasks : public counted<delayed_tasks> {
   virtual void close() noexcept = 0;
   /// Takes no more. Gives back all that wait, or cancels them.
   virtual void stop(task_list& unstarted, bool give_back) noexcept = 0;
-  /// The pool is about to be gone.
-  virtual void detach() noexcept = 0;
 
  protected:
   delayed_tasks() = default;
   virtual ~delayed_tasks() = default;
 
   /// Under the lock of who derives from this.
-  void set_next(time_point next) noexcept {
+  void publish(time_point next, bool any) noexcept {
     const auto value = next.time_since_epoch().count();
-    if (next_.load(std::memory_order_relaxed) == value) return;  // relaxed: under the lock
-    next_.store(value, std::memory_order_release);               // release: the task, to who sees it
+    // relaxed: under the lock; release: the task, to who sees it
+    if (next_.load(std::memory_order_relaxed) != value) {
+      next_.store(value, std::memory_order_release);
+    }
+    if (any_.load(std::memory_order_relaxed) != any) any_.store(any, std::memory_order_release);
   }
 
  private:
   friend class counted<delayed_tasks>;
 
-  // Atomic. Nanoseconds; written by set_next().
+  // Atomic. Written by publish().
+  sync::atomic<bool> any_{false};
   sync::atomic<time_point::rep> next_{time_point::max().time_since_epoch().count()};
 };
 

@@ -10,6 +10,7 @@
 #define TAKT_OS_LINUX 1
 #include <pthread.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -77,6 +78,8 @@ void set_thread_nice(int nice) noexcept {
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
 }
 
+void wake_without_slack() noexcept { prctl(PR_SET_TIMERSLACK, 1UL); }
+
 void set_thread_cpus(const std::vector<int>& cpus) noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -113,6 +116,7 @@ void set_thread_name(const std::string&, std::size_t) noexcept {}
 int thread_nice() noexcept { return 0; }
 void set_thread_nice(int) noexcept {}
 void set_thread_cpus(const std::vector<int>&) noexcept {}
+void wake_without_slack() noexcept {}
 std::size_t allowed_cpus() noexcept { return 0; }
 std::size_t cgroup_cpus() noexcept { return 0; }
 

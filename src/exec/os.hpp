@@ -16,6 +16,8 @@ long process_id() noexcept;
 void set_thread_name(const std::string& name, std::size_t number) noexcept;
 void set_thread_nice(int nice) noexcept;
 void set_thread_cpus(const std::vector<int>& cpus) noexcept;
+/// Timed waits end as soon as they can, and not up to 50 us later, which is usual.
+void wake_without_slack() noexcept;
 
 /// The niceness of the calling thread; 0 if there is none.
 int thread_nice() noexcept;

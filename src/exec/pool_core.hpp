@@ -117,8 +117,6 @@ class pool_core : public counted<pool_core> {
   void execute(task&& t);
 
   // --- delayed tasks: pool_submit.cpp
-  /// Counts and numbers a task that is not given to execute(), and tells of it.
-  void begin_delayed(task& t, clock::time_point due) noexcept;
   /// A delayed task was added that is earlier than what somebody will look at. False if there is no
   /// thread to do that.
   bool attend() noexcept;

@@ -87,7 +87,6 @@ void pool_core::destroy() noexcept {
     orphaned_ = true;
   }
   if (last.joinable()) last.join();
-  if (delayed_ != nullptr) delayed_->detach();
   release();
 }
 

@@ -20,8 +20,7 @@ void pool_core::execute(task&& t) {
   }
   if (delayed_ != nullptr) {
     // Where it stands among those that are delayed: behind those of now, if there are any.
-    const bool any = delayed_->next() != clock::time_point::max();
-    t.set_deadline(any ? how_.time->now() : clock::time_point::min());
+    t.set_deadline(delayed_->any() ? how_.time->now() : clock::time_point::min());
   }
   if (queue_.add(t)) return;
   book_.tell_submitted(t);
@@ -131,13 +130,6 @@ void pool_core::refuse(task t, rejection why) {
 }
 
 // --- delayed tasks
-
-void pool_core::begin_delayed(task& t, clock::time_point due) noexcept {
-  if (future_core* state = t.state()) state->set_home(this);
-  queue_.number(t);
-  t.set_deadline(due);
-  book_.tell(task_event::kind::submitted, t);
-}
 
 bool pool_core::attend() noexcept {
   worker* called = nullptr;

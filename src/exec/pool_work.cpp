@@ -183,6 +183,7 @@ void pool_core::work(worker& self) noexcept {
   os::set_thread_name(how_.name, self.number);
   if (how_.thread.nice != 0) os::set_thread_nice(nice_);
   if (!how_.thread.cpus.empty()) os::set_thread_cpus(how_.thread.cpus);
+  if (delayed_ != nullptr) os::wake_without_slack();
   if (how_.thread.on_start != nullptr) how_.thread.on_start();
   departure gone;
   {

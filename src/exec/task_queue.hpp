@@ -26,7 +26,7 @@ constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) {
 /// thread will look here before it sleeps or leaves. Who looks and finds nothing closes it, so that
 /// the next one to add takes the lock, and sees to it that somebody runs its task.
 ///
-/// Thread safety: add(), number() and add_counts_to() for anyone, the rest under the executor's
+/// Thread safety: add() and add_counts_to() for anyone, the rest under the executor's
 /// lock.
 class task_queue {
  public:
@@ -50,13 +50,7 @@ class task_queue {
     return true;
   }
 
-  /// Counts and numbers a task that is kept elsewhere.
-  void number(task& t) noexcept {
-    const mutex_lock lock(back_mu_);
-    t.set_id(++submitted_);
-  }
-
-  /// Adds what add() and number() have counted.
+  /// Adds what add() has counted.
   void add_counts_to(task_totals& totals) const {
     const mutex_lock lock(back_mu_);
     totals.submitted += submitted_;

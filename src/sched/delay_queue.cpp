@@ -45,21 +45,19 @@ void delay_queue::check_period(nanoseconds period) {
 }
 
 void delay_queue::attach(pool_core& pool) noexcept {
-  const mutex_lock lock(mu_);
   pool_ = &pool;
+  observed_ = pool.book().observed();
 }
 
-void delay_queue::detach() noexcept {
-  const mutex_lock lock(mu_);
-  pool_ = nullptr;
-}
-
-// For calls without the lock. Empty if it is gone.
+// For calls without the lock. There is one as long as a task waits.
 state_ref<pool_core> delay_queue::pool() const noexcept {
-  if (pool_ == nullptr) return {};
   pool_->retain();
   return state_ref<pool_core>(pool_);
 }
+
+void delay_queue::changed() noexcept { publish(timers_.next_deadline(), waiting_ + running_ != 0); }
+
+void delay_queue::number(task& t) noexcept { t.set_id(first_id | ++submitted_); }
 
 clock::time_point delay_queue::key_of(const entry& e) noexcept {
   return e.paused ? time_point::max() : rounded(e.work.deadline(), e.slack_bits);
@@ -68,24 +66,29 @@ clock::time_point delay_queue::key_of(const entry& e) noexcept {
 // Gives one that waits another deadline. True if the pool has to be told.
 bool delay_queue::move(timer_id id, entry& e, time_point due) noexcept {
   e.work.set_deadline(due);
+  e.left_out = false;
   timers_.reschedule(id, key_of(e));
-  set_next(timers_.next_deadline());
+  changed();
   return key_of(e) < attention_;
 }
 
 timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_place* place,
                              period_state* periods) {
-  pool_core* pool = nullptr;
-  {
-    const mutex_lock lock(mu_);
-    pool = pool_;  // its owner calls, and so it stays
+  if (future_core* state = t.state()) state->set_home(pool_);
+  t.set_deadline(due);
+  if (observed_) {
+    {
+      const mutex_lock lock(mu_);
+      number(t);
+    }
+    pool_->book().tell(task_event::kind::submitted, t);
   }
-  pool->begin_delayed(t, due);
   timer_place made;
   bool refused = false;
   bool attend = false;
   try {
     const mutex_lock lock(mu_);
+    if (!observed_) number(t);
     refused = stage_ != stage::open;
     if (!refused) {
       const auto bits = static_cast<std::uint8_t>(
@@ -97,7 +100,7 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
       e.periods = periods;
       e.slack_bits = bits;
       ++waiting_;
-      set_next(timers_.next_deadline());
+      changed();
       attend = key < attention_;
       made = timer_place(*this, id);
       if (place != nullptr) *place = made;
@@ -109,11 +112,11 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
       const mutex_lock lock(mu_);
       ++rejected_;
     }
-    pool->book().tell(task_event::kind::rejected, t);
+    pool_->book().tell(task_event::kind::rejected, t);
     throw;
   }
   auto why = rejection::shut_down;
-  if (!refused && attend && !pool->attend()) {
+  if (!refused && attend && !pool_->attend()) {
     const mutex_lock lock(mu_);
     why = rejection::no_thread;
     entry* const e = timers_.find(made.id());
@@ -123,50 +126,39 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
       timers_.remove(made.id());
       --waiting_;
       ++rejected_;
-      set_next(timers_.next_deadline());
+      changed();
     }
   }
   if (!refused) return made;
-  pool->book().tell(task_event::kind::rejected, t);
+  pool_->book().tell(task_event::kind::rejected, t);
   t.reject(why);
   throw rejected(why);
 }
 
 // --- for handles
 
+// Takes it out, if it waits. What it does, if it does not, is told.
 cancel_result delay_queue::cancel(timer_id id) noexcept {
-  {
-    const mutex_lock lock(mu_);
-    const entry* const e = timers_.find(id);
-    if (e == nullptr) return cancel_result::done;
-    if (!e->work) return e->running ? cancel_result::running : cancel_result::done;
-  }
-  return end_one(id) ? cancel_result::prevented : cancel(id);
-}
-
-void delay_queue::leave(timer_id id) noexcept { end_one(id); }
-
-// Takes one out that waits, and cancels it. False if it does not.
-bool delay_queue::end_one(timer_id id) noexcept {
   task t;
   state_ref<pool_core> owner;
   bool drained = false;
   {
     const mutex_lock lock(mu_);
     entry* const e = timers_.find(id);
-    if (e == nullptr || !e->work) return false;
+    if (e == nullptr) return cancel_result::done;
+    if (!e->work) return e->running ? cancel_result::running : cancel_result::done;
     t = std::move(e->work);
     timers_.remove(id);
     --waiting_;
     ++cancelled_;
-    set_next(timers_.next_deadline());
-    owner = pool();
+    changed();
     drained = stage_ == stage::closed && waiting_ + running_ == 0;
+    if (drained || observed_) owner = pool();
   }
   if (owner) owner->book().tell(task_event::kind::cancelled, t);
   t.cancel();
-  if (drained && owner) owner->delayed_are_gone();
-  return true;
+  if (drained) owner->delayed_are_gone();
+  return cancel_result::prevented;
 }
 
 bool delay_queue::reschedule(timer_id id, time_point when) noexcept {
@@ -174,7 +166,7 @@ bool delay_queue::reschedule(timer_id id, time_point when) noexcept {
   {
     const mutex_lock lock(mu_);
     entry* const e = timers_.find(id);
-    if (e == nullptr || stage_ == stage::stopped) return false;
+    if (e == nullptr || !may_wait(*e)) return false;
     e->paused = false;
     if (e->running) {
       if (e->periods == nullptr) return false;
@@ -238,13 +230,13 @@ void delay_queue::change_period(period_state& periods, nanoseconds period) noexc
 
 bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
   const mutex_lock lock(mu_);
-  if (stage_ == stage::stopped) return false;
   reached_ = std::max(reached_, now);
   bool found = false;
   timer_id id;
   while (!found && timers_.advance_to(reached_, std::span(&id, 1)) == 1) {
     entry& e = *timers_.find(id);
-    found = stage_ == stage::open || goes_on(e, now);  // if not, it is close()'s
+    found = stage_ == stage::open || goes_on(e, now);
+    e.left_out = !found;  // for who has closed it, and will come to it
     if (!found) continue;
     t = std::move(e.work);
     e.running = true;
@@ -253,7 +245,7 @@ bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
     if (e.periods != nullptr) ++e.periods->runs;
     which = {id.generation, id.index};
   }
-  set_next(timers_.next_deadline());
+  changed();
   return found;
 }
 
@@ -279,8 +271,7 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
   --running_;
   e.running = false;
   // Who has cancelled it in between has left it to this worker.
-  const bool goes_on = again && !t.is_cancelled() &&
-                       (stage_ == stage::open || (stage_ == stage::closed && keep_.periodic));
+  const bool goes_on = again && !t.is_cancelled() && may_wait(e);
   if (goes_on) {
     if (e.periods->moved_to) next = *std::exchange(e.periods->moved_to, std::nullopt);
     // What was left when it was paused is what is left now.
@@ -289,11 +280,11 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
     e.work.set_deadline(next);
     ++waiting_;
     timers_.requeue(id, key_of(e));
-    set_next(timers_.next_deadline());  // the worker will look itself
+    changed();  // the worker will look itself
     return;
   }
   timers_.remove(id);
-  set_next(timers_.next_deadline());
+  changed();
   if (!again) return;
   ++cancelled_;
   lock.unlock();
@@ -327,6 +318,7 @@ std::size_t delay_queue::size() const noexcept {
 
 void delay_queue::add_counts_to(task_totals& totals) const noexcept {
   const mutex_lock lock(mu_);
+  totals.submitted += submitted_;
   totals.cancelled += cancelled_;
   totals.returned += returned_;
   totals.rejected += rejected_;
@@ -334,6 +326,12 @@ void delay_queue::add_counts_to(task_totals& totals) const noexcept {
 }
 
 // --- the end
+
+// Whether it may be given another deadline.
+bool delay_queue::may_wait(const entry& e) const noexcept {
+  if (stage_ == stage::closed) return e.periods != nullptr ? keep_.periodic : keep_.delayed;
+  return stage_ == stage::open;
+}
 
 // Whether one that waits is still to be run after shutdown. What has no time to come is not.
 bool delay_queue::goes_on(const entry& e, time_point now) const noexcept {
@@ -350,40 +348,47 @@ std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wan
     if (id.generation == 0) break;
     from = id.index + 1;
     entry& e = *timers_.find(id);
-    if (!e.work || !wanted(e)) continue;
+    if (!e.work || !wanted(id, e)) continue;
     taken[count++] = std::move(e.work);
     --waiting_;
     // In the end it stays, without its task: to take it out of the order is of no use then.
     if (stage_ != stage::stopped) timers_.remove(id);
   }
-  set_next(timers_.next_deadline());
+  changed();
   return count;
 }
 
+// Cancels those that are not to be run after shutdown; and brings back those that a worker has left
+// out because of that, and that are to be run now.
 void delay_queue::cancel_unwanted() noexcept {
   batch taken;
   std::uint32_t from = 0;
-  for (;;) {
-    std::size_t count = 0;
-    state_ref<pool_core> owner;
+  bool attend = false;
+  std::size_t count = 0;
+  do {
     const time_point now = time_.now();
+    const auto unwanted = [&](timer_id id, entry& e) TAKT_REQUIRES(mu_) {
+      if (!goes_on(e, now)) return true;
+      if (e.left_out) attend |= move(id, e, e.work.deadline());
+      return false;
+    };
     {
       const mutex_lock lock(mu_);
       if (stage_ != stage::closed) return;
-      count = take_some(from, taken,
-                        [&](const entry& e) TAKT_REQUIRES(mu_) { return !goes_on(e, now); });
+      count = take_some(from, taken, unwanted);
       cancelled_ += count;
       running_ += count;  // the pool does not end before they have
-      owner = pool();
+      changed();
     }
-    if (count == 0) return;
     for (task& t : std::span(taken).first(count)) {
-      if (owner) owner->book().tell(task_event::kind::cancelled, t);
+      pool_->book().tell(task_event::kind::cancelled, t);
       t.cancel();
     }
     const mutex_lock lock(mu_);
     running_ -= count;
-  }
+    changed();
+  } while (count != 0);
+  if (attend) pool_->attend();
 }
 
 void delay_queue::close() noexcept {
@@ -395,14 +400,12 @@ void delay_queue::close() noexcept {
 }
 
 void delay_queue::keep_after_shutdown(after_shutdown keep) noexcept {
-  state_ref<pool_core> owner;
   {
     const mutex_lock lock(mu_);
     keep_ = keep;
-    owner = pool();
   }
   cancel_unwanted();
-  if (owner) owner->delayed_are_gone();
+  pool_->delayed_are_gone();
 }
 
 after_shutdown delay_queue::kept_after_shutdown() const noexcept {
@@ -413,28 +416,26 @@ after_shutdown delay_queue::kept_after_shutdown() const noexcept {
 void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
   batch taken;
   std::uint32_t from = 0;
-  state_ref<pool_core> owner;
   {
     const mutex_lock lock(mu_);
     stage_ = stage::stopped;
-    owner = pool();
   }
   for (;;) {
     std::size_t count = 0;
     {
       const mutex_lock lock(mu_);
-      count = take_some(from, taken, [](const entry&) { return true; });
+      count = take_some(from, taken, [](timer_id, const entry&) { return true; });
     }
     if (count == 0) return;
     std::size_t returned = 0;
     for (task& t : std::span(taken).first(count)) {
       t.end_periods();
       const bool unwanted = t.is_cancelled() || resume_point::is_in(t);
-      if (give_back && !unwanted && owner->book().keep(t, unstarted) == 0) {
-        owner->book().give_back(unstarted.back());
+      if (give_back && !unwanted && pool_->book().keep(t, unstarted) == 0) {
+        pool_->book().give_back(unstarted.back());
         ++returned;
       } else if (t) {
-        owner->book().tell(task_event::kind::cancelled, t);
+        pool_->book().tell(task_event::kind::cancelled, t);
         t.cancel();
       }
     }

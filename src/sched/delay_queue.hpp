@@ -10,7 +10,7 @@
 //   waiting -> paused           pause();   back: resume(), reschedule()
 //   running -> waiting, paused  after_run(), if it is to run again
 //   running -> gone             after_run() otherwise; or if it must not be queued again
-//   waiting, paused -> gone     cancel(), leave(), close(); stop(), which leaves the entry as it
+//   waiting, paused -> gone     cancel(), close(); stop(), which leaves the entry as it
 //   is,
 //                               without its task
 //
@@ -69,7 +69,6 @@ class delay_queue final : public delayed_tasks {
   // --- for handles
 
   cancel_result cancel(timer_id id) noexcept;
-  void leave(timer_id id) noexcept;
   bool reschedule(timer_id id, time_point when) noexcept;
   bool pause(timer_id id) noexcept;
   bool resume(timer_id id) noexcept;
@@ -91,7 +90,6 @@ class delay_queue final : public delayed_tasks {
                  const ledger& book) noexcept override;
   void close() noexcept override;
   void stop(task_list& unstarted, bool give_back) noexcept override;
-  void detach() noexcept override;
 
  private:
   enum class stage : std::uint8_t { open, closed, stopped };
@@ -101,7 +99,8 @@ class delay_queue final : public delayed_tasks {
     period_state* periods = nullptr;  // null: it runs once; else part of the state of `work`
     std::uint8_t slack_bits = 0;      // its deadline in timers_ is rounded up to 2^slack_bits ns
     bool running = false;
-    bool paused = false;  // the deadline of `work` is what was left
+    bool left_out = false;  // it was due, but not to be run after shutdown
+    bool paused = false;    // the deadline of `work` is what was left
   };
 
   // Tasks that were taken out under the lock, to be ended without it.
@@ -113,21 +112,27 @@ class delay_queue final : public delayed_tasks {
   [[nodiscard]] static time_point key_of(const entry& e) noexcept;
   bool move(timer_id id, entry& e, time_point due) noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] state_ref<pool_core> pool() const noexcept TAKT_REQUIRES(mu_);
+  void changed() noexcept TAKT_REQUIRES(mu_);
+  void number(task& t) noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] bool may_wait(const entry& e) const noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] bool goes_on(const entry& e, time_point now) const noexcept TAKT_REQUIRES(mu_);
   template <class Wanted>
   std::size_t take_some(std::uint32_t& from, batch& taken, Wanted wanted) noexcept
       TAKT_REQUIRES(mu_);
   void cancel_unwanted() noexcept;
-  bool end_one(timer_id id) noexcept;
 
-  // Constant after construction.
+  // Above those of the pool's own tasks.
+  static constexpr std::uint64_t first_id = std::uint64_t{1} << 47;
+
+  // Constant after attach(). The pool is there as long as a task waits or runs.
   const clock& time_;
+  pool_core* pool_ = nullptr;
+  bool observed_ = false;
 
   // Of who holds the pool's lock.
   time_point last_attention_ = time_point::max();  // the same as attention_
 
   mutable mutex mu_;
-  pool_core* pool_ TAKT_GUARDED_BY(mu_) = nullptr;
   stage stage_ TAKT_GUARDED_BY(mu_) = stage::open;
   after_shutdown keep_ TAKT_GUARDED_BY(mu_);
   time_point attention_ TAKT_GUARDED_BY(mu_) = time_point::max();
@@ -135,6 +140,7 @@ class delay_queue final : public delayed_tasks {
   time_point reached_ TAKT_GUARDED_BY(mu_) = time_point::min();  // the time in timers_
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;                 // paused ones included
   std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;
+  std::uint64_t submitted_ TAKT_GUARDED_BY(mu_) = 0;
   // Ends that no worker counts.
   std::uint64_t cancelled_ TAKT_GUARDED_BY(mu_) = 0;
   std::uint64_t returned_ TAKT_GUARDED_BY(mu_) = 0;

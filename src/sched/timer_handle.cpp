@@ -16,7 +16,7 @@ timer_place::~timer_place() {
   if (queue_ != nullptr) queue_->release();
 }
 void timer_place::leave() const noexcept {
-  if (queue_ != nullptr) queue_->leave(id_);
+  if (queue_ != nullptr) queue_->cancel(id_);
 }
 
 cancel_result timer_handle::cancel() const noexcept {

@@ -25,10 +25,6 @@ import java.util.concurrent.TimeoutException;
 final class JavaOracle {
   static final long NEVER = Long.MAX_VALUE;
 
-  // What takt is known to do otherwise, and should not: see KNOWN in run.py.
-  static boolean LOSES_TURN = false;
-  static boolean OVERTAKES = false;
-
   static final class Job {
     char how;  // x execute, s submit, e execute later, d schedule, r fixed rate, w with fixed delay
     long delay;
@@ -60,7 +56,8 @@ final class JavaOracle {
     public int compareTo(Delayed other) {
       Timed o = (Timed) other;
       if (time != o.time) return Long.compare(time, o.time);
-      if (LOSES_TURN && isAtOnce() != o.isAtOnce()) return isAtOnce() ? 1 : -1;
+      // A deliberate difference: of equal times what was delayed goes first.
+      if (isAtOnce() != o.isAtOnce()) return isAtOnce() ? 1 : -1;
       return Long.compare(sequence, o.sequence);
     }
     boolean isAtOnce() { return job != null && (job.how == 'x' || job.how == 's'); }
@@ -120,21 +117,8 @@ final class JavaOracle {
     Job j = submitting;
     long delay = Math.max(j.delay, 0);
     long due = j.delay == NEVER ? NEVER : now + delay;
-    if (OVERTAKES && (j.how == 'x' || j.how == 's')) due = dueIfItOvertakes(due);
     j.timed = new Timed(inner, j, due, sequence++);
     return j.timed;
-  }
-
-  // Before all that is delayed, if none of it waits now.
-  long dueIfItOvertakes(long due) {
-    long last = -1;
-    for (Runnable r : pool.getQueue()) {
-      Timed t = (Timed) r;
-      if (t.job == null || (t.isCancelled() && !t.isAtOnce()) || t.time == NEVER) continue;
-      if (!t.isAtOnce()) return due;
-      last = Math.max(last, t.time);
-    }
-    return last;
   }
 
   void body(int id) {
@@ -153,7 +137,6 @@ final class JavaOracle {
     // The JDK sets its own next time after this; the queue looks at ours.
     if (j.how == 'r') j.timed.time += j.period;
     if (j.how == 'w') j.timed.time = now + j.period;
-    if (LOSES_TURN && j.how != 'x' && j.how != 's') j.timed.sequence = sequence++;
   }
 
   void submit(int id) {
@@ -286,8 +269,6 @@ final class JavaOracle {
   }
 
   public static void main(String[] arguments) throws Exception {
-    LOSES_TURN = List.of(arguments).contains("loses-turn");
-    OVERTAKES = List.of(arguments).contains("overtakes");
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
     StringBuilder out = new StringBuilder();
     for (String line = in.readLine(); line != null; line = in.readLine()) {
