@@ -91,9 +91,8 @@ pool_core::worker* pool_core::call_worker() noexcept {
   if (idle_.empty() && (!steals_ || life_.workers() >= core_limit_)) return nullptr;
   const bool delayed = delayed_ != nullptr && delayed_->next() < leader_until_;
   if (!delayed && queue_.empty() && rings_are_empty()) return nullptr;
-  worker* const called = delayed && leader_ != nullptr ? leader_
-                         : idle_.empty()               ? nullptr
-                                                       : &idle_.front();
+  worker* called = idle_.empty() ? nullptr : &idle_.front();
+  if (delayed && leader_ != nullptr) called = leader_;
   if (called != nullptr) {
     leave_idle(*called);
     called->called = true;
@@ -156,11 +155,11 @@ void pool_core::update_alert() noexcept {
   queue_.set_open(has_open_queue_ && state == life_state::running && all_there &&
                   (coming_ != 0 || idle_.empty()));
   if (delayed_ != nullptr) {
-    const bool nobody = !all_there && state < life_state::stop;
-    const bool looks_anyway = coming_ != 0 || idle_.empty();
-    delayed_->set_attention(nobody         ? clock::time_point::max()
-                            : looks_anyway ? clock::time_point::min()
-                                           : leader_until_);
+    clock::time_point attention = leader_until_;
+    if (coming_ != 0 || idle_.empty())
+      attention = clock::time_point::min();  // who will look anyway
+    if (!all_there && state < life_state::stop) attention = clock::time_point::max();
+    delayed_->set_attention(attention);
   }
   if (!steals_) return;
   const bool could_help = !idle_.empty() || workers < core_limit_;

@@ -130,6 +130,7 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
     }
   }
   if (!refused) return made;
+  // NOLINTNEXTLINE(bugprone-use-after-move): what is refused was not moved, or is back
   pool_->book().tell(task_event::kind::rejected, t);
   t.reject(why);
   throw rejected(why);
