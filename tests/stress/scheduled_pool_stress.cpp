@@ -140,7 +140,7 @@ class scheduled_round {
           break;
         case 3: {
           auto f = pool_->schedule(delay(d), body, more);
-          o->timer = f;
+          o->timer = static_cast<const takt::timer_handle&>(f);
           o->result = std::move(f);
           break;
         }
@@ -148,7 +148,7 @@ class scheduled_round {
           o->repeats = true;
           auto f = d.chance(2) ? pool_->schedule_at_fixed_rate(delay(d), 20us, body)
                                : pool_->schedule_with_fixed_delay(delay(d), 20us, body);
-          o->timer = f;
+          o->timer = static_cast<const takt::timer_handle&>(f);
           o->result = std::move(f);
           break;
         }
