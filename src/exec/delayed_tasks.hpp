@@ -55,14 +55,16 @@ class delayed_tasks : public counted<delayed_tasks> {
   /// How many wait for their time.
   [[nodiscard]] virtual std::size_t size() const noexcept = 0;
   virtual void add_counts_to(task_totals& totals) const noexcept = 0;
+  /// Takes no more, from the moment on at which the pool is shut down.
+  virtual void close() noexcept = 0;
 
   // --- without it
 
   /// What take_due() gave has been run; if it is to run again, it is still in `t`.
   virtual void after_run(const ticket& which, task& t, run_result result,
                          const ledger& book) noexcept = 0;
-  /// Takes no more, and ends those that are not to be run after shutdown.
-  virtual void close() noexcept = 0;
+  /// After close(): ends those that are not to be run after shutdown.
+  virtual void cancel_unwanted() noexcept = 0;
   /// Takes no more. Gives back all that wait, or cancels them.
   virtual void stop(task_list& unstarted, bool give_back) noexcept = 0;
 

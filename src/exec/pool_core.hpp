@@ -35,8 +35,7 @@
 //   5. Each worker that leaves joins the one that left before it; so at most one ended thread is
 //      unjoined, and the last one knows that all others have ended.
 //   6. If a delayed task waits and a worker is idle, one is the leader, or some worker is coming,
-//   or
-//      about to be called. The last worker does not leave while one waits.
+//      or about to be called. The last worker does not leave while one waits.
 //   7. shutdown_now() asks the slots to stop after it has changed the state: see running_task.
 //
 // No wake-up is lost (2), though tasks are added to an open queue without the lock:
@@ -250,8 +249,11 @@ class pool_core : public counted<pool_core> {
   void work(worker& self) noexcept;
   bool take(worker& self, task& t) TAKT_REQUIRES(mu_);
   bool take_delayed(worker& self, task& t, bool found) noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] bool has_delayed() const noexcept TAKT_REQUIRES(mu_) {
+    return delayed_ != nullptr && !delayed_->empty();
+  }
   [[nodiscard]] bool is_drained() const noexcept TAKT_REQUIRES(mu_) {
-    return queue_.empty() && (delayed_ == nullptr || delayed_->empty());
+    return queue_.empty() && !has_delayed();
   }
   void run_one(worker& self, task& t) noexcept;
   void take_from_queue(worker& self, task& t) noexcept TAKT_REQUIRES(mu_);
@@ -310,9 +312,8 @@ class pool_core : public counted<pool_core> {
   alignas(cache_line) mutable mutex mu_;
   std::size_t free_ TAKT_GUARDED_BY(mu_) = 0;
   std::size_t coming_ TAKT_GUARDED_BY(mu_) = 0;
-  bool searching_ TAKT_GUARDED_BY(mu_) = false;  // one of those that are coming
-  intrusive_list<worker> idle_
-      TAKT_GUARDED_BY(mu_);  // the last to become idle first, the leader last
+  bool searching_ TAKT_GUARDED_BY(mu_) = false;       // one of those that are coming
+  intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);  // the last one first, but the leader last
   worker* leader_ TAKT_GUARDED_BY(mu_) = nullptr;
   clock::time_point leader_until_ TAKT_GUARDED_BY(mu_) = clock::time_point::max();
   ledger book_;       // its counts: guarded by mu_

@@ -12,11 +12,12 @@ void pool_core::end() noexcept {
 void pool_core::shutdown() noexcept {
   mutex_lock lock(mu_);
   if (!life_.advance_to(life_state::shutdown)) return;
+  if (delayed_ != nullptr) delayed_->close();  // before a worker leaves because nothing is left
   recall_idle();
   room_.notify_all();
   if (delayed_ != nullptr) {
     lock.unlock();
-    delayed_->close();
+    delayed_->cancel_unwanted();
     lock.lock();
     recall_idle();
   }
@@ -53,6 +54,10 @@ task_list pool_core::stop(bool give_back) noexcept {
       for (task t; w->ring->steal(t);) cancelled += book_.keep(t, unstarted);
     }
     w->running.request_stop();
+  }
+  // What had no deadline was due at once.
+  for (task& t : unstarted) {
+    if (t.deadline() == clock::time_point::min()) t.set_deadline(how_.time->now());
   }
   cancelled += book_.end_unstarted(unstarted, give_back);
   const std::size_t returned = unstarted.size();

@@ -155,9 +155,10 @@ void pool_core::update_alert() noexcept {
   queue_.set_open(has_open_queue_ && state == life_state::running && all_there &&
                   (coming_ != 0 || idle_.empty()));
   if (delayed_ != nullptr) {
+    // Who is coming, or at work, looks anyway; and each one that is added is to start a worker
+    // while there are too few.
     clock::time_point attention = leader_until_;
-    if (coming_ != 0 || idle_.empty())
-      attention = clock::time_point::min();  // who will look anyway
+    if (coming_ != 0 || idle_.empty()) attention = clock::time_point::min();
     if (!all_there && state < life_state::stop) attention = clock::time_point::max();
     delayed_->set_attention(attention);
   }
@@ -231,7 +232,7 @@ bool pool_core::take(worker& self, task& t) {
       // One too many stays for what was accepted because it is free (3). The only one that does not
       // wait stays for what others may wait for, wherever that is.
       const bool needed = queue_.size() > saturating_sum(how_.queue_capacity, free_ - 1);
-      const bool idle = !found && rings_are_empty() && (delayed_ == nullptr || delayed_->empty());
+      const bool idle = !found && rings_are_empty() && !has_delayed();
       if (!needed && (workers - waiting_ > 1 || idle)) return false;
     }
     if (delayed_ != nullptr && take_delayed(self, t, found)) {
@@ -258,12 +259,12 @@ bool pool_core::take(worker& self, task& t) {
       --free_;
       return true;
     }
-    if (state == life_state::shutdown && (delayed_ == nullptr || delayed_->empty())) {
+    if (state == life_state::shutdown && !has_delayed()) {
       if (delayed_ != nullptr) recall_idle();  // it was not so when they became idle
       return false;
     }
     clock::time_point deadline = clock::time_point::max();
-    const bool stays = workers == 1 && delayed_ != nullptr && !delayed_->empty();
+    const bool stays = workers == 1 && has_delayed();
     if (!stays && (core_time_out_ || workers > core_limit_)) {
       const clock::time_point now = how_.time->now();
       if (!idle_since) idle_since = now;

@@ -26,8 +26,7 @@ constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) {
 /// thread will look here before it sleeps or leaves. Who looks and finds nothing closes it, so that
 /// the next one to add takes the lock, and sees to it that somebody runs its task.
 ///
-/// Thread safety: add() and add_counts_to() for anyone, the rest under the executor's
-/// lock.
+/// Thread safety: add() and add_counts_to() for anyone, the rest under the executor's lock.
 class task_queue {
  public:
   explicit task_queue(queue_order order = queue_order::fifo) noexcept : order_(order) {}

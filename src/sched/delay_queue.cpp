@@ -359,6 +359,11 @@ std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wan
   return count;
 }
 
+void delay_queue::close() noexcept {
+  const mutex_lock lock(mu_);
+  if (stage_ == stage::open) stage_ = stage::closed;
+}
+
 // Cancels those that are not to be run after shutdown; and brings back those that a worker has left
 // out because of that, and that are to be run now.
 void delay_queue::cancel_unwanted() noexcept {
@@ -390,14 +395,6 @@ void delay_queue::cancel_unwanted() noexcept {
     changed();
   } while (count != 0);
   if (attend) pool_->attend();
-}
-
-void delay_queue::close() noexcept {
-  {
-    const mutex_lock lock(mu_);
-    if (stage_ == stage::open) stage_ = stage::closed;
-  }
-  cancel_unwanted();
 }
 
 void delay_queue::keep_after_shutdown(after_shutdown keep) noexcept {

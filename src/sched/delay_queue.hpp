@@ -10,20 +10,20 @@
 //   waiting -> paused           pause();   back: resume(), reschedule()
 //   running -> waiting, paused  after_run(), if it is to run again
 //   running -> gone             after_run() otherwise; or if it must not be queued again
-//   waiting, paused -> gone     cancel(), close(); stop(), which leaves the entry as it
-//   is,
+//   waiting, paused -> gone     cancel(), cancel_unwanted(); or stop(), which leaves the entry,
 //                               without its task
 //
 // Invariants
 //   1. Who makes an entry gone that is not running has its task, and ends it: without the lock,
 //      since that runs code of others. So each task comes to one end.
 //   2. Of a running one only after_run() removes the entry.
-//   3. After close() nothing is added and nothing paused, and what is not to be run then is not
-//      taken, but left for close() to remove. After stop() nothing is taken or queued again.
-//   4. next_ is timers_.next_deadline(), whenever the lock is free.
-//   5. Who changes something so that next_ < attention_ calls the pool's attend() afterwards,
-//   unless
-//      it is a worker of the pool that is about to look itself.
+//   3. After close() nothing is added and nothing paused. What is due, but not to be run then, is
+//      left out by take_due(): cancel_unwanted() will come to it, and cancels it, or brings it back
+//      if it is to be run after all. After stop() nothing is taken or queued again.
+//   4. Whenever the lock is free, next() is timers_.next_deadline(), and any() is true exactly if
+//      one waits or runs.
+//   5. Who makes next() earlier than attention_ calls the pool's attend() afterwards, unless it is
+//      a worker of the pool, that is about to look itself.
 #pragma once
 
 #include <array>
@@ -86,9 +86,10 @@ class delay_queue final : public delayed_tasks {
   [[nodiscard]] bool empty() const noexcept override;
   [[nodiscard]] std::size_t size() const noexcept override;
   void add_counts_to(task_totals& totals) const noexcept override;
+  void close() noexcept override;
   void after_run(const ticket& which, task& t, run_result result,
                  const ledger& book) noexcept override;
-  void close() noexcept override;
+  void cancel_unwanted() noexcept override;
   void stop(task_list& unstarted, bool give_back) noexcept override;
 
  private:
@@ -119,7 +120,6 @@ class delay_queue final : public delayed_tasks {
   template <class Wanted>
   std::size_t take_some(std::uint32_t& from, batch& taken, Wanted wanted) noexcept
       TAKT_REQUIRES(mu_);
-  void cancel_unwanted() noexcept;
 
   // Above those of the pool's own tasks.
   static constexpr std::uint64_t first_id = std::uint64_t{1} << 47;

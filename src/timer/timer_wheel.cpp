@@ -8,8 +8,7 @@
 //
 //   late_ -> due_                  advance() first of all sorts what is late and merges it in
 //   slot -> slot of lower levels   open(): due_ is empty, the slot is the earliest and time has
-//   come
-//                                  to its start, which the cursor moves to
+//                                  come to its start, which the cursor moves to
 //   slot -> due_                   open(), for those whose tick is now the cursor's
 //   due_ -> handed back            advance(), if its key is not after now
 //   anywhere -> dropped            when it is met and found stale

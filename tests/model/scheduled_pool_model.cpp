@@ -282,6 +282,7 @@ TEST(scheduled_pool_model, schedule_against_shutdown) {
       manual_clock time;
       runs ran{0};
       scheduled_pool pool({.core = 1, .keep = {.delayed = keeps}, .time = &time});
+      pool.prestart();  // one that leaves at once when it is shut down
       sync::thread other([&] { pool.shutdown(); });
       scheduled_future<void> f;
       bool accepted = true;

@@ -55,8 +55,9 @@ struct task_event {
   std::string_view name = {};  ///< Empty if the task has none.
 
   time_point when = {};  ///< Now, by the emitter's clock.
-  /// When this run was to begin (started, ran, finished), otherwise the next one. Never earlier
-  /// than `submitted`: for a task without a delay, or with a deadline in the past, it is that time.
+  /// When this run was to begin (started, ran, finished), otherwise the next one. For a task
+  /// without a delay, when it was submitted; earlier than that only if a time in the past was
+  /// given.
   time_point due = {};
   time_point began = {};  ///< ran, finished: `when` of its `started`.
 

@@ -48,7 +48,7 @@ struct backoff {
 /// The future of a retry(), with its closure. It is a periodic task of the pool, that ends when it
 /// succeeds: what it is called again by, and who may cancel it when, stands in delay_queue.hpp.
 template <class T, class F>
-class retry_state final : public task_state<T, F> {
+class retry_state final : public delayed_state<T, F> {
  public:
   template <class G>
   static future<T> start(scheduled_pool& pool, G&& f, backoff&& policy) {
@@ -58,7 +58,7 @@ class retry_state final : public task_state<T, F> {
         new retry_state(pool.future_options(), std::forward<G>(f), std::move(policy)));
     made->retain();
     future<T> filled{state_ref<future_state<T>>(made.get())};
-    timer_place& place = made->place_;
+    timer_place& place = made->place;
     period_state& periods = made->periods_;
     periods.after_end = true;
     pool.add(pool.time().now(), std::move(made), {.name = "takt::retry"}, place, &periods);
@@ -97,7 +97,7 @@ class retry_state final : public task_state<T, F> {
  private:
   template <class G>
   retry_state(const task_options& options, G&& f, backoff&& policy)
-      : task_state<T, F>(options, std::forward<G>(f)), policy_(std::move(policy)) {}
+      : delayed_state<T, F>(options, std::forward<G>(f)), policy_(std::move(policy)) {}
 
   // False if it cannot, and `error` is why.
   bool set_delay(std::exception_ptr& error) noexcept {
@@ -112,14 +112,10 @@ class retry_state final : public task_state<T, F> {
     return true;
   }
 
-  void leave_queue() noexcept override { place_.leave(); }
-
   // Of who runs it; the queue reads the period on the same thread, and hands it to the next one.
   backoff policy_;
   std::size_t failures_ = 0;
   period_state periods_;
-
-  timer_place place_;  // written before anybody can cancel it
 };
 
 /// What retry() gives for an F, which it calls as an lvalue.

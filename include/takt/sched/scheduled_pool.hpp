@@ -177,7 +177,8 @@ class [[nodiscard]] timer_awaiter final : private continuation {
 /// **Cancelling**, by the handle or the future, takes the task out at once.
 ///
 /// **Waiting.** While nothing is due, one idle thread waits for the next deadline, the others just
-/// for work. An idle pool uses no CPU and wakes for nothing but a deadline.
+/// for work. An idle pool uses no CPU and wakes for nothing but a deadline. On Linux its threads
+/// have no timer slack: a wait within a task ends as sharply.
 ///
 /// **Errors**, **waiting for futures** within tasks, **thread safety**: as for thread_pool.
 ///
@@ -186,8 +187,8 @@ class [[nodiscard]] timer_awaiter final : private continuation {
 /// when it has ended. shutdown_now(): gives back all that has not begun, periodic tasks included,
 /// with their deadlines; what runs is asked to stop, and does not run again. Running one that was
 /// given back fulfils its future; of a periodic one that is the last run. Coroutines that wait are
-/// not given back, but see takt::cancelled. The destructor cancels
-/// all that, and never waits for a deadline.
+/// not given back, but see takt::cancelled. The destructor cancels all that, and never waits for a
+/// deadline.
 ///
 /// **Cost**: one lock, and O(log n) for n delayed tasks. execute(when, what) of a callable of up to
 /// 32 bytes does not allocate by itself once there were as many before, schedule() once.

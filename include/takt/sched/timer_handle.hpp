@@ -50,7 +50,7 @@ class timer_place {
 
 /// The future of a delayed task, with its closure, in one allocation. For schedulers.
 template <class T, class F>
-class delayed_state final : public task_state<T, F> {
+class delayed_state : public task_state<T, F> {
  public:
   using task_state<T, F>::task_state;
   timer_place place;  // written before anybody can cancel it
@@ -71,14 +71,10 @@ struct period_state {
 
 /// The same for a periodic task.
 template <class F>
-class periodic_state final : public task_state<void, F> {
+class periodic_state final : public delayed_state<void, F> {
  public:
-  using task_state<void, F>::task_state;
-  timer_place place;
+  using delayed_state<void, F>::delayed_state;
   period_state periods;
-
- private:
-  void leave_queue() noexcept override { place.leave(); }
 };
 
 /// Names one delayed task, to cancel it, to move it, to stop its time. Made by execute(when, what),
@@ -133,8 +129,7 @@ class timer_handle {
   /// Lets its time go on. False if it is not paused.
   bool resume() const noexcept;
 
-  /// When the next run is due; while one is under way, when that was. max() if there is none, or
-  /// it is paused.
+  /// When the next run is due. max() if there is none, it is paused, or a run is under way.
   [[nodiscard]] clock::time_point next_time() const noexcept;
   /// How long that is from now: negative if it is late, `never` if there is none.
   [[nodiscard]] std::chrono::nanoseconds get_delay() const noexcept;
