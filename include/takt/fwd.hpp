@@ -253,6 +253,9 @@ class tracking_record;
 template <class E>
 class tracking_executor;
 
+// takt/sched/when.hpp
+class when;
+
 // takt/sched/missed_runs.hpp
 class missed_runs;
 
@@ -269,13 +272,15 @@ template <class T>
 class scheduled_future;
 class periodic_future;
 
+// takt/sched/scheduler.hpp
+struct timer_options;
+struct periodic_options;
+class timer_awaiter;
+class scheduler;
+
 // takt/sched/scheduled_pool.hpp
 struct after_shutdown;
 struct scheduled_pool_options;
-struct timer_options;
-struct periodic_options;
-class when;
-class timer_awaiter;
 class scheduled_pool;
 
 // takt/sched/retry.hpp

@@ -40,9 +40,11 @@
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/retry.hpp>
 #include <takt/sched/scheduled_pool.hpp>
+#include <takt/sched/scheduler.hpp>
 #include <takt/sched/timeout.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/sched/watchdog.hpp>
+#include <takt/sched/when.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_state.hpp>

@@ -62,6 +62,22 @@ TEST(to_nanoseconds, not_a_number_is_an_error) {
   EXPECT_THROW(static_cast<void>(to_nanoseconds(nan)), std::invalid_argument);
 }
 
+TEST(time_between, subtracts_and_saturates) {
+  using takt::time_between;
+  EXPECT_EQ(time_between(time_point(5ns), time_point(12ns)), 7ns);
+  EXPECT_EQ(time_between(time_point(12ns), time_point(5ns)), -7ns);
+  EXPECT_EQ(time_between(time_point(-5ns), time_point(12ns)), 17ns);
+  EXPECT_EQ(time_between(time_point(5ns), time_point::max()), takt::never);
+  EXPECT_EQ(time_between(time_point::max(), time_point::max()), takt::never);
+  EXPECT_EQ(time_between(time_point(-5ns), time_point::max() - 5ns), takt::never);
+  EXPECT_EQ(time_between(time_point(-5ns), time_point::max() - 6ns), takt::never - 1ns);
+  EXPECT_EQ(time_between(time_point::min(), time_point::max() - 1ns), takt::never);
+  EXPECT_EQ(time_between(time_point(5ns), time_point::min()), std::chrono::nanoseconds::min());
+  EXPECT_EQ(time_between(time_point(5ns), time_point::min() + 6ns),
+            std::chrono::nanoseconds::min() + 1ns);
+  EXPECT_EQ(time_between(time_point::min(), time_point::min()), 0ns);
+}
+
 TEST(deadline_after, adds) {
   EXPECT_EQ(deadline_after(time_point(5ns), 7ns), time_point(12ns));
   EXPECT_EQ(deadline_after(time_point(5ns), -7ns), time_point(-2ns));

@@ -15,11 +15,29 @@
 
 namespace takt::inline TAKT_ABI {
 
+/// Whose delayed tasks they are, as far as these have to know.
+class delayed_tasks_owner : public counted<delayed_tasks_owner> {
+ public:
+  /// A task was added that is earlier than what somebody will look at. False if there is no thread
+  /// to do that.
+  virtual bool attend() noexcept = 0;
+  /// None is left, perhaps for good.
+  virtual void delayed_are_gone() noexcept = 0;
+  [[nodiscard]] virtual const ledger& book() const noexcept = 0;
+
+ protected:
+  delayed_tasks_owner() = default;
+  virtual ~delayed_tasks_owner() = default;
+
+ private:
+  friend class counted<delayed_tasks_owner>;
+};
+
 /// What a scheduled_pool has and other pools have not, as far as a pool has to know of it. It has a
 /// lock of its own, which is taken within the pool's and never around it.
 ///
-/// The pool says how much attention it pays: up to which deadline somebody will look here by
-/// himself. Who adds an earlier one calls pool_core::attend().
+/// Its owner says how much attention it pays: up to which deadline somebody will look here by
+/// himself. Who adds an earlier one calls attend().
 class delayed_tasks : public counted<delayed_tasks> {
  public:
   using time_point = clock::time_point;

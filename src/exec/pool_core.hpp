@@ -108,7 +108,7 @@ struct pool_extras {
 
 /// The threads and the queues of thread_pool, stealing_pool and scheduled_pool. Lives until its
 /// pool is destroyed and its last worker has ended.
-class pool_core : public counted<pool_core> {
+class pool_core final : public delayed_tasks_owner {
  public:
   explicit pool_core(thread_pool_options how, pool_extras more = {});
 
@@ -116,13 +116,9 @@ class pool_core : public counted<pool_core> {
   void execute(task&& t);
 
   // --- delayed tasks: pool_submit.cpp
-  /// A delayed task was added that is earlier than what somebody will look at. False if there is no
-  /// thread to do that.
-  bool attend() noexcept;
-  /// None is left, perhaps for good.
-  void delayed_are_gone() noexcept;
-  [[nodiscard]] const ledger& book() const noexcept { return book_; }
-  [[nodiscard]] const clock& time() const noexcept { return *how_.time; }
+  bool attend() noexcept override;
+  void delayed_are_gone() noexcept override;
+  [[nodiscard]] const ledger& book() const noexcept override { return book_; }
 
   // --- children: pool_submit.cpp
   /// For the calling worker, whose runner it is. Gives a child to its ring, or runs it if there is
@@ -209,8 +205,7 @@ class pool_core : public counted<pool_core> {
   static constexpr std::uint32_t sleeping = 1;
   static constexpr std::uint32_t stopping = 2;
 
-  friend class counted<pool_core>;
-  ~pool_core();
+  ~pool_core() override;
 
   [[nodiscard]] worker* own_worker() const noexcept {
     auto* const found = task_runner::of(this);

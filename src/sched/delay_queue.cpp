@@ -11,8 +11,6 @@
 
 #include <takt/exec/executor.hpp>
 
-#include "../exec/pool_core.hpp"
-
 namespace takt::inline TAKT_ABI {
 namespace {
 
@@ -31,9 +29,11 @@ std::pair<clock::time_point, std::uint64_t> next_run(const period_state& p, cloc
                                                      clock::time_point now) noexcept {
   if (p.after_end) return {deadline_after(now, p.period), 0};
   const clock::time_point next = deadline_after(due, p.period);
-  if (next >= now || now - next <= p.missed.tolerance()) return {next, 0};
-  const std::int64_t missed = ((now - next).count() - 1) / p.period.count() + 1;
-  return {deadline_after(next, p.period * missed), static_cast<std::uint64_t>(missed)};
+  const nanoseconds late = time_between(next, now);
+  if (late <= nanoseconds(0) || late <= p.missed.tolerance()) return {next, 0};
+  const std::int64_t before_last = (late.count() - 1) / p.period.count();
+  const clock::time_point last = deadline_after(next, p.period * before_last);
+  return {deadline_after(last, p.period), static_cast<std::uint64_t>(before_last) + 1};
 }
 
 }  // namespace
@@ -44,15 +44,15 @@ void delay_queue::check_period(nanoseconds period) {
                               " ns; it has to be above 0");
 }
 
-void delay_queue::attach(pool_core& pool) noexcept {
-  pool_ = &pool;
-  observed_ = pool.book().observed();
+void delay_queue::attach(delayed_tasks_owner& owner) noexcept {
+  owner_ = &owner;
+  observed_ = owner.book().observed();
 }
 
 // For calls without the lock. There is one as long as a task waits.
-state_ref<pool_core> delay_queue::pool() const noexcept {
-  pool_->retain();
-  return state_ref<pool_core>(pool_);
+state_ref<delayed_tasks_owner> delay_queue::owner() const noexcept {
+  owner_->retain();
+  return state_ref<delayed_tasks_owner>(owner_);
 }
 
 void delay_queue::changed() noexcept { publish(timers_.next_deadline(), waiting_ + running_ != 0); }
@@ -74,14 +74,14 @@ bool delay_queue::move(timer_id id, entry& e, time_point due) noexcept {
 
 timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_place* place,
                              period_state* periods) {
-  if (future_core* state = t.state()) state->set_home(pool_);
+  if (future_core* state = t.state()) state->set_home(owner_);
   t.set_deadline(due);
   if (observed_) {
     {
       const mutex_lock lock(mu_);
       number(t);
     }
-    pool_->book().tell(task_event::kind::submitted, t);
+    owner_->book().tell(task_event::kind::submitted, t);
   }
   timer_place made;
   bool refused = false;
@@ -112,11 +112,11 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
       const mutex_lock lock(mu_);
       ++rejected_;
     }
-    pool_->book().tell(task_event::kind::rejected, t);
+    owner_->book().tell(task_event::kind::rejected, t);
     throw;
   }
   auto why = rejection::shut_down;
-  if (!refused && attend && !pool_->attend()) {
+  if (!refused && attend && !owner_->attend()) {
     const mutex_lock lock(mu_);
     why = rejection::no_thread;
     entry* const e = timers_.find(made.id());
@@ -131,7 +131,7 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
   }
   if (!refused) return made;
   // NOLINTNEXTLINE(bugprone-use-after-move): what is refused was not moved, or is back
-  pool_->book().tell(task_event::kind::rejected, t);
+  owner_->book().tell(task_event::kind::rejected, t);
   t.reject(why);
   throw rejected(why);
 }
@@ -141,7 +141,7 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
 // Takes it out, if it waits. What it does, if it does not, is told.
 cancel_result delay_queue::cancel(timer_id id) noexcept {
   task t;
-  state_ref<pool_core> owner;
+  state_ref<delayed_tasks_owner> told;
   bool drained = false;
   {
     const mutex_lock lock(mu_);
@@ -154,29 +154,29 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
     ++cancelled_;
     changed();
     drained = stage_ == stage::closed && waiting_ + running_ == 0;
-    if (drained || observed_) owner = pool();
+    if (drained || observed_) told = owner();
   }
-  if (owner) owner->book().tell(task_event::kind::cancelled, t);
+  if (told) told->book().tell(task_event::kind::cancelled, t);
   t.cancel();
-  if (drained) owner->delayed_are_gone();
+  if (drained) told->delayed_are_gone();
   return cancel_result::prevented;
 }
 
 bool delay_queue::reschedule(timer_id id, time_point when) noexcept {
-  state_ref<pool_core> owner;
+  state_ref<delayed_tasks_owner> told;
   {
     const mutex_lock lock(mu_);
     entry* const e = timers_.find(id);
-    if (e == nullptr || !may_wait(*e)) return false;
+    if (e == nullptr || !may_wait(*e, when)) return false;
     e->paused = false;
     if (e->running) {
       if (e->periods == nullptr) return false;
       e->periods->moved_to = when;
       return true;
     }
-    if (move(id, *e, when)) owner = pool();
+    if (move(id, *e, when)) told = owner();
   }
-  if (owner) owner->attend();
+  if (told) told->attend();
   return true;
 }
 
@@ -189,7 +189,7 @@ bool delay_queue::pause(timer_id id) noexcept {
   e->paused = true;
   if (!e->running) {
     const time_point due = e->work.deadline();
-    const nanoseconds left = due == time_point::max() ? never : std::max(due - now, nanoseconds(0));
+    const nanoseconds left = std::max(time_between(now, due), nanoseconds(0));
     static_cast<void>(move(id, *e, time_point(left)));
   }
   return true;
@@ -197,7 +197,7 @@ bool delay_queue::pause(timer_id id) noexcept {
 
 bool delay_queue::resume(timer_id id) noexcept {
   const time_point now = time_.now();
-  state_ref<pool_core> owner;
+  state_ref<delayed_tasks_owner> told;
   {
     const mutex_lock lock(mu_);
     entry* const e = timers_.find(id);
@@ -205,9 +205,9 @@ bool delay_queue::resume(timer_id id) noexcept {
     e->paused = false;
     if (e->running) return true;
     const nanoseconds left = e->work.deadline().time_since_epoch();
-    if (move(id, *e, deadline_after(now, left))) owner = pool();
+    if (move(id, *e, deadline_after(now, left))) told = owner();
   }
-  if (owner) owner->attend();
+  if (told) told->attend();
   return true;
 }
 
@@ -272,11 +272,11 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
   --running_;
   e.running = false;
   // Who has cancelled it in between has left it to this worker.
-  const bool goes_on = again && !t.is_cancelled() && may_wait(e);
+  if (again && e.periods->moved_to) next = *std::exchange(e.periods->moved_to, std::nullopt);
+  const bool goes_on = again && !t.is_cancelled() && may_wait(e, next);
   if (goes_on) {
-    if (e.periods->moved_to) next = *std::exchange(e.periods->moved_to, std::nullopt);
     // What was left when it was paused is what is left now.
-    if (e.paused) next = time_point(std::max(next - now, nanoseconds(0)));
+    if (e.paused) next = time_point(std::max(time_between(now, next), nanoseconds(0)));
     e.work = std::move(t);
     e.work.set_deadline(next);
     ++waiting_;
@@ -328,10 +328,11 @@ void delay_queue::add_counts_to(task_totals& totals) const noexcept {
 
 // --- the end
 
-// Whether it may be given another deadline.
-bool delay_queue::may_wait(const entry& e) const noexcept {
-  if (stage_ == stage::closed) return e.periods != nullptr ? keep_.periodic : keep_.delayed;
-  return stage_ == stage::open;
+// Whether it may be given that deadline.
+bool delay_queue::may_wait(const entry& e, time_point due) const noexcept {
+  if (stage_ != stage::closed) return stage_ == stage::open;
+  if (e.paused || due == time_point::max()) return false;
+  return e.periods != nullptr ? keep_.periodic : keep_.delayed;
 }
 
 // Whether one that waits is still to be run after shutdown. What has no time to come is not.
@@ -387,14 +388,14 @@ void delay_queue::cancel_unwanted() noexcept {
       changed();
     }
     for (task& t : std::span(taken).first(count)) {
-      pool_->book().tell(task_event::kind::cancelled, t);
+      owner_->book().tell(task_event::kind::cancelled, t);
       t.cancel();
     }
     const mutex_lock lock(mu_);
     running_ -= count;
     changed();
   } while (count != 0);
-  if (attend) pool_->attend();
+  if (attend) owner_->attend();
 }
 
 void delay_queue::keep_after_shutdown(after_shutdown keep) noexcept {
@@ -403,7 +404,7 @@ void delay_queue::keep_after_shutdown(after_shutdown keep) noexcept {
     keep_ = keep;
   }
   cancel_unwanted();
-  pool_->delayed_are_gone();
+  owner_->delayed_are_gone();
 }
 
 after_shutdown delay_queue::kept_after_shutdown() const noexcept {
@@ -412,6 +413,7 @@ after_shutdown delay_queue::kept_after_shutdown() const noexcept {
 }
 
 void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
+  const time_point now = time_.now();
   batch taken;
   std::uint32_t from = 0;
   {
@@ -422,18 +424,22 @@ void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
     std::size_t count = 0;
     {
       const mutex_lock lock(mu_);
-      count = take_some(from, taken, [](timer_id, const entry&) { return true; });
+      count = take_some(from, taken, [now](timer_id, entry& e) {
+        if (e.paused)
+          e.work.set_deadline(deadline_after(now, e.work.deadline().time_since_epoch()));
+        return true;
+      });
     }
     if (count == 0) return;
     std::size_t returned = 0;
     for (task& t : std::span(taken).first(count)) {
       t.end_periods();
       const bool unwanted = t.is_cancelled() || resume_point::is_in(t);
-      if (give_back && !unwanted && pool_->book().keep(t, unstarted) == 0) {
-        pool_->book().give_back(unstarted.back());
+      if (give_back && !unwanted && owner_->book().keep(t, unstarted) == 0) {
+        owner_->book().give_back(unstarted.back());
         ++returned;
       } else if (t) {
-        pool_->book().tell(task_event::kind::cancelled, t);
+        owner_->book().tell(task_event::kind::cancelled, t);
         t.cancel();
       }
     }

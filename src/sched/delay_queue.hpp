@@ -45,8 +45,6 @@
 
 namespace takt::inline TAKT_ABI {
 
-class pool_core;
-
 /// The delayed tasks of a scheduled_pool. Lives as long as the pool or a handle.
 ///
 /// Thread safety: all members from any thread; those of delayed_tasks as it says.
@@ -55,7 +53,7 @@ class delay_queue final : public delayed_tasks {
   delay_queue(after_shutdown keep, const clock& time) noexcept : time_(time), keep_(keep) {}
 
   /// Tells it whose it is, before anything else.
-  void attach(pool_core& pool) noexcept;
+  void attach(delayed_tasks_owner& owner) noexcept;
 
   // --- for the owner of the pool
 
@@ -75,7 +73,7 @@ class delay_queue final : public delayed_tasks {
   [[nodiscard]] time_point next_time(timer_id id) noexcept;
   [[nodiscard]] period_state look_at(const period_state& periods) const noexcept;
   void change_period(period_state& periods, std::chrono::nanoseconds period) noexcept;
-  [[nodiscard]] time_point now() const noexcept { return time_.now(); }
+  [[nodiscard]] const clock& time() const noexcept { return time_; }
   /// \throws std::invalid_argument if it is not above 0.
   static void check_period(std::chrono::nanoseconds period);
 
@@ -112,10 +110,10 @@ class delay_queue final : public delayed_tasks {
 
   [[nodiscard]] static time_point key_of(const entry& e) noexcept;
   bool move(timer_id id, entry& e, time_point due) noexcept TAKT_REQUIRES(mu_);
-  [[nodiscard]] state_ref<pool_core> pool() const noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] state_ref<delayed_tasks_owner> owner() const noexcept TAKT_REQUIRES(mu_);
   void changed() noexcept TAKT_REQUIRES(mu_);
   void number(task& t) noexcept TAKT_REQUIRES(mu_);
-  [[nodiscard]] bool may_wait(const entry& e) const noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] bool may_wait(const entry& e, time_point due) const noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] bool goes_on(const entry& e, time_point now) const noexcept TAKT_REQUIRES(mu_);
   template <class Wanted>
   std::size_t take_some(std::uint32_t& from, batch& taken, Wanted wanted) noexcept
@@ -124,9 +122,9 @@ class delay_queue final : public delayed_tasks {
   // Above those of the pool's own tasks.
   static constexpr std::uint64_t first_id = std::uint64_t{1} << 47;
 
-  // Constant after attach(). The pool is there as long as a task waits or runs.
+  // Constant after attach(). The owner is there as long as a task waits or runs.
   const clock& time_;
-  pool_core* pool_ = nullptr;
+  delayed_tasks_owner* owner_ = nullptr;
   bool observed_ = false;
 
   // Of who holds the pool's lock.

@@ -1,7 +1,7 @@
 #include <takt/sched/scheduled_pool.hpp>
 
 #include <algorithm>
-#include <bit>
+#include <stdexcept>
 #include <utility>
 
 #include "../exec/pool_core.hpp"
@@ -11,7 +11,10 @@ namespace takt::inline TAKT_ABI {
 
 scheduled_pool::options scheduled_pool::single() { return {.core = 1, .resizable = false}; }
 
-scheduled_pool::scheduled_pool(options how) : missed_(how.missed) {
+namespace {
+
+// What does not fit is told before anything is made.
+const scheduled_pool_options& checked(const scheduled_pool_options& how) {
   if (how.keep_alive < std::chrono::nanoseconds(0)) {
     throw std::invalid_argument("takt::scheduled_pool: keep_alive is negative (" +
                                 std::to_string(how.keep_alive.count()) + " ns)");
@@ -25,9 +28,18 @@ scheduled_pool::scheduled_pool(options how) : missed_(how.missed) {
   if (how.unhandled == nullptr) {
     throw std::invalid_argument("takt::scheduled_pool: unhandled is null");
   }
-  const clock& time = *how.time;
-  state_ref<delay_queue> delays(new delay_queue(how.keep, time));
-  delays_ = delays.get();
+  return how;
+}
+
+}  // namespace
+
+scheduled_pool::scheduled_pool(options how)
+    : scheduled_pool(*new delay_queue(checked(how).keep, *how.time), std::move(how)) {}
+
+// Takes over the reference to `delays`.
+scheduled_pool::scheduled_pool(delay_queue& delays, options&& how)
+    : scheduler(delays, {.time = how.time, .unhandled = how.unhandled}, how.missed) {
+  state_ref<delay_queue> kept(&delays);
   core_ = new pool_core({.core = how.core,
                          .max = std::max<std::size_t>(how.core, 1),
                          .keep_alive = how.keep_alive,
@@ -41,9 +53,9 @@ scheduled_pool::scheduled_pool(options how) : missed_(how.missed) {
                          .time = how.time,
                          .unhandled = how.unhandled,
                          .observer = how.observer},
-                        {.delayed = delays_, .decorate = std::move(how.decorate)});
-  static_cast<void>(delays.detach());
-  delays_->attach(*core_);
+                        {.delayed = &delays, .decorate = std::move(how.decorate)});
+  static_cast<void>(kept.detach());
+  delays.attach(*core_);
 }
 
 scheduled_pool::~scheduled_pool() {
@@ -56,48 +68,14 @@ void scheduled_pool::execute(task t) {
   core_->execute(std::move(t));
 }
 
-timer_handle scheduled_pool::execute(when due, task t, const timer_options& more) {
-  if (!t) throw std::invalid_argument("takt::scheduled_pool: the task is empty");
-  if (!more.name.view().empty()) t.set_name(more.name);
-  return {add(due.on(time()), std::move(t), more.slack, nullptr, nullptr), {}};
-}
-
-timer_place scheduled_pool::add(clock::time_point due, task t, std::chrono::nanoseconds slack,
-                                timer_place* place, period_state* periods) {
-  if (slack < std::chrono::nanoseconds(0)) {
-    throw std::invalid_argument("takt::scheduled_pool: the slack is negative (" +
-                                std::to_string(slack.count()) + " ns)");
-  }
-  return delays_->add(due, t, slack, place, periods);
-}
-
-void scheduled_pool::check_period(std::chrono::nanoseconds period) {
-  delay_queue::check_period(period);
-}
-
-timer_awaiter::~timer_awaiter() {
-  on_stop_.reset();
-  if (!arrival_.valid()) return;  // it has been resumed
-  arrival_.state().remove_continuation(*this);
-  arrival_.cancel();
-}
-
-// Nothing resumes the coroutine before the last line, after which *this may be gone.
-bool timer_awaiter::await_suspend(std::coroutine_handle<> waiting) {
-  arrival_ = pool_.schedule(due_, resume_point());
-  if (stop_.stop_possible()) on_stop_.emplace(stop_, cancel_arrival{*this});
-  resumes = waiting;
-  return arrival_.state().try_set_continuation(*this);
-}
-
 void scheduled_pool::shutdown() noexcept { core_->shutdown(); }
 task_list scheduled_pool::shutdown_now() noexcept { return core_->stop(true); }
 void scheduled_pool::shutdown_and_cancel() noexcept { static_cast<void>(core_->stop(false)); }
 void scheduled_pool::keep_after_shutdown(after_shutdown what) noexcept {
-  delays_->keep_after_shutdown(what);
+  delays().keep_after_shutdown(what);
 }
 after_shutdown scheduled_pool::kept_after_shutdown() const noexcept {
-  return delays_->kept_after_shutdown();
+  return delays().kept_after_shutdown();
 }
 std::size_t scheduled_pool::prestart(std::size_t at_most) { return core_->prestart(at_most); }
 void scheduled_pool::resize(std::size_t core) {
@@ -105,9 +83,7 @@ void scheduled_pool::resize(std::size_t core) {
 }
 pool_statistics scheduled_pool::statistics() const { return core_->statistics(); }
 std::size_t scheduled_pool::core() const { return core_->sizes().first; }
-task_options scheduled_pool::future_options() const noexcept { return core_->future_options(); }
 const lifecycle& scheduled_pool::life() const noexcept { return core_->life(); }
 void scheduled_pool::throw_if_own_task() const { core_->throw_if_own_task(); }
-const clock& scheduled_pool::time() const noexcept { return core_->time(); }
 
 }  // namespace takt::inline TAKT_ABI

@@ -328,4 +328,27 @@ TEST(scheduled_series, an_observer_sees_how_late_runs_were) {
   EXPECT_EQ(figures.totals().pending(), 0u);
 }
 
+TEST(scheduled_series, a_future_that_was_moved_away_tells_nothing) {
+  scheduled_pool pool({.core = 1});
+  takt::periodic_future series = pool.schedule_at_fixed_rate(1h, 1h, [] {});
+  const takt::periodic_future kept = std::move(series);
+  EXPECT_EQ(series.run_count(), 0u);  // NOLINT(bugprone-use-after-move): that is the test
+  EXPECT_EQ(series.missed_count(), 0u);
+  series.set_period(1s);
+  EXPECT_EQ(series.cancel(), takt::cancel_result::done);
+  EXPECT_EQ(kept.cancel(), takt::cancel_result::prevented);
+}
+
+TEST(scheduled_series, the_grid_may_begin_as_long_ago_as_can_be_said) {
+  manual_clock time;
+  scheduled_pool pool({.core = 1, .time = &time});
+  auto series = pool.schedule_at_fixed_rate(takt::clock::time_point::min(), 1h, [] {});
+  auto once = pool.schedule(takt::clock::time_point::min(), [] {});
+  once.get();
+  time.wait_for_waiters(1);
+  EXPECT_EQ(series.run_count(), 1u);
+  EXPECT_GT(series.missed_count(), 1'000'000u);
+  EXPECT_LE(series.next_time(), pool.now() + 1h);
+}
+
 }  // namespace

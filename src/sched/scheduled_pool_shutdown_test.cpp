@@ -107,6 +107,55 @@ TEST(scheduled_pool_end, cancelling_what_is_left_ends_it) {
   expect_balance(pool);
 }
 
+TEST(scheduled_pool_end, what_is_moved_to_never_after_shutdown_does_not_keep_the_pool) {
+  manual_clock time;
+  scheduled_pool pool({.core = 1, .time = &time});
+  auto later = pool.schedule(1ms, [] {});
+  pool.shutdown();
+  EXPECT_FALSE(later.reschedule(takt::never));
+  EXPECT_TRUE(later.reschedule(2ms));
+  time.advance(2ms);
+  later.get();
+  pool.await_termination();
+}
+
+TEST(scheduled_pool_end,
+     a_series_that_was_paused_or_moved_to_never_in_its_run_does_not_keep_the_pool) {
+  for (const bool pauses : {true, false}) {
+    manual_clock time;
+    scheduled_pool pool({.core = 1, .keep = {.periodic = true}, .time = &time});
+    gate begun;
+    gate go_on;
+    auto series = pool.schedule_at_fixed_rate(0ms, 1ms, [&] {
+      begun.open();
+      go_on.wait();
+    });
+    begun.wait();
+    if (pauses) {
+      EXPECT_TRUE(series.pause());
+    } else {
+      EXPECT_TRUE(series.reschedule(takt::never));
+    }
+    pool.shutdown();
+    go_on.open();
+    pool.await_termination();
+    EXPECT_TRUE(series.is_cancelled());
+    expect_balance(pool);
+  }
+}
+
+TEST(scheduled_pool_end, what_is_paused_is_given_back_with_what_was_left) {
+  manual_clock time;
+  scheduled_pool pool({.core = 1, .time = &time});
+  auto once = pool.schedule(10ms, [] {});
+  time.advance(4ms);
+  EXPECT_TRUE(once.pause());
+  time.advance(1h);
+  takt::task_list unstarted = pool.shutdown_now();
+  ASSERT_EQ(unstarted.size(), 1u);
+  EXPECT_EQ(unstarted[0].deadline(), time.now() + 6ms);
+}
+
 TEST(scheduled_pool_end, shutdown_now_gives_back_what_has_not_begun_with_its_deadline) {
   manual_clock time;
   scheduled_pool pool({.core = 1, .time = &time});

@@ -327,7 +327,7 @@ TEST(scheduled_pool, deadlines_with_slack_become_one) {
   a.get();
   b.get();
   EXPECT_EQ(complaint([&] { pool.execute(1s, [] {}, {.slack = -1ns}); }),
-            "takt::scheduled_pool: the slack is negative (-1 ns)");
+            "takt::scheduler: the slack is negative (-1 ns)");
   pool.close(takt::drain);
   expect_balance(pool);
 }
@@ -342,12 +342,12 @@ TEST(scheduled_pool, names_what_is_wrong_and_queues_nothing) {
   EXPECT_EQ(complaint([&] { pool.schedule_with_fixed_delay(0s, -1ns, [] {}).cancel(); }),
             "takt: the period is -1 ns; it has to be above 0");
   EXPECT_EQ(complaint([&] { pool.schedule(0s, std::function<void()>()).cancel(); }),
-            "takt::scheduled_pool: the callable is empty");
+            "takt::scheduler: the callable is empty");
   EXPECT_EQ(
       complaint([&] { pool.schedule_at_fixed_rate(0s, 1s, std::function<void()>()).cancel(); }),
-      "takt::scheduled_pool: the callable is empty");
+      "takt::scheduler: the callable is empty");
   EXPECT_EQ(complaint([&] { pool.execute(1s, takt::task()); }),
-            "takt::scheduled_pool: the task is empty");
+            "takt::scheduler: the task is empty");
   EXPECT_EQ(complaint([&] { pool.execute(takt::task()); }),
             "takt::scheduled_pool: the task is empty");
   EXPECT_NE(complaint([&] {

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <takt/clock/manual_clock.hpp>
+#include <takt/sched/scheduled_pool.hpp>
 
 #include "../../tests/support/pools.hpp"
 

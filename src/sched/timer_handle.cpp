@@ -1,7 +1,5 @@
 #include <takt/sched/timer_handle.hpp>
 
-#include <algorithm>
-
 #include "delay_queue.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -25,14 +23,9 @@ cancel_result timer_handle::cancel() const noexcept {
   return place_.queue()->cancel(place_.id());
 }
 
-bool timer_handle::reschedule(clock::time_point when) const noexcept {
-  return place_.queue() != nullptr && place_.queue()->reschedule(place_.id(), when);
-}
-
-bool timer_handle::move_by(std::chrono::nanoseconds delay) const noexcept {
+bool timer_handle::reschedule(when due) const noexcept {
   if (place_.queue() == nullptr) return false;
-  return reschedule(
-      deadline_after(place_.queue()->now(), std::max(delay, std::chrono::nanoseconds(0))));
+  return place_.queue()->reschedule(place_.id(), due.on(place_.queue()->time()));
 }
 
 bool timer_handle::pause() const noexcept {
@@ -48,19 +41,19 @@ clock::time_point timer_handle::next_time() const noexcept {
 }
 
 std::chrono::nanoseconds timer_handle::get_delay() const noexcept {
-  const clock::time_point next = next_time();
-  return next == clock::time_point::max() ? never : next - place_.queue()->now();
+  if (place_.queue() == nullptr) return never;
+  return time_between(place_.queue()->time().now(), next_time());
 }
 
 std::uint64_t periodic_future::run_count() const noexcept {
-  return periods_ == nullptr ? 0 : place().queue()->look_at(*periods_).runs;
+  return place().queue() == nullptr ? 0 : place().queue()->look_at(*periods_).runs;
 }
 std::uint64_t periodic_future::missed_count() const noexcept {
-  return periods_ == nullptr ? 0 : place().queue()->look_at(*periods_).runs_missed;
+  return place().queue() == nullptr ? 0 : place().queue()->look_at(*periods_).runs_missed;
 }
 void periodic_future::change_period(std::chrono::nanoseconds period) const {
   delay_queue::check_period(period);
-  if (periods_ != nullptr) place().queue()->change_period(*periods_, period);
+  if (place().queue() != nullptr) place().queue()->change_period(*periods_, period);
 }
 
 }  // namespace takt::inline TAKT_ABI

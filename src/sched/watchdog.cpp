@@ -16,7 +16,7 @@
 #include <utility>
 
 #include <takt/clock/time.hpp>
-#include <takt/sched/scheduled_pool.hpp>
+#include <takt/sched/scheduler.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace {

@@ -63,8 +63,7 @@ template <class Rep, class Period>
 ///
 /// \code
 /// takt::deadline_after(takt::steady.now(), 30s);
-/// takt::deadline_after(takt::steady.now(), std::chrono::hours::max());  // time_point::max():
-/// never
+/// takt::deadline_after(takt::steady.now(), std::chrono::hours::max());  // time_point::max()
 /// \endcode
 ///
 /// \throws std::invalid_argument if the delay is not a number (NaN).
@@ -79,6 +78,24 @@ template <class Clock, class Rep, class Period>
   if (d.count() >= 0 && now > time_point::max() - d) return time_point::max();
   if (d.count() < 0 && now < time_point::min() - d) return time_point::min();
   return now + d;
+}
+
+/// How long it is from one time to another: below 0 if that is earlier. What is beyond counting is
+/// the largest or the least number, and what is until time_point::max() is `never`.
+///
+/// \code
+/// takt::time_between(takt::steady.now(), deadline);
+/// \endcode
+template <class Clock>
+[[nodiscard]] constexpr std::chrono::nanoseconds time_between(
+    std::chrono::time_point<Clock, std::chrono::nanoseconds> from,
+    std::chrono::time_point<Clock, std::chrono::nanoseconds> to) noexcept {
+  using time_point = std::chrono::time_point<Clock, std::chrono::nanoseconds>;
+  if (to == time_point::max()) return never;
+  const std::chrono::nanoseconds start = from.time_since_epoch();
+  if (start.count() < 0 && to > time_point::max() + start) return never;
+  if (start.count() > 0 && to < time_point::min() + start) return std::chrono::nanoseconds::min();
+  return to - from;
 }
 
 }  // namespace takt::inline TAKT_ABI

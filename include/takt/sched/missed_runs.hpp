@@ -20,10 +20,10 @@ namespace takt::inline TAKT_ABI {
 /// pool.schedule_at_fixed_rate(0s, 10ms, draw, {.missed = takt::catch_up_within(0s)});
 /// \endcode
 ///
-/// As long as it is behind by no more than the tolerance, it catches up: runs follow each other
-/// without a pause. If it is behind by more, it leaves out the runs whose time has passed, goes on
-/// with the next one of its grid, and counts those that are missing. So a process that was stopped
-/// for an hour does not wake up to a storm.
+/// The run that waits is made, however late it is. As long as the next one would be late by no more
+/// than the tolerance, it catches up: runs follow each other without a pause. Otherwise all whose
+/// time has passed are left out and counted, and it goes on with the next one of its grid. So a
+/// process that was stopped for an hour does not wake up to a storm.
 ///
 /// **Thread safety**: as for an int.
 class missed_runs {
@@ -46,7 +46,8 @@ class missed_runs {
 /// No run is left out, however far behind it is; as in java.util.concurrent.
 inline constexpr missed_runs catch_up{never};
 
-/// Catches up while it is behind by no more than that; 0: runs whose time has passed are left out.
+/// Catches up while it is behind by no more than that; 0: after a late run, what has passed is left
+/// out.
 /// \throws std::invalid_argument if it is negative.
 template <class Rep, class Period>
 [[nodiscard]] missed_runs catch_up_within(std::chrono::duration<Rep, Period> tolerance) {

@@ -12,7 +12,7 @@
 
 #include <takt/base/config.hpp>
 #include <takt/base/sync.hpp>
-#include <takt/sched/scheduled_pool.hpp>
+#include <takt/sched/scheduler.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
@@ -25,7 +25,7 @@ namespace takt::inline TAKT_ABI {
 struct backoff {
   std::chrono::nanoseconds initial = std::chrono::milliseconds(100);  ///< After the first failure.
   double factor = 2;                                          ///< From one delay to the next.
-  std::chrono::nanoseconds limit = std::chrono::seconds(30);  ///< No delay is longer.
+  std::chrono::nanoseconds limit = std::chrono::seconds(30);  ///< Of a delay, before jitter.
   std::size_t attempts = 5;                                   ///< In all, the first included.
 
   /// Given each delay; what it returns, but 0 at least, is waited instead. So that those who failed
@@ -35,7 +35,7 @@ struct backoff {
   ///   return std::uniform_int_distribution<std::int64_t>(0, delay.count())(random) * 1ns;
   /// }
   /// \endcode
-  /// Called on the threads of the pool, by one at a time for each retry(), which has its own copy.
+  /// Called where the attempts run, by one at a time for each retry(), which has its own copy.
   std::function<std::chrono::nanoseconds(std::chrono::nanoseconds)> jitter{};
 
   /// How long to wait after so many failures, from 1 on; without jitter.
@@ -45,23 +45,24 @@ struct backoff {
   void check() const;
 };
 
-/// The future of a retry(), with its closure. It is a periodic task of the pool, that ends when it
-/// succeeds: what it is called again by, and who may cancel it when, stands in delay_queue.hpp.
+/// The future of a retry(), with its closure. It is a periodic task of the scheduler, that ends
+/// when it succeeds: what it is called again by, and who may cancel it when, stands in
+/// delay_queue.hpp.
 template <class T, class F>
 class retry_state final : public delayed_state<T, F> {
  public:
   template <class G>
-  static future<T> start(scheduled_pool& pool, G&& f, backoff&& policy) {
-    pool.require_callable(f);
+  static future<T> start(scheduler& timers, G&& f, backoff&& policy) {
+    scheduler::require_callable(f);
     policy.check();
     state_ref<retry_state> made(
-        new retry_state(pool.future_options(), std::forward<G>(f), std::move(policy)));
+        new retry_state(timers.future_options(), std::forward<G>(f), std::move(policy)));
     made->retain();
     future<T> filled{state_ref<future_state<T>>(made.get())};
     timer_place& place = made->place;
     period_state& periods = made->periods_;
     periods.after_end = true;
-    pool.add(pool.time().now(), std::move(made), {.name = "takt::retry"}, place, &periods);
+    timers.add(timers.time().now(), std::move(made), {.name = "takt::retry"}, place, &periods);
     return filled;
   }
 
@@ -124,9 +125,9 @@ struct retry_result : owned_result<std::invoke_result_t<F&, sync::stop_token>> {
 template <class F>
 struct retry_result<F, false> : owned_result<std::invoke_result_t<F&>> {};
 
-/// Has `f` run on a pool, and again as long as it throws: after a delay, and then a longer one, and
-/// so on, as `policy` says. \return the future of its result; if all attempts fail, of the last
-/// error.
+/// Has `f` run by a scheduler, and again as long as it throws: after a delay, and then a longer
+/// one, and so on, as `policy` says. \return the future of its result; if all attempts fail, of the
+/// last error.
 ///
 /// \code
 /// takt::future<reply> answer = takt::retry(pool, [&] { return ask(server); });
@@ -140,27 +141,27 @@ struct retry_result<F, false> : owned_result<std::invoke_result_t<F&>> {};
 /// each attempt happens before the next. If it throws takt::cancelled, that is the end: for errors
 /// that another attempt would not mend, store them and throw that, or return them.
 ///
-/// **Cancelling** the future prevents further attempts: a delay leaves the pool at once; an attempt
-/// that is under way is asked to stop, if it takes a token. cancel_and_join() waits for it.
+/// **Cancelling** the future prevents further attempts: a delay leaves the scheduler at once; an
+/// attempt that is under way is asked to stop, if it takes a token. cancel_and_join() waits for it.
 ///
-/// **Thread safety**: as for the pool and for a future. **Destruction** of the future neither waits
-/// nor cancels.
+/// **Thread safety**: as for the scheduler and for a future. **Destruction** of the future neither
+/// waits nor cancels.
 ///
-/// **Shutdown**: to the pool it is one periodic task, with a run for each attempt. shutdown()
-/// cancels it, unless the pool keeps periodic tasks: also if the first attempt has not begun; one
+/// **Shutdown**: to the scheduler it is one periodic task, with a run for each attempt. shutdown()
+/// cancels it, unless that keeps periodic tasks: also if the first attempt has not begun; one
 /// that is under way may still succeed. One that shutdown_now() gives back makes its last attempt
 /// when it is run.
 ///
 /// **Cost**: one allocation; further attempts have none, and cannot be rejected.
 ///
 /// \throws std::invalid_argument if the policy is bad, see backoff::check(), or `f` is empty;
-/// takt::rejected if the pool is shut down or has no thread; std::bad_alloc.
+/// takt::rejected if the scheduler is shut down or has no thread; std::bad_alloc.
 template <class F>
   requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-[[nodiscard]] auto retry(scheduled_pool& pool, F&& f, backoff policy = {}) {
+[[nodiscard]] auto retry(scheduler& timers, F&& f, backoff policy = {}) {
   using call = std::decay_t<F>;
   using result = typename retry_result<call>::type;
-  return retry_state<result, call>::start(pool, std::forward<F>(f), std::move(policy));
+  return retry_state<result, call>::start(timers, std::forward<F>(f), std::move(policy));
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -8,7 +8,7 @@
 
 #include <takt/base/config.hpp>
 #include <takt/base/sync.hpp>
-#include <takt/sched/scheduled_pool.hpp>
+#include <takt/sched/scheduler.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
@@ -17,7 +17,7 @@
 namespace takt::inline TAKT_ABI {
 
 /// What with_timeout() returns the future of. It is the continuation of its source; a timer of the
-/// pool has a reference to it.
+/// scheduler has a reference to it.
 ///
 /// Three things may end it, and the first takes it out of `pending`, alone: the source is ready
 /// (begin()), the timer ends (claim()), it is cancelled (future_core::cancel()). That one also ends
@@ -29,10 +29,10 @@ class timeout_state final : public future_state<T>, public continuation {
       : future_state<T>(source.state().options()), source_(std::move(source)) {}
 
   /// If it throws, the source is in `source` again, as it was.
-  void start(when due, scheduled_pool& pool, future<T>& source) {
+  void start(when due, scheduler& timers, future<T>& source) {
     this->retain();
     try {
-      timer_ = pool.execute(due, expiry(*this), {.name = "takt::with_timeout"});
+      timer_ = timers.execute(due, expiry(*this), {.name = "takt::with_timeout"});
     } catch (...) {
       source = std::move(source_);
       throw;
@@ -119,36 +119,36 @@ class timeout_state final : public future_state<T>, public continuation {
 /// }
 /// \endcode
 ///
-/// **When** is as for scheduled_pool: a duration from now on, or a time of the pool's clock. The
-/// time-out is a task of that pool, and late if all its threads are busy: where that may be, take
-/// another pool for time-outs, a single() one will do. A source that is ready already is returned
+/// **When** is as for scheduler: a duration from now on, or a time of its clock. The time-out is a
+/// task of that scheduler, and late if all its threads are busy: where that may be, take another
+/// one for time-outs, scheduled_pool::single() will do. A source that is ready already is returned
 /// as it is, whatever the time.
 ///
 /// **Cancelling** the returned future cancels `source`. What it gives says nothing of the body of
 /// `source`, and cancel_and_join() does not wait for that: if it refers to what is about to be
 /// destroyed, it has to be joined by other means. The same goes for a time-out.
 ///
-/// When `source` is ready, or the future is cancelled, the timer leaves the pool at once. Values
-/// and errors that come too late are dropped.
+/// When `source` is ready, or the future is cancelled, the timer leaves the scheduler at once.
+/// Values and errors that come too late are dropped.
 ///
-/// **Thread safety**: as for the pool and for a future. **Destruction** of the returned future
+/// **Thread safety**: as for the scheduler and for a future. **Destruction** of the returned future
 /// neither waits nor cancels: `source` is still cancelled in time, and the time-out then an error
 /// that nobody has looked at.
 ///
-/// **Shutdown**: a pool that is shut down waits for the time-out as for any delayed task. If it
-/// drops it, for one of the reasons in scheduled_pool, `source` and the returned future are
+/// **Shutdown**: a scheduler that is shut down waits for the time-out as for any delayed task. If
+/// it drops it, for one of the reasons that its class names, `source` and the returned future are
 /// cancelled: nobody goes on waiting without the limit that was asked for. One that
 /// shutdown_now() gave back is a time-out when it is run.
 ///
 /// **Cost**: one allocation beside the timer, which has none of its own in steady state.
 ///
-/// \throws takt::rejected if the pool is shut down or has no thread; std::bad_alloc;
+/// \throws takt::rejected if the scheduler is shut down or has no thread; std::bad_alloc;
 /// std::future_error (no_state) if `source` is empty. If it throws, `source` is as it was.
 template <class T>
-[[nodiscard]] future<T> with_timeout(when due, scheduled_pool& pool, future<T>&& source) {
+[[nodiscard]] future<T> with_timeout(when due, scheduler& timers, future<T>&& source) {
   if (source.is_ready()) return std::move(source);
   const state_ref<timeout_state<T>> made(new timeout_state<T>(std::move(source)));
-  made->start(due, pool, source);
+  made->start(due, timers, source);
   made->retain();
   return future<T>(state_ref<future_state<T>>(made.get()));
 }

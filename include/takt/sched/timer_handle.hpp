@@ -11,6 +11,7 @@
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/sched/missed_runs.hpp>
+#include <takt/sched/when.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_state.hpp>
@@ -90,7 +91,8 @@ class periodic_state final : public delayed_state<void, F> {
 ///
 /// It is a name and does not own the task: copies name the same one, and dropping them changes
 /// nothing. One that is default-constructed, or whose task has ended, or whose pool is gone, names
-/// nothing: cancel() gives `done`, the others false or never.
+/// nothing: cancel() gives `done`, the others false or never. So does one whose task was given back
+/// by shutdown_now(), even if that is run later.
 ///
 /// **Thread safety**: const members from any thread, also several at once.
 class timer_handle {
@@ -111,16 +113,16 @@ class timer_handle {
   ~timer_handle() = default;
 
   /// Ends the task, unless it has ended, and tells what that did. It leaves the queue at once; a
-  /// periodic one does not run again. Without a future nothing is there to ask the body to stop.
+  /// periodic one does not run again.
+  ///
+  /// Without a future, `running` only says that the body runs: it is not asked to stop, later calls
+  /// say the same, and nothing tells when it has ended. If it refers to what is about to be
+  /// destroyed, use schedule() and cancel_and_join().
   cancel_result cancel() const noexcept;
 
   /// Moves the next run to so long after now, or to that time; a periodic task goes on from there,
   /// and one that is paused is no longer. False if there is no next run.
-  template <class Rep, class Period>
-  bool reschedule(std::chrono::duration<Rep, Period> delay) const {
-    return move_by(to_nanoseconds(delay));
-  }
-  bool reschedule(clock::time_point when) const noexcept;
+  bool reschedule(when due) const noexcept;
 
   /// Stops its time: what is left until the next run will be left when it is resumed. A run that is
   /// under way goes on. False if there is no next run, it is paused already, or the pool is shut
@@ -138,8 +140,6 @@ class timer_handle {
   [[nodiscard]] const timer_place& place() const noexcept { return place_; }
 
  private:
-  bool move_by(std::chrono::nanoseconds delay) const noexcept;
-
   timer_place place_;
   state_ref<future_core> state_;  // null: it has no future
 };
@@ -193,7 +193,8 @@ class [[nodiscard]] periodic_future : public scheduled_future<void> {
   /// How many were left out; see missed_runs.
   [[nodiscard]] std::uint64_t missed_count() const noexcept;
 
-  /// Changes the time between two runs, from the next one on; reschedule() moves that.
+  /// Changes the time between two runs. A run that waits keeps its time, and reschedule() moves it;
+  /// after one that is under way the new period applies.
   /// \throws std::invalid_argument if it is not above 0.
   template <class Rep, class Period>
   void set_period(std::chrono::duration<Rep, Period> period) const {

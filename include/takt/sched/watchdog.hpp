@@ -17,7 +17,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-class scheduled_pool;
+class scheduler;
 
 /// How a watchdog is made.
 struct watchdog_options {
@@ -25,7 +25,7 @@ struct watchdog_options {
   std::chrono::nanoseconds limit = std::chrono::seconds(1);
   /// Where it waits and reports. Outlives the watchdog, and has the clock of what is watched. Not a
   /// pool that is watched itself: if all its threads are stuck, nobody is left to tell.
-  scheduled_pool* timers = nullptr;
+  scheduler* timers = nullptr;
   /// Given the `started` event, and how long the run has taken so far. Does not throw.
   std::function<void(const task_event& started, std::chrono::nanoseconds so_far)> report{};
   /// Told of everything, too, if given. Outlives the watchdog.
