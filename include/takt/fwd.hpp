@@ -283,6 +283,12 @@ struct after_shutdown;
 struct scheduled_pool_options;
 class scheduled_pool;
 
+// takt/sched/event_loop.hpp
+struct event_loop_options;
+class loop_core;
+class loop_queue;
+class event_loop;
+
 // takt/sched/retry.hpp
 struct backoff;
 template <class T, class F>

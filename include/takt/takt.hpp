@@ -37,6 +37,7 @@
 #include <takt/observe/histogram.hpp>
 #include <takt/observe/task_observer.hpp>
 #include <takt/observe/task_statistics.hpp>
+#include <takt/sched/event_loop.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/retry.hpp>
 #include <takt/sched/scheduled_pool.hpp>

@@ -1,15 +1,18 @@
 #include "os.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #if defined(__linux__) && !defined(TAKT_MODEL) && !defined(TAKT_PORTABLE_PARKING)
 #define TAKT_OS_LINUX 1
 #include <pthread.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -78,6 +81,26 @@ void set_thread_nice(int nice) noexcept {
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
 }
 
+int signal_descriptor::open() {
+  if (descriptor_ < 0) descriptor_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "takt: eventfd");
+  return descriptor_;
+}
+
+// What fails then is that it is readable already, or not.
+void signal_descriptor::raise() noexcept {
+  if (descriptor_ >= 0) static_cast<void>(eventfd_write(descriptor_, 1));
+}
+
+void signal_descriptor::clear() noexcept {
+  eventfd_t count = 0;
+  if (descriptor_ >= 0) static_cast<void>(eventfd_read(descriptor_, &count));
+}
+
+signal_descriptor::~signal_descriptor() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
 void wake_without_slack() noexcept { prctl(PR_SET_TIMERSLACK, 1UL); }
 
 void set_thread_cpus(const std::vector<int>& cpus) noexcept {
@@ -117,6 +140,13 @@ int thread_nice() noexcept { return 0; }
 void set_thread_nice(int) noexcept {}
 void set_thread_cpus(const std::vector<int>&) noexcept {}
 void wake_without_slack() noexcept {}
+int signal_descriptor::open() {
+  throw std::system_error(std::make_error_code(std::errc::function_not_supported),
+                          "takt: no descriptor to wait for here");
+}
+void signal_descriptor::raise() noexcept {}
+void signal_descriptor::clear() noexcept {}
+signal_descriptor::~signal_descriptor() = default;
 std::size_t allowed_cpus() noexcept { return 0; }
 std::size_t cgroup_cpus() noexcept { return 0; }
 

@@ -19,6 +19,23 @@ void set_thread_cpus(const std::vector<int>& cpus) noexcept;
 /// Timed waits end as soon as they can, and not up to 50 us later, which is usual.
 void wake_without_slack() noexcept;
 
+/// A descriptor that is readable from raise() until clear(). Not before open(), which throws
+/// std::system_error where there is none.
+class signal_descriptor {
+ public:
+  signal_descriptor() = default;
+  ~signal_descriptor();
+  signal_descriptor(const signal_descriptor&) = delete;
+  signal_descriptor& operator=(const signal_descriptor&) = delete;
+
+  int open();
+  void raise() noexcept;
+  void clear() noexcept;
+
+ private:
+  int descriptor_ = -1;
+};
+
 /// The niceness of the calling thread; 0 if there is none.
 int thread_nice() noexcept;
 
