@@ -264,12 +264,19 @@ bool pool_core::take(worker& self, task& t) {
       return false;
     }
     clock::time_point deadline = clock::time_point::max();
-    const bool stays = workers == 1 && has_delayed();
-    if (!stays && (core_time_out_ || workers > core_limit_)) {
+    // The only one that does not wait: it stays for what others may wait for.
+    const bool only = workers <= saturating_sum(waiting_ + blocked_, 1);
+    if (!(only && has_delayed()) && (core_time_out_ || workers > core_limit_)) {
       const clock::time_point now = how_.time->now();
       if (!idle_since) idle_since = now;
       deadline = deadline_after(*idle_since, keep_alive_);
-      if (now >= deadline) return false;
+      if (now >= deadline) {
+        if (!only || delayed_ == nullptr) return false;
+        // Who added one before may have counted on this worker; who comes after calls another.
+        delayed_->set_attention(clock::time_point::max());
+        if (!has_delayed()) return false;
+        continue;
+      }
     }
     become_idle(self, deadline);
     if (coming_ != 0 || rings_are_empty()) {

@@ -403,4 +403,45 @@ TEST(scheduled_pool_model, a_task_destroys_its_pool) {
   });
 }
 
+// It is called for what is cancelled meanwhile; when it looks, it has been idle for too long.
+TEST(scheduled_pool_model, the_last_worker_leaves_against_schedule) {
+  check({.runs = 50'000}, [] {
+    manual_clock time;
+    scheduled_pool pool({.core = 0, .keep_alive = 1ms, .time = &time});
+    pool.submit([] {}).get();
+    auto called_for = pool.schedule(1h, [] {});
+    time.advance(1ms);
+    called_for.cancel();
+    pool.schedule(0ms, [] {}).get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+TEST(scheduled_pool_model, the_last_worker_is_one_too_many_against_schedule) {
+  check({.runs = 50'000}, [] {
+    manual_clock time;
+    scheduled_pool pool({.core = 1, .keep_alive = 0ms, .time = &time});
+    pool.submit([] {}).get();
+    pool.resize(0);
+    pool.schedule(0ms, [] {}).get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+// The only worker that does not wait may not leave before what the other waits for.
+TEST(scheduled_pool_model, a_task_waits_for_a_delayed_one_while_threads_time_out) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    scheduled_pool pool({.core = 2, .keep_alive = 1ms, .core_time_out = true, .time = &time});
+    auto f = pool.submit([&] { pool.schedule(clock::time_point(5ms), [] {}).get(); });
+    time.advance(1ms);
+    time.advance(4ms);
+    f.get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
 }  // namespace
