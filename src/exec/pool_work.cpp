@@ -259,10 +259,7 @@ bool pool_core::take(worker& self, task& t) {
       --free_;
       return true;
     }
-    if (state == life_state::shutdown && !has_delayed()) {
-      if (delayed_ != nullptr) recall_idle();  // it was not so when they became idle
-      return false;
-    }
+    if (state == life_state::shutdown && !has_delayed()) return false;
     clock::time_point deadline = clock::time_point::max();
     // The only one that does not wait: it stays for what others may wait for.
     const bool only = workers <= saturating_sum(waiting_ + blocked_, 1);
@@ -375,6 +372,9 @@ pool_core::departure pool_core::depart(worker& self) noexcept {
   }
   vacant_.push_front(self);
   life_.remove_worker();
+  if (delayed_ != nullptr && life_.state() == life_state::shutdown && is_drained()) {
+    recall_idle();  // it was not so when they became idle
+  }
   gone.called = call_worker();
   gone.last = life_.try_tidy(is_drained());
   gone_.notify_all();

@@ -8,6 +8,7 @@
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/sched/scheduled_pool.hpp>
+#include <takt/task/task_runner.hpp>
 
 #include "pools.hpp"
 #include "support.hpp"
@@ -440,6 +441,22 @@ TEST(scheduled_pool_model, a_task_waits_for_a_delayed_one_while_threads_time_out
     time.advance(4ms);
     f.get();
     pool.close(drain);
+    balanced(pool);
+  });
+}
+
+// One too many leaves when the last task has ended: another one still sleeps.
+TEST(scheduled_pool_model, shutdown_within_a_blocking_region) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    scheduled_pool pool({.core = 1, .time = &time});
+    auto f = pool.schedule(0ms, [&] {
+      const blocking_region waiting;
+      pool.execute([] {});
+      pool.shutdown();
+    });
+    f.get();
+    pool.await_termination();
     balanced(pool);
   });
 }
