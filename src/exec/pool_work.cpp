@@ -408,8 +408,10 @@ void pool_core::begin_blocking() noexcept {
   const mutex_lock lock(mu_);
   ++blocked_;
   set_limits();
-  // It may have set alert_, and so looks into all rings.
-  if (free_ == 0 && life_.workers() < core_limit_ && (!queue_.empty() || !rings_are_empty())) {
+  // It may have set alert_, and so looks into all rings; and what is delayed has nobody to look.
+  const bool delayed = delayed_ != nullptr && delayed_->next() != clock::time_point::max();
+  if (free_ == 0 && life_.workers() < core_limit_ &&
+      (delayed || !queue_.empty() || !rings_are_empty())) {
     start_worker();
   }
   room_.notify_one();  // it may start one for its task

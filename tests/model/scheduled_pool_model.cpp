@@ -461,4 +461,22 @@ TEST(scheduled_pool_model, shutdown_within_a_blocking_region) {
   });
 }
 
+TEST(scheduled_pool_model, a_delayed_task_within_a_blocking_region) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    scheduled_pool pool({.core = 1, .time = &time});
+    promise<void> p;
+    auto told = p.get_future();
+    auto later = pool.schedule(1ms, [&] { p.set_value(); });
+    auto f = pool.submit([&] {
+      const blocking_region waiting;
+      told.wait();
+    });
+    time.advance(1ms);
+    f.get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
 }  // namespace
