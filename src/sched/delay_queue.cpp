@@ -116,6 +116,7 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
     throw;
   }
   auto why = rejection::shut_down;
+  bool drained = false;
   if (!refused && attend && !pool_->attend()) {
     const mutex_lock lock(mu_);
     why = rejection::no_thread;
@@ -127,12 +128,14 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
       --waiting_;
       ++rejected_;
       changed();
+      drained = stage_ == stage::closed && waiting_ + running_ == 0;
     }
   }
   if (!refused) return made;
   // NOLINTNEXTLINE(bugprone-use-after-move): what is refused was not moved, or is back
   pool_->book().tell(task_event::kind::rejected, t);
   t.reject(why);
+  if (drained) pool_->delayed_are_gone();
   throw rejected(why);
 }
 

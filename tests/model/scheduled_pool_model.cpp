@@ -479,4 +479,22 @@ TEST(scheduled_pool_model, a_delayed_task_within_a_blocking_region) {
   });
 }
 
+// It is refused after the pool was shut down, which has waited for it.
+TEST(scheduled_pool_model, a_rejection_for_want_of_a_thread_against_shutdown) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    scheduled_pool pool(
+        {.core = 1, .thread = {.may_start = [] { return false; }}, .time = &time});
+    sync::thread other([&] { pool.shutdown(); });
+    try {
+      pool.execute(1ms, [] {});
+      require(false, "there is no thread");
+    } catch (const rejected&) {
+    }
+    other.join();
+    pool.await_termination();
+    balanced(pool);
+  });
+}
+
 }  // namespace
