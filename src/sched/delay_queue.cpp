@@ -85,7 +85,7 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
   }
   timer_place made;
   bool refused = false;
-  bool attend = false;
+  state_ref<pool_core> owner;  // if it is to be called: the task may destroy the pool before
   try {
     const mutex_lock lock(mu_);
     if (!observed_) number(t);
@@ -101,7 +101,7 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
       e.slack_bits = bits;
       ++waiting_;
       changed();
-      attend = key < attention_;
+      if (key < attention_) owner = pool();
       made = timer_place(*this, id);
       if (place != nullptr) *place = made;
     } else {
@@ -117,7 +117,7 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
   }
   auto why = rejection::shut_down;
   bool drained = false;
-  if (!refused && attend && !pool_->attend()) {
+  if (owner && !owner->attend()) {
     const mutex_lock lock(mu_);
     why = rejection::no_thread;
     entry* const e = timers_.find(made.id());

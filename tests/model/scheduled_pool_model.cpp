@@ -497,4 +497,17 @@ TEST(scheduled_pool_model, a_rejection_for_want_of_a_thread_against_shutdown) {
   });
 }
 
+// A worker that was to look anyway runs it, before its submission has come to calling one.
+TEST(scheduled_pool_model, a_task_destroys_its_pool_before_its_submission_returns) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    auto* pool = new scheduled_pool({.core = 1, .time = &time});
+    auto other_task = pool->schedule(1ms, [] {});
+    sync::thread other([&] { time.advance(1ms); });
+    auto f = pool->schedule(0ms, [pool] { delete pool; });
+    f.get();
+    other.join();
+  });
+}
+
 }  // namespace
