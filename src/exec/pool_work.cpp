@@ -49,6 +49,8 @@ void pool_core::set_limits() noexcept {
 // --- coming and going
 
 bool pool_core::start_worker() noexcept {
+  // What is asked then may be gone: handles call this after the pool, too.
+  if (life_.state() >= life_state::stop) return false;
   try {
     if (how_.thread.may_start != nullptr && !how_.thread.may_start()) return false;
     if (vacant_.empty()) {

@@ -510,4 +510,27 @@ TEST(scheduled_pool_model, a_task_destroys_its_pool_before_its_submission_return
   });
 }
 
+// Nothing of its options is used when it is gone.
+TEST(scheduled_pool_model, reschedule_against_destruction) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    sync::atomic<bool> gone{false};
+    timer_handle h;
+    sync::thread other;
+    {
+      scheduled_pool pool({.core = 2,
+                           .thread = {.may_start =
+                                          [&] {
+                                            require(!gone.load(), "the pool is there");
+                                            return true;
+                                          }},
+                           .time = &time});
+      h = pool.execute(1h, [] {});
+      other = sync::thread([copy = h] { copy.reschedule(1ms); });
+    }
+    gone.store(true);
+    other.join();
+  });
+}
+
 }  // namespace
