@@ -145,7 +145,7 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
 cancel_result delay_queue::cancel(timer_id id) noexcept {
   task t;
   state_ref<pool_core> owner;
-  bool drained = false;
+  bool closed = false;
   {
     const mutex_lock lock(mu_);
     entry* const e = timers_.find(id);
@@ -155,12 +155,21 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
     timers_.remove(id);
     --waiting_;
     ++cancelled_;
+    closed = stage_ == stage::closed;
+    if (closed) ++running_;  // the pool does not end before it has
     changed();
-    drained = stage_ == stage::closed && waiting_ + running_ == 0;
-    if (drained || observed_) owner = pool();
+    if (closed || observed_) owner = pool();
   }
   if (owner) owner->book().tell(task_event::kind::cancelled, t);
   t.cancel();
+  if (!closed) return cancel_result::prevented;
+  bool drained = false;
+  {
+    const mutex_lock lock(mu_);
+    --running_;
+    changed();
+    drained = waiting_ + running_ == 0;
+  }
   if (drained) owner->delayed_are_gone();
   return cancel_result::prevented;
 }

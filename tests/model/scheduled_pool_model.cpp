@@ -533,4 +533,29 @@ TEST(scheduled_pool_model, reschedule_against_destruction) {
   });
 }
 
+// A task that is cancelled has ended before the pool.
+TEST(scheduled_pool_model, cancel_by_handle_against_the_end) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    sync::atomic<bool> dropped{false};
+    struct mark {
+      explicit mark(sync::atomic<bool>& d) : flag(&d) {}
+      mark(mark&& o) noexcept : flag(std::exchange(o.flag, nullptr)) {}
+      ~mark() {
+        if (flag != nullptr) flag->store(true);
+      }
+      void operator()() {}
+      sync::atomic<bool>* flag;
+    };
+    scheduled_pool pool({.core = 1, .time = &time});
+    const timer_handle h = pool.execute(1h, mark(dropped));
+    pool.shutdown();
+    sync::thread other([&] { h.cancel(); });
+    pool.await_termination();
+    require(dropped.load(), "it has ended");
+    other.join();
+    balanced(pool);
+  });
+}
+
 }  // namespace
