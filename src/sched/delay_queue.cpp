@@ -159,8 +159,14 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
     if (closed) ++running_;  // the pool does not end before it has
     changed();
     if (closed || observed_) owner = pool();
+    if (observed_) ++telling_;
   }
-  if (owner) owner->book().tell(task_event::kind::cancelled, t);
+  if (observed_) {
+    owner->book().tell(task_event::kind::cancelled, t);
+    const mutex_lock lock(mu_);
+    --telling_;
+    told_.notify_all();
+  }
   t.cancel();
   if (!closed) return cancel_result::prevented;
   bool drained = false;
@@ -453,6 +459,11 @@ void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
     returned_ += returned;
     cancelled_ += count - returned;
   }
+}
+
+void delay_queue::await_told() noexcept {
+  mutex_lock lock(mu_);
+  while (telling_ != 0) told_.wait_until(lock, time_, time_point::max());
 }
 
 }  // namespace takt::inline TAKT_ABI

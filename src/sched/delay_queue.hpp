@@ -34,6 +34,7 @@
 #include <takt/base/config.hpp>
 #include <takt/base/mutex.hpp>
 #include <takt/clock/clock.hpp>
+#include <takt/clock/timed_condition.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 #include <takt/sched/timer_handle.hpp>
@@ -91,6 +92,7 @@ class delay_queue final : public delayed_tasks {
                  const ledger& book) noexcept override;
   void cancel_unwanted() noexcept override;
   void stop(task_list& unstarted, bool give_back) noexcept override;
+  void await_told() noexcept override;
 
  private:
   enum class stage : std::uint8_t { open, closed, stopped };
@@ -140,6 +142,8 @@ class delay_queue final : public delayed_tasks {
   time_point reached_ TAKT_GUARDED_BY(mu_) = time_point::min();  // the time in timers_
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;                 // paused ones included
   std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;
+  std::size_t telling_ TAKT_GUARDED_BY(mu_) = 0;  // who cancels, and is with the observer
+  timed_condition told_ TAKT_GUARDED_BY(mu_);     // one less
   std::uint64_t submitted_ TAKT_GUARDED_BY(mu_) = 0;
   // Ends that no worker counts.
   std::uint64_t cancelled_ TAKT_GUARDED_BY(mu_) = 0;

@@ -558,4 +558,26 @@ TEST(scheduled_pool_model, cancel_by_handle_against_the_end) {
   });
 }
 
+TEST(scheduled_pool_model, an_observed_cancel_against_destruction) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    sync::atomic<bool> gone{false};
+    struct observer final : task_observer {
+      explicit observer(sync::atomic<bool>& g) : gone(g) {}
+      void on_event(const task_event&) noexcept override {
+        require(!gone.load(), "the observer may be gone");
+      }
+      sync::atomic<bool>& gone;
+    } watching(gone);
+    sync::thread other;
+    {
+      scheduled_pool pool({.core = 1, .time = &time, .observer = &watching});
+      const timer_handle h = pool.execute(1h, [] {});
+      other = sync::thread([copy = h] { copy.cancel(); });
+    }
+    gone.store(true);
+    other.join();
+  });
+}
+
 }  // namespace
