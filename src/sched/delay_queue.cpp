@@ -290,9 +290,11 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
   --running_;
   e.running = false;
   // Who has cancelled it in between has left it to this worker.
-  const bool goes_on = again && !t.is_cancelled() && may_wait(e);
-  if (goes_on) {
-    if (e.periods->moved_to) next = *std::exchange(e.periods->moved_to, std::nullopt);
+  bool waits = again && !t.is_cancelled() && may_wait(e);
+  if (waits && e.periods->moved_to) next = *std::exchange(e.periods->moved_to, std::nullopt);
+  // As in goes_on(): a pool that is shut down does not wait for what has no time to come.
+  if (stage_ == stage::closed && (e.paused || next == time_point::max())) waits = false;
+  if (waits) {
     // What was left when it was paused is what is left now.
     if (e.paused) next = time_point(std::max(next - now, nanoseconds(0)));
     e.work = std::move(t);

@@ -173,6 +173,30 @@ TEST(scheduled_pool_end, gives_back_a_hundred_thousand) {
   expect_balance(pool);
 }
 
+// What has no time to come would keep the pool for ever: also if it gets there later.
+TEST(scheduled_pool_end, a_kept_series_that_was_paused_while_it_ran_is_cancelled) {
+  for (const bool pauses : {true, false}) {
+    manual_clock time;
+    scheduled_pool pool({.core = 1, .keep = {.periodic = true}, .time = &time});
+    gate begun;
+    gate go_on;
+    const std::chrono::nanoseconds delay = pauses ? 1ms : takt::never;
+    auto series = pool.schedule_with_fixed_delay(0ms, delay, [&] {
+      begun.open();
+      go_on.wait();
+    });
+    begun.wait();
+    if (pauses) {
+      EXPECT_TRUE(series.pause());
+    }
+    pool.shutdown();
+    go_on.open();
+    EXPECT_TRUE(pool.await_termination(10s));  // by the pool's clock: for ever, if it hangs
+    EXPECT_TRUE(series.is_cancelled());
+    expect_balance(pool);
+  }
+}
+
 // --- coroutines
 
 detached wait_for(scheduled_pool& pool, std::string& outcome, gate& ended,
