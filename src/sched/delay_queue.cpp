@@ -219,7 +219,7 @@ bool delay_queue::resume(timer_id id) noexcept {
   {
     const mutex_lock lock(mu_);
     entry* const e = timers_.find(id);
-    if (e == nullptr || !e->paused) return false;
+    if (e == nullptr || !e->paused || stage_ == stage::stopped) return false;
     e->paused = false;
     if (e->running) return true;
     const nanoseconds left = e->work.deadline().time_since_epoch();

@@ -197,6 +197,18 @@ TEST(scheduled_pool_end, a_kept_series_that_was_paused_while_it_ran_is_cancelled
   }
 }
 
+TEST(scheduled_pool_end, what_was_paused_and_given_back_is_not_resumed) {
+  manual_clock time;
+  scheduled_pool pool({.core = 1, .time = &time});
+  time.advance(1h);
+  auto f = pool.schedule(10ms, [] {});
+  EXPECT_TRUE(f.pause());
+  auto unstarted = pool.shutdown_now();
+  ASSERT_EQ(unstarted.size(), 1u);
+  EXPECT_FALSE(f.resume());
+  EXPECT_EQ(f.get_delay(), takt::never);
+}
+
 // --- coroutines
 
 detached wait_for(scheduled_pool& pool, std::string& outcome, gate& ended,
