@@ -180,26 +180,26 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
   return cancel_result::prevented;
 }
 
-bool delay_queue::reschedule(timer_id id, time_point when) noexcept {
+bool delay_queue::reschedule(timer_id id, const when& due) noexcept {
   state_ref<pool_core> owner;
   {
     const mutex_lock lock(mu_);
     entry* const e = timers_.find(id);
     if (e == nullptr || !may_wait(*e)) return false;
+    const time_point next = due.on(time_);
     e->paused = false;
     if (e->running) {
       if (e->periods == nullptr) return false;
-      e->periods->moved_to = when;
+      e->periods->moved_to = next;
       return true;
     }
-    if (move(id, *e, when)) owner = pool();
+    if (move(id, *e, next)) owner = pool();
   }
   if (owner) owner->attend();
   return true;
 }
 
 bool delay_queue::pause(timer_id id) noexcept {
-  const time_point now = time_.now();
   const mutex_lock lock(mu_);
   entry* const e = timers_.find(id);
   if (e == nullptr || stage_ != stage::open || e->paused) return false;
@@ -207,14 +207,14 @@ bool delay_queue::pause(timer_id id) noexcept {
   e->paused = true;
   if (!e->running) {
     const time_point due = e->work.deadline();
-    const nanoseconds left = due == time_point::max() ? never : std::max(due - now, nanoseconds(0));
+    const nanoseconds left =
+        due == time_point::max() ? never : std::max(due - time_.now(), nanoseconds(0));
     static_cast<void>(move(id, *e, time_point(left)));
   }
   return true;
 }
 
 bool delay_queue::resume(timer_id id) noexcept {
-  const time_point now = time_.now();
   state_ref<pool_core> owner;
   {
     const mutex_lock lock(mu_);
@@ -223,7 +223,7 @@ bool delay_queue::resume(timer_id id) noexcept {
     e->paused = false;
     if (e->running) return true;
     const nanoseconds left = e->work.deadline().time_since_epoch();
-    if (move(id, *e, deadline_after(now, left))) owner = pool();
+    if (move(id, *e, deadline_after(time_.now(), left))) owner = pool();
   }
   if (owner) owner->attend();
   return true;
@@ -233,6 +233,14 @@ clock::time_point delay_queue::next_time(timer_id id) noexcept {
   const mutex_lock lock(mu_);
   const entry* const e = timers_.find(id);
   return e == nullptr || !e->work || e->paused ? time_point::max() : e->work.deadline();
+}
+
+nanoseconds delay_queue::time_left(timer_id id) noexcept {
+  const mutex_lock lock(mu_);
+  const entry* const e = timers_.find(id);
+  if (e == nullptr || !e->work || e->paused) return never;
+  const time_point due = e->work.deadline();
+  return due == time_point::max() ? never : due - time_.now();
 }
 
 period_state delay_queue::look_at(const period_state& periods) const noexcept {

@@ -70,13 +70,13 @@ class delay_queue final : public delayed_tasks {
   // --- for handles
 
   cancel_result cancel(timer_id id) noexcept;
-  bool reschedule(timer_id id, time_point when) noexcept;
+  bool reschedule(timer_id id, const when& due) noexcept;
   bool pause(timer_id id) noexcept;
   bool resume(timer_id id) noexcept;
   [[nodiscard]] time_point next_time(timer_id id) noexcept;
+  [[nodiscard]] std::chrono::nanoseconds time_left(timer_id id) noexcept;
   [[nodiscard]] period_state look_at(const period_state& periods) const noexcept;
   void change_period(period_state& periods, std::chrono::nanoseconds period) noexcept;
-  [[nodiscard]] time_point now() const noexcept { return time_.now(); }
   /// \throws std::invalid_argument if it is not above 0.
   static void check_period(std::chrono::nanoseconds period);
 
@@ -126,7 +126,7 @@ class delay_queue final : public delayed_tasks {
   // Above those of the pool's own tasks.
   static constexpr std::uint64_t first_id = std::uint64_t{1} << 47;
 
-  // Constant after attach(). The pool is there as long as a task waits or runs.
+  // Constant after attach(). The pool, and its clock, is there as long as a task waits or runs.
   const clock& time_;
   pool_core* pool_ = nullptr;
   bool observed_ = false;

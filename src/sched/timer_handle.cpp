@@ -1,7 +1,5 @@
 #include <takt/sched/timer_handle.hpp>
 
-#include <algorithm>
-
 #include "delay_queue.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -30,9 +28,7 @@ bool timer_handle::reschedule(clock::time_point when) const noexcept {
 }
 
 bool timer_handle::move_by(std::chrono::nanoseconds delay) const noexcept {
-  if (place_.queue() == nullptr) return false;
-  return reschedule(
-      deadline_after(place_.queue()->now(), std::max(delay, std::chrono::nanoseconds(0))));
+  return place_.queue() != nullptr && place_.queue()->reschedule(place_.id(), delay);
 }
 
 bool timer_handle::pause() const noexcept {
@@ -48,8 +44,7 @@ clock::time_point timer_handle::next_time() const noexcept {
 }
 
 std::chrono::nanoseconds timer_handle::get_delay() const noexcept {
-  const clock::time_point next = next_time();
-  return next == clock::time_point::max() ? never : next - place_.queue()->now();
+  return place_.queue() == nullptr ? never : place_.queue()->time_left(place_.id());
 }
 
 std::uint64_t periodic_future::run_count() const noexcept {
