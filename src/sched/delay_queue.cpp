@@ -101,7 +101,8 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
       e.slack_bits = bits;
       ++waiting_;
       changed();
-      if (key < attention_) owner = pool();
+      // What is never due has a thread as well, for when it is moved: that cannot be refused.
+      if (key < attention_ || attention_ == time_point::max()) owner = pool();
       made = timer_place(*this, id);
       if (place != nullptr) *place = made;
     } else {

@@ -209,6 +209,23 @@ TEST(scheduled_pool_end, what_was_paused_and_given_back_is_not_resumed) {
   EXPECT_EQ(f.get_delay(), takt::never);
 }
 
+// What waits with no time to come has a thread, for when it gets one.
+TEST(scheduled_pool_end, what_was_accepted_is_run_though_no_thread_can_be_started_later) {
+  manual_clock time;
+  bool may = false;
+  scheduled_pool pool({.core = 1, .thread = {.may_start = [&] { return may; }}, .time = &time});
+  EXPECT_THROW(pool.execute(takt::never, [] {}), takt::rejected);
+  may = true;
+  tally ran;
+  const auto h = pool.execute(takt::never, [&] { ran.add(); });
+  may = false;
+  EXPECT_TRUE(h.reschedule(0ms));
+  pool.shutdown();
+  pool.await_termination();
+  EXPECT_EQ(ran.count(), 1u);
+  expect_balance(pool);
+}
+
 // --- coroutines
 
 detached wait_for(scheduled_pool& pool, std::string& outcome, gate& ended,
