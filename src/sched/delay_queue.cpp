@@ -26,14 +26,26 @@ clock::time_point rounded(clock::time_point due, unsigned bits) noexcept {
   return deadline_after(due, late > nanoseconds(0) ? unit - late : -late);
 }
 
+// How long it is from one to the other, as far as that can be counted.
+nanoseconds time_between(clock::time_point from, clock::time_point to) noexcept {
+  nanoseconds::rep count = 0;
+  if (!__builtin_sub_overflow(to.time_since_epoch().count(), from.time_since_epoch().count(),
+                              &count)) {
+    return nanoseconds(count);
+  }
+  return from < to ? nanoseconds::max() : nanoseconds::min();
+}
+
 // When one that was due at `due`, and has ended now, is to run again; and how many are left out.
 std::pair<clock::time_point, std::uint64_t> next_run(const period_state& p, clock::time_point due,
                                                      clock::time_point now) noexcept {
   if (p.after_end) return {deadline_after(now, p.period), 0};
   const clock::time_point next = deadline_after(due, p.period);
-  if (next >= now || now - next <= p.missed.tolerance()) return {next, 0};
-  const std::int64_t missed = ((now - next).count() - 1) / p.period.count() + 1;
-  return {deadline_after(next, p.period * missed), static_cast<std::uint64_t>(missed)};
+  const nanoseconds behind = time_between(next, now);
+  if (behind <= p.missed.tolerance()) return {next, 0};
+  const std::int64_t more = (behind.count() - 1) / p.period.count();  // than one
+  return {deadline_after(deadline_after(next, p.period * more), p.period),
+          static_cast<std::uint64_t>(more) + 1};
 }
 
 }  // namespace
@@ -209,7 +221,7 @@ bool delay_queue::pause(timer_id id) noexcept {
   if (!e->running) {
     const time_point due = e->work.deadline();
     const nanoseconds left =
-        due == time_point::max() ? never : std::max(due - time_.now(), nanoseconds(0));
+        due == time_point::max() ? never : std::max(time_between(time_.now(), due), nanoseconds(0));
     static_cast<void>(move(id, *e, time_point(left)));
   }
   return true;
@@ -241,7 +253,7 @@ nanoseconds delay_queue::time_left(timer_id id) noexcept {
   const entry* const e = timers_.find(id);
   if (e == nullptr || !e->work || e->paused) return never;
   const time_point due = e->work.deadline();
-  return due == time_point::max() ? never : due - time_.now();
+  return due == time_point::max() ? never : time_between(time_.now(), due);
 }
 
 period_state delay_queue::look_at(const period_state& periods) const noexcept {
@@ -305,7 +317,7 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
   if (stage_ == stage::closed && (e.paused || next == time_point::max())) waits = false;
   if (waits) {
     // What was left when it was paused is what is left now.
-    if (e.paused) next = time_point(std::max(next - now, nanoseconds(0)));
+    if (e.paused) next = time_point(std::max(time_between(now, next), nanoseconds(0)));
     e.work = std::move(t);
     e.work.set_deadline(next);
     ++waiting_;
