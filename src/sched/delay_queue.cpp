@@ -275,7 +275,7 @@ bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
   timer_id id;
   while (!found && timers_.advance_to(reached_, std::span(&id, 1)) == 1) {
     entry& e = *timers_.find(id);
-    found = stage_ == stage::open || goes_on(e, now);
+    found = stage_ == stage::open || goes_on(e, reached_);
     e.left_out = !found;  // for who has closed it, and will come to it
     if (!found) continue;
     t = std::move(e.work);

@@ -226,6 +226,52 @@ TEST(scheduled_pool_end, what_was_accepted_is_run_though_no_thread_can_be_starte
   expect_balance(pool);
 }
 
+// As seen by a thread that was held up after it had looked.
+class late_clock final : public takt::clock {
+ public:
+  [[nodiscard]] time_point now() const noexcept override {
+    return stale != time_point() ? stale : time.now();
+  }
+  void park_until(takt::parker& p, time_point deadline) const noexcept override {
+    time.park_until(p, deadline);
+  }
+  manual_clock time;
+  static thread_local time_point stale;
+};
+thread_local takt::clock::time_point late_clock::stale{};
+
+// shutdown() has decided that it is run, and is busy with others, when a worker comes to it.
+TEST(scheduled_pool_end, what_is_due_is_not_left_out_while_others_are_cancelled) {
+  late_clock time;
+  time.time.advance(1h);
+  const auto start = time.now();
+  scheduled_pool pool({.core = 1, .keep = {.delayed = false}, .time = &time});
+  gate begun;
+  gate go_on;
+  gate queued_ran;
+  auto due = pool.schedule(8ms, [] {});
+  std::shared_ptr<void> last(nullptr, [&](void*) {
+    go_on.open();
+    queued_ran.wait();
+  });
+  for (int i = 0; i < 32; ++i) pool.execute(1h, [held = i == 0 ? std::move(last) : nullptr] {});
+  auto series = pool.schedule_at_fixed_rate(3ms, 1h, [] {});
+  auto first = pool.schedule(2ms, [&] {
+    begun.open();
+    go_on.wait();
+  });
+  time.time.advance(10ms);
+  begun.wait();
+  late_clock::stale = start + 5ms;
+  pool.execute([&] { queued_ran.open(); });
+  late_clock::stale = {};
+  pool.shutdown();
+  pool.await_termination();
+  due.get();
+  EXPECT_TRUE(series.is_cancelled());
+  expect_balance(pool);
+}
+
 // --- coroutines
 
 detached wait_for(scheduled_pool& pool, std::string& outcome, gate& ended,
