@@ -84,6 +84,14 @@ bool delay_queue::move(timer_id id, entry& e, time_point due) noexcept {
   return key_of(e) < attention_;
 }
 
+// The task of one that waits, to be ended; with its deadline as if it were not paused.
+task delay_queue::take_out(entry& e) noexcept {
+  task t = std::move(e.work);
+  if (e.paused) t.set_deadline(deadline_after(time_.now(), t.deadline().time_since_epoch()));
+  --waiting_;
+  return t;
+}
+
 timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_place* place,
                              period_state* periods) {
   if (future_core* state = t.state()) state->set_home(pool_);
@@ -164,9 +172,8 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
     entry* const e = timers_.find(id);
     if (e == nullptr) return cancel_result::done;
     if (!e->work) return e->running ? cancel_result::running : cancel_result::done;
-    t = std::move(e->work);
+    t = take_out(*e);
     timers_.remove(id);
-    --waiting_;
     ++cancelled_;
     closed = stage_ == stage::closed;
     if (closed) ++running_;  // the pool does not end before it has
@@ -391,8 +398,7 @@ std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wan
     from = id.index + 1;
     entry& e = *timers_.find(id);
     if (!e.work || !wanted(id, e)) continue;
-    taken[count++] = std::move(e.work);
-    --waiting_;
+    taken[count++] = take_out(e);
     // In the end it stays, without its task: to take it out of the order is of no use then.
     if (stage_ != stage::stopped) timers_.remove(id);
   }

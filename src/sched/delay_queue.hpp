@@ -114,6 +114,7 @@ class delay_queue final : public delayed_tasks {
 
   [[nodiscard]] static time_point key_of(const entry& e) noexcept;
   bool move(timer_id id, entry& e, time_point due) noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] task take_out(entry& e) noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] state_ref<pool_core> pool() const noexcept TAKT_REQUIRES(mu_);
   void changed() noexcept TAKT_REQUIRES(mu_);
   void number(task& t) noexcept TAKT_REQUIRES(mu_);

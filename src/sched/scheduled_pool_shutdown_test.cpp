@@ -205,6 +205,7 @@ TEST(scheduled_pool_end, what_was_paused_and_given_back_is_not_resumed) {
   EXPECT_TRUE(f.pause());
   auto unstarted = pool.shutdown_now();
   ASSERT_EQ(unstarted.size(), 1u);
+  EXPECT_EQ(unstarted[0].deadline(), time.now() + 10ms);  // as if it had been resumed
   EXPECT_FALSE(f.resume());
   EXPECT_EQ(f.get_delay(), takt::never);
 }
