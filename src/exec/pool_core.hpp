@@ -253,6 +253,10 @@ class pool_core : public counted<pool_core> {
   [[nodiscard]] bool has_delayed() const noexcept TAKT_REQUIRES(mu_) {
     return delayed_ != nullptr && !delayed_->empty();
   }
+  // Or will have: somebody is to look at the time.
+  [[nodiscard]] bool has_due() const noexcept TAKT_REQUIRES(mu_) {
+    return delayed_ != nullptr && delayed_->next() != clock::time_point::max();
+  }
   [[nodiscard]] bool is_drained() const noexcept TAKT_REQUIRES(mu_) {
     return queue_.empty() && !has_delayed();
   }

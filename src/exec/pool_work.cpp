@@ -410,10 +410,9 @@ void pool_core::begin_blocking() noexcept {
   const mutex_lock lock(mu_);
   ++blocked_;
   set_limits();
-  // It may have set alert_, and so looks into all rings; and what is delayed has nobody to look.
-  const bool delayed = delayed_ != nullptr && delayed_->next() != clock::time_point::max();
+  // It may have set alert_, and so looks into all rings.
   if (free_ == 0 && life_.workers() < core_limit_ &&
-      (delayed || !queue_.empty() || !rings_are_empty())) {
+      (has_due() || !queue_.empty() || !rings_are_empty())) {
     start_worker();
   }
   room_.notify_one();  // it may start one for its task
@@ -448,6 +447,7 @@ void pool_core::resize(std::size_t core, std::size_t max) {
   // As many as the queue needs.
   while (life_.workers() < core_limit_ && free_ < queue_.size() && start_worker()) {
   }
+  if (free_ == 0 && life_.workers() < core_limit_ && has_due()) start_worker();
   room_.notify_all();  // more workers, more room
 }
 

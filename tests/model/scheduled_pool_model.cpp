@@ -580,4 +580,20 @@ TEST(scheduled_pool_model, an_observed_cancel_against_destruction) {
   });
 }
 
+TEST(scheduled_pool_model, a_delayed_task_in_a_pool_that_grows) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    scheduled_pool pool({.core = 1, .time = &time});
+    promise<void> p;
+    auto told = p.get_future();
+    auto later = pool.schedule(1ms, [&] { p.set_value(); });
+    auto now = pool.submit([&] { told.wait(); });
+    pool.resize(2);
+    time.advance(1ms);
+    now.get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
 }  // namespace
