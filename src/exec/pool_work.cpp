@@ -90,8 +90,10 @@ pool_core::worker* pool_core::call_worker() noexcept {
   if (!steals_ && idle_.empty() && queue_.is_open()) return nullptr;  // as with every task
   update_alert();
   if (coming_ != 0) return nullptr;
-  if (idle_.empty() && (!steals_ || life_.workers() >= core_limit_)) return nullptr;
+  const bool nobody = delayed_ != nullptr && free_ == 0;  // to look at the time
+  if (idle_.empty() && (!(steals_ || nobody) || life_.workers() >= core_limit_)) return nullptr;
   const bool delayed = delayed_ != nullptr && delayed_->next() < leader_until_;
+  if (idle_.empty() && nobody && !delayed) return nullptr;
   if (!delayed && queue_.empty() && rings_are_empty()) return nullptr;
   worker* called = idle_.empty() ? nullptr : &idle_.front();
   if (delayed && leader_ != nullptr) called = leader_;
@@ -263,8 +265,8 @@ bool pool_core::take(worker& self, task& t) {
     }
     if (state == life_state::shutdown && !has_delayed()) return false;
     clock::time_point deadline = clock::time_point::max();
-    // The only one that does not wait: it stays for what others may wait for.
-    const bool only = workers <= saturating_sum(waiting_ + blocked_, 1);
+    // The others are at work, or wait for something: it stays to look at the time.
+    const bool only = free_ == 1;
     if (!(only && has_delayed()) && (core_time_out_ || workers > core_limit_)) {
       const clock::time_point now = how_.time->now();
       if (!idle_since) idle_since = now;

@@ -596,4 +596,22 @@ TEST(scheduled_pool_model, a_delayed_task_in_a_pool_that_grows) {
   });
 }
 
+// Of two threads one may have timed out; what the first task waits for begins all the same.
+TEST(scheduled_pool_model, two_are_due_after_a_thread_has_timed_out) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    scheduled_pool pool({.core = 2, .keep_alive = 1ms, .core_time_out = true, .time = &time});
+    promise<void> p;
+    auto told = p.get_future();
+    auto first = pool.schedule(5ms, [&] { told.wait(); });
+    auto second = pool.schedule(5ms, [&] { p.set_value(); });
+    time.advance(1ms);
+    time.advance(4ms);
+    first.get();
+    second.get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
 }  // namespace
