@@ -85,6 +85,8 @@ class delayed_tasks : public counted<delayed_tasks> {
   virtual void cancel_unwanted() noexcept = 0;
   /// Takes no more. Gives back all that wait, or cancels them.
   virtual void stop(task_list& unstarted, bool give_back) noexcept = 0;
+  /// After stop(): waits for those who tell the observer of what they have cancelled.
+  virtual void await_told() noexcept = 0;
 
  protected:
   delayed_tasks() = default;

@@ -35,7 +35,8 @@
 //   5. Each worker that leaves joins the one that left before it; so at most one ended thread is
 //      unjoined, and the last one knows that all others have ended.
 //   6. If a delayed task waits and a worker is idle, one is the leader, or some worker is coming,
-//      or about to be called. The last worker does not leave while one waits.
+//      or about to be called. The last one that is free does not leave while one waits; who takes
+//      a task and leaves none that is free starts one, if there are less than core.
 //   7. shutdown_now() asks the slots to stop after it has changed the state: see running_task.
 //
 // No wake-up is lost (2), though tasks are added to an open queue without the lock:
@@ -246,6 +247,10 @@ class pool_core final : public delayed_tasks_owner {
   bool take_delayed(worker& self, task& t, bool found) noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] bool has_delayed() const noexcept TAKT_REQUIRES(mu_) {
     return delayed_ != nullptr && !delayed_->empty();
+  }
+  // Or will have: somebody is to look at the time.
+  [[nodiscard]] bool has_due() const noexcept TAKT_REQUIRES(mu_) {
+    return delayed_ != nullptr && delayed_->next() != clock::time_point::max();
   }
   [[nodiscard]] bool is_drained() const noexcept TAKT_REQUIRES(mu_) {
     return queue_.empty() && !has_delayed();

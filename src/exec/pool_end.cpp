@@ -80,6 +80,7 @@ task_list pool_core::stop(bool give_back) noexcept {
 
 void pool_core::destroy() noexcept {
   static_cast<void>(stop(false));
+  if (delayed_ != nullptr) delayed_->await_told();  // the observer may be gone after that
   sync::thread last;
   if (task_runner::of(this) == nullptr) {
     life_.await(clock::time_point::max(), {});

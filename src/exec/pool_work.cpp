@@ -49,6 +49,8 @@ void pool_core::set_limits() noexcept {
 // --- coming and going
 
 bool pool_core::start_worker() noexcept {
+  // What is asked then may be gone: handles call this after the pool, too.
+  if (life_.state() >= life_state::stop) return false;
   try {
     if (how_.thread.may_start != nullptr && !how_.thread.may_start()) return false;
     if (vacant_.empty()) {
@@ -88,8 +90,10 @@ pool_core::worker* pool_core::call_worker() noexcept {
   if (!steals_ && idle_.empty() && queue_.is_open()) return nullptr;  // as with every task
   update_alert();
   if (coming_ != 0) return nullptr;
-  if (idle_.empty() && (!steals_ || life_.workers() >= core_limit_)) return nullptr;
+  const bool nobody = delayed_ != nullptr && free_ == 0;  // to look at the time
+  if (idle_.empty() && (!(steals_ || nobody) || life_.workers() >= core_limit_)) return nullptr;
   const bool delayed = delayed_ != nullptr && delayed_->next() < leader_until_;
+  if (idle_.empty() && nobody && !delayed) return nullptr;
   if (!delayed && queue_.empty() && rings_are_empty()) return nullptr;
   worker* called = idle_.empty() ? nullptr : &idle_.front();
   if (delayed && leader_ != nullptr) called = leader_;
@@ -259,17 +263,21 @@ bool pool_core::take(worker& self, task& t) {
       --free_;
       return true;
     }
-    if (state == life_state::shutdown && !has_delayed()) {
-      if (delayed_ != nullptr) recall_idle();  // it was not so when they became idle
-      return false;
-    }
+    if (state == life_state::shutdown && !has_delayed()) return false;
     clock::time_point deadline = clock::time_point::max();
-    const bool stays = workers == 1 && has_delayed();
-    if (!stays && (core_time_out_ || workers > core_limit_)) {
+    // The others are at work, or wait for something: it stays to look at the time.
+    const bool only = free_ == 1;
+    if (!(only && has_delayed()) && (core_time_out_ || workers > core_limit_)) {
       const clock::time_point now = how_.time->now();
       if (!idle_since) idle_since = now;
       deadline = deadline_after(*idle_since, keep_alive_);
-      if (now >= deadline) return false;
+      if (now >= deadline) {
+        if (!only || delayed_ == nullptr) return false;
+        // Who added one before may have counted on this worker; who comes after calls another.
+        delayed_->set_attention(clock::time_point::max());
+        if (!has_delayed()) return false;
+        continue;
+      }
     }
     become_idle(self, deadline);
     if (coming_ != 0 || rings_are_empty()) {
@@ -368,6 +376,9 @@ pool_core::departure pool_core::depart(worker& self) noexcept {
   }
   vacant_.push_front(self);
   life_.remove_worker();
+  if (delayed_ != nullptr && life_.state() == life_state::shutdown && is_drained()) {
+    recall_idle();  // it was not so when they became idle
+  }
   gone.called = call_worker();
   gone.last = life_.try_tidy(is_drained());
   gone_.notify_all();
@@ -402,7 +413,8 @@ void pool_core::begin_blocking() noexcept {
   ++blocked_;
   set_limits();
   // It may have set alert_, and so looks into all rings.
-  if (free_ == 0 && life_.workers() < core_limit_ && (!queue_.empty() || !rings_are_empty())) {
+  if (free_ == 0 && life_.workers() < core_limit_ &&
+      (has_due() || !queue_.empty() || !rings_are_empty())) {
     start_worker();
   }
   room_.notify_one();  // it may start one for its task
@@ -437,6 +449,7 @@ void pool_core::resize(std::size_t core, std::size_t max) {
   // As many as the queue needs.
   while (life_.workers() < core_limit_ && free_ < queue_.size() && start_worker()) {
   }
+  if (free_ == 0 && life_.workers() < core_limit_ && has_due()) start_worker();
   room_.notify_all();  // more workers, more room
 }
 

@@ -72,6 +72,14 @@ bool delay_queue::move(timer_id id, entry& e, time_point due) noexcept {
   return key_of(e) < attention_;
 }
 
+// The task of one that waits, to be ended; with its deadline as if it were not paused.
+task delay_queue::take_out(entry& e) noexcept {
+  task t = std::move(e.work);
+  if (e.paused) t.set_deadline(deadline_after(time_.now(), t.deadline().time_since_epoch()));
+  --waiting_;
+  return t;
+}
+
 timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_place* place,
                              period_state* periods) {
   if (future_core* state = t.state()) state->set_home(owner_);
@@ -85,7 +93,7 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
   }
   timer_place made;
   bool refused = false;
-  bool attend = false;
+  state_ref<delayed_tasks_owner> kept;  // if it is to be called: the task may destroy it before
   try {
     const mutex_lock lock(mu_);
     if (!observed_) number(t);
@@ -101,7 +109,8 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
       e.slack_bits = bits;
       ++waiting_;
       changed();
-      attend = key < attention_;
+      // What is never due has a thread as well, for when it is moved: that cannot be refused.
+      if (key < attention_ || attention_ == time_point::max()) kept = owner();
       made = timer_place(*this, id);
       if (place != nullptr) *place = made;
     } else {
@@ -116,7 +125,8 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
     throw;
   }
   auto why = rejection::shut_down;
-  if (!refused && attend && !owner_->attend()) {
+  bool drained = false;
+  if (kept && !kept->attend()) {
     const mutex_lock lock(mu_);
     why = rejection::no_thread;
     entry* const e = timers_.find(made.id());
@@ -127,12 +137,14 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
       --waiting_;
       ++rejected_;
       changed();
+      drained = stage_ == stage::closed && waiting_ + running_ == 0;
     }
   }
   if (!refused) return made;
   // NOLINTNEXTLINE(bugprone-use-after-move): what is refused was not moved, or is back
   owner_->book().tell(task_event::kind::rejected, t);
   t.reject(why);
+  if (drained) owner_->delayed_are_gone();
   throw rejected(why);
 }
 
@@ -141,47 +153,62 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
 // Takes it out, if it waits. What it does, if it does not, is told.
 cancel_result delay_queue::cancel(timer_id id) noexcept {
   task t;
-  state_ref<delayed_tasks_owner> told;
-  bool drained = false;
+  state_ref<delayed_tasks_owner> kept;
+  bool closed = false;
   {
     const mutex_lock lock(mu_);
     entry* const e = timers_.find(id);
     if (e == nullptr) return cancel_result::done;
     if (!e->work) return e->running ? cancel_result::running : cancel_result::done;
-    t = std::move(e->work);
+    t = take_out(*e);
     timers_.remove(id);
-    --waiting_;
     ++cancelled_;
+    closed = stage_ == stage::closed;
+    if (closed) ++running_;  // the pool does not end before it has
     changed();
-    drained = stage_ == stage::closed && waiting_ + running_ == 0;
-    if (drained || observed_) told = owner();
+    if (closed || observed_) kept = owner();
+    if (observed_) ++telling_;
   }
-  if (told) told->book().tell(task_event::kind::cancelled, t);
+  if (observed_) {
+    kept->book().tell(task_event::kind::cancelled, t);
+    const mutex_lock lock(mu_);
+    --telling_;
+    told_.notify_all();
+  }
   t.cancel();
-  if (drained) told->delayed_are_gone();
+  if (!closed) return cancel_result::prevented;
+  bool drained = false;
+  {
+    const mutex_lock lock(mu_);
+    --running_;
+    changed();
+    drained = waiting_ + running_ == 0;
+  }
+  if (drained) kept->delayed_are_gone();
   return cancel_result::prevented;
 }
 
-bool delay_queue::reschedule(timer_id id, time_point when) noexcept {
-  state_ref<delayed_tasks_owner> told;
+bool delay_queue::reschedule(timer_id id, const when& due) noexcept {
+  state_ref<delayed_tasks_owner> kept;
   {
     const mutex_lock lock(mu_);
     entry* const e = timers_.find(id);
-    if (e == nullptr || !may_wait(*e, when)) return false;
+    if (e == nullptr || stage_ == stage::stopped) return false;
+    const time_point next = due.on(time_);
+    if (!may_wait(*e, next)) return false;
     e->paused = false;
     if (e->running) {
       if (e->periods == nullptr) return false;
-      e->periods->moved_to = when;
+      e->periods->moved_to = next;
       return true;
     }
-    if (move(id, *e, when)) told = owner();
+    if (move(id, *e, next)) kept = owner();
   }
-  if (told) told->attend();
+  if (kept) kept->attend();
   return true;
 }
 
 bool delay_queue::pause(timer_id id) noexcept {
-  const time_point now = time_.now();
   const mutex_lock lock(mu_);
   entry* const e = timers_.find(id);
   if (e == nullptr || stage_ != stage::open || e->paused) return false;
@@ -189,25 +216,24 @@ bool delay_queue::pause(timer_id id) noexcept {
   e->paused = true;
   if (!e->running) {
     const time_point due = e->work.deadline();
-    const nanoseconds left = std::max(time_between(now, due), nanoseconds(0));
+    const nanoseconds left = std::max(time_between(time_.now(), due), nanoseconds(0));
     static_cast<void>(move(id, *e, time_point(left)));
   }
   return true;
 }
 
 bool delay_queue::resume(timer_id id) noexcept {
-  const time_point now = time_.now();
-  state_ref<delayed_tasks_owner> told;
+  state_ref<delayed_tasks_owner> kept;
   {
     const mutex_lock lock(mu_);
     entry* const e = timers_.find(id);
-    if (e == nullptr || !e->paused) return false;
+    if (e == nullptr || !e->paused || stage_ == stage::stopped) return false;
     e->paused = false;
     if (e->running) return true;
     const nanoseconds left = e->work.deadline().time_since_epoch();
-    if (move(id, *e, deadline_after(now, left))) told = owner();
+    if (move(id, *e, deadline_after(time_.now(), left))) kept = owner();
   }
-  if (told) told->attend();
+  if (kept) kept->attend();
   return true;
 }
 
@@ -215,6 +241,13 @@ clock::time_point delay_queue::next_time(timer_id id) noexcept {
   const mutex_lock lock(mu_);
   const entry* const e = timers_.find(id);
   return e == nullptr || !e->work || e->paused ? time_point::max() : e->work.deadline();
+}
+
+nanoseconds delay_queue::time_left(timer_id id) noexcept {
+  const mutex_lock lock(mu_);
+  const entry* const e = timers_.find(id);
+  if (e == nullptr || !e->work || e->paused) return never;
+  return time_between(time_.now(), e->work.deadline());
 }
 
 period_state delay_queue::look_at(const period_state& periods) const noexcept {
@@ -236,7 +269,7 @@ bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
   timer_id id;
   while (!found && timers_.advance_to(reached_, std::span(&id, 1)) == 1) {
     entry& e = *timers_.find(id);
-    found = stage_ == stage::open || goes_on(e, now);
+    found = stage_ == stage::open || goes_on(e, reached_);
     e.left_out = !found;  // for who has closed it, and will come to it
     if (!found) continue;
     t = std::move(e.work);
@@ -351,8 +384,7 @@ std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wan
     from = id.index + 1;
     entry& e = *timers_.find(id);
     if (!e.work || !wanted(id, e)) continue;
-    taken[count++] = std::move(e.work);
-    --waiting_;
+    taken[count++] = take_out(e);
     // In the end it stays, without its task: to take it out of the order is of no use then.
     if (stage_ != stage::stopped) timers_.remove(id);
   }
@@ -413,7 +445,6 @@ after_shutdown delay_queue::kept_after_shutdown() const noexcept {
 }
 
 void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
-  const time_point now = time_.now();
   batch taken;
   std::uint32_t from = 0;
   {
@@ -424,11 +455,7 @@ void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
     std::size_t count = 0;
     {
       const mutex_lock lock(mu_);
-      count = take_some(from, taken, [now](timer_id, entry& e) {
-        if (e.paused)
-          e.work.set_deadline(deadline_after(now, e.work.deadline().time_since_epoch()));
-        return true;
-      });
+      count = take_some(from, taken, [](timer_id, const entry&) { return true; });
     }
     if (count == 0) return;
     std::size_t returned = 0;
@@ -447,6 +474,11 @@ void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
     returned_ += returned;
     cancelled_ += count - returned;
   }
+}
+
+void delay_queue::await_told() noexcept {
+  mutex_lock lock(mu_);
+  while (telling_ != 0) told_.wait_until(lock, time_, time_point::max());
 }
 
 }  // namespace takt::inline TAKT_ABI

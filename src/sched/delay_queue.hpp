@@ -34,6 +34,7 @@
 #include <takt/base/config.hpp>
 #include <takt/base/mutex.hpp>
 #include <takt/clock/clock.hpp>
+#include <takt/clock/timed_condition.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 #include <takt/sched/timer_handle.hpp>
@@ -67,13 +68,13 @@ class delay_queue final : public delayed_tasks {
   // --- for handles
 
   cancel_result cancel(timer_id id) noexcept;
-  bool reschedule(timer_id id, time_point when) noexcept;
+  bool reschedule(timer_id id, const when& due) noexcept;
   bool pause(timer_id id) noexcept;
   bool resume(timer_id id) noexcept;
   [[nodiscard]] time_point next_time(timer_id id) noexcept;
+  [[nodiscard]] std::chrono::nanoseconds time_left(timer_id id) noexcept;
   [[nodiscard]] period_state look_at(const period_state& periods) const noexcept;
   void change_period(period_state& periods, std::chrono::nanoseconds period) noexcept;
-  [[nodiscard]] const clock& time() const noexcept { return time_; }
   /// \throws std::invalid_argument if it is not above 0.
   static void check_period(std::chrono::nanoseconds period);
 
@@ -89,6 +90,7 @@ class delay_queue final : public delayed_tasks {
                  const ledger& book) noexcept override;
   void cancel_unwanted() noexcept override;
   void stop(task_list& unstarted, bool give_back) noexcept override;
+  void await_told() noexcept override;
 
  private:
   enum class stage : std::uint8_t { open, closed, stopped };
@@ -111,6 +113,7 @@ class delay_queue final : public delayed_tasks {
   [[nodiscard]] static time_point key_of(const entry& e) noexcept;
   bool move(timer_id id, entry& e, time_point due) noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] state_ref<delayed_tasks_owner> owner() const noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] task take_out(entry& e) noexcept TAKT_REQUIRES(mu_);
   void changed() noexcept TAKT_REQUIRES(mu_);
   void number(task& t) noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] bool may_wait(const entry& e, time_point due) const noexcept TAKT_REQUIRES(mu_);
@@ -122,7 +125,7 @@ class delay_queue final : public delayed_tasks {
   // Above those of the pool's own tasks.
   static constexpr std::uint64_t first_id = std::uint64_t{1} << 47;
 
-  // Constant after attach(). The owner is there as long as a task waits or runs.
+  // Constant after attach(). The owner, and its clock, is there as long as a task waits or runs.
   const clock& time_;
   delayed_tasks_owner* owner_ = nullptr;
   bool observed_ = false;
@@ -138,6 +141,8 @@ class delay_queue final : public delayed_tasks {
   time_point reached_ TAKT_GUARDED_BY(mu_) = time_point::min();  // the time in timers_
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;                 // paused ones included
   std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;
+  std::size_t telling_ TAKT_GUARDED_BY(mu_) = 0;  // who cancels, and is with the observer
+  timed_condition told_ TAKT_GUARDED_BY(mu_);     // one less
   std::uint64_t submitted_ TAKT_GUARDED_BY(mu_) = 0;
   // Ends that no worker counts.
   std::uint64_t cancelled_ TAKT_GUARDED_BY(mu_) = 0;

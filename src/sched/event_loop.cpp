@@ -416,6 +416,7 @@ event_loop::~event_loop() {
   // After fork() the mutex is in no known state.
   if (!core_.is_here()) return;
   static_cast<void>(core_.stop_now(false));
+  delays().await_told();
   core_.release();
 }
 

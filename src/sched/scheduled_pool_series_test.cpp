@@ -150,6 +150,17 @@ TEST(scheduled_series, the_pool_says_what_is_done_about_missed_runs) {
   EXPECT_EQ(series.missed_count(), 3u);
 }
 
+TEST(scheduled_series, begins_in_the_most_distant_past) {
+  manual_clock time;
+  time.advance(1000h);
+  scheduled_pool pool({.core = 1, .missed = takt::catch_up_within(0s), .time = &time});
+  auto series = pool.schedule_at_fixed_rate(takt::clock::time_point::min(), 1h, [] {});
+  while (series.run_count() == 0) takt::sync::yield();
+  pool.submit([] {}).get();
+  EXPECT_GE(series.next_time(), time.now());
+  EXPECT_LE(series.run_count(), 2u);
+}
+
 TEST(scheduled_series, what_it_throws_ends_it) {
   manual_clock time;
   scheduled_pool pool({.core = 1, .time = &time});

@@ -222,6 +222,106 @@ TEST(scheduled_pool_end, gives_back_a_hundred_thousand) {
   expect_balance(pool);
 }
 
+// What has no time to come would keep the pool for ever: also if it gets there later.
+TEST(scheduled_pool_end, a_kept_series_that_was_paused_while_it_ran_is_cancelled) {
+  for (const bool pauses : {true, false}) {
+    manual_clock time;
+    scheduled_pool pool({.core = 1, .keep = {.periodic = true}, .time = &time});
+    gate begun;
+    gate go_on;
+    const std::chrono::nanoseconds delay = pauses ? 1ms : takt::never;
+    auto series = pool.schedule_with_fixed_delay(0ms, delay, [&] {
+      begun.open();
+      go_on.wait();
+    });
+    begun.wait();
+    if (pauses) {
+      EXPECT_TRUE(series.pause());
+    }
+    pool.shutdown();
+    go_on.open();
+    EXPECT_TRUE(pool.await_termination(10s));  // by the pool's clock: for ever, if it hangs
+    EXPECT_TRUE(series.is_cancelled());
+    expect_balance(pool);
+  }
+}
+
+TEST(scheduled_pool_end, what_was_paused_and_given_back_is_not_resumed) {
+  manual_clock time;
+  scheduled_pool pool({.core = 1, .time = &time});
+  time.advance(1h);
+  auto f = pool.schedule(10ms, [] {});
+  EXPECT_TRUE(f.pause());
+  auto unstarted = pool.shutdown_now();
+  ASSERT_EQ(unstarted.size(), 1u);
+  EXPECT_EQ(unstarted[0].deadline(), time.now() + 10ms);  // as if it had been resumed
+  EXPECT_FALSE(f.resume());
+  EXPECT_EQ(f.get_delay(), takt::never);
+}
+
+// What waits with no time to come has a thread, for when it gets one.
+TEST(scheduled_pool_end, what_was_accepted_is_run_though_no_thread_can_be_started_later) {
+  manual_clock time;
+  bool may = false;
+  scheduled_pool pool({.core = 1, .thread = {.may_start = [&] { return may; }}, .time = &time});
+  EXPECT_THROW(pool.execute(takt::never, [] {}), takt::rejected);
+  may = true;
+  tally ran;
+  const auto h = pool.execute(takt::never, [&] { ran.add(); });
+  may = false;
+  EXPECT_TRUE(h.reschedule(0ms));
+  pool.shutdown();
+  pool.await_termination();
+  EXPECT_EQ(ran.count(), 1u);
+  expect_balance(pool);
+}
+
+// As seen by a thread that was held up after it had looked.
+class late_clock final : public takt::clock {
+ public:
+  [[nodiscard]] time_point now() const noexcept override {
+    return stale != time_point() ? stale : time.now();
+  }
+  void park_until(takt::parker& p, time_point deadline) const noexcept override {
+    time.park_until(p, deadline);
+  }
+  manual_clock time;
+  static thread_local time_point stale;
+};
+thread_local takt::clock::time_point late_clock::stale{};
+
+// shutdown() has decided that it is run, and is busy with others, when a worker comes to it.
+TEST(scheduled_pool_end, what_is_due_is_not_left_out_while_others_are_cancelled) {
+  late_clock time;
+  time.time.advance(1h);
+  const auto start = time.now();
+  scheduled_pool pool({.core = 1, .keep = {.delayed = false}, .time = &time});
+  gate begun;
+  gate go_on;
+  gate queued_ran;
+  auto due = pool.schedule(8ms, [] {});
+  std::shared_ptr<void> last(nullptr, [&](void*) {
+    go_on.open();
+    queued_ran.wait();
+  });
+  for (int i = 0; i < 32; ++i) pool.execute(1h, [held = i == 0 ? std::move(last) : nullptr] {});
+  auto series = pool.schedule_at_fixed_rate(3ms, 1h, [] {});
+  auto first = pool.schedule(2ms, [&] {
+    begun.open();
+    go_on.wait();
+  });
+  time.time.advance(10ms);
+  begun.wait();
+  late_clock::stale = start + 5ms;
+  pool.execute([&] { queued_ran.open(); });
+  late_clock::stale = {};
+  pool.shutdown();
+  pool.await_termination();
+  due.get();
+  EXPECT_TRUE(series.is_cancelled());
+  expect_balance(pool);
+}
+
 // --- coroutines
 
 detached wait_for(scheduled_pool& pool, std::string& outcome, gate& ended,

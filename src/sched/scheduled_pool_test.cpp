@@ -239,6 +239,39 @@ TEST(scheduled_pool, handles_outlive_their_pool) {
   EXPECT_EQ(timer_handle().get_delay(), takt::never);
 }
 
+// A clock that is gone when its pool is.
+class short_lived_clock final : public takt::clock {
+ public:
+  [[nodiscard]] time_point now() const noexcept override {
+    if (gone) ++late_uses;
+    return takt::steady.now();
+  }
+  void park_until(takt::parker& p, time_point deadline) const noexcept override {
+    takt::steady.park_until(p, deadline);
+  }
+  bool gone = false;
+  mutable int late_uses = 0;
+};
+
+TEST(scheduled_pool, handles_outlive_the_clock_of_their_pool) {
+  short_lived_clock time;
+  timer_handle h;
+  timer_handle paused;
+  {
+    scheduled_pool pool({.core = 1, .time = &time});
+    h = pool.execute(1h, [] {});
+    paused = pool.execute(1h, [] {});
+    paused.pause();
+  }
+  time.gone = true;
+  EXPECT_FALSE(h.reschedule(1s));
+  EXPECT_FALSE(h.pause());
+  EXPECT_FALSE(h.resume());
+  EXPECT_FALSE(paused.resume());
+  EXPECT_EQ(h.get_delay(), takt::never);
+  EXPECT_EQ(time.late_uses, 0);
+}
+
 TEST(scheduled_pool, reschedules_in_place) {
   manual_clock time;
   scheduled_pool pool({.core = 1, .time = &time});

@@ -24,8 +24,7 @@ cancel_result timer_handle::cancel() const noexcept {
 }
 
 bool timer_handle::reschedule(when due) const noexcept {
-  if (place_.queue() == nullptr) return false;
-  return place_.queue()->reschedule(place_.id(), due.on(place_.queue()->time()));
+  return place_.queue() != nullptr && place_.queue()->reschedule(place_.id(), due);
 }
 
 bool timer_handle::pause() const noexcept {
@@ -41,8 +40,7 @@ clock::time_point timer_handle::next_time() const noexcept {
 }
 
 std::chrono::nanoseconds timer_handle::get_delay() const noexcept {
-  if (place_.queue() == nullptr) return never;
-  return time_between(place_.queue()->time().now(), next_time());
+  return place_.queue() == nullptr ? never : place_.queue()->time_left(place_.id());
 }
 
 std::uint64_t periodic_future::run_count() const noexcept {

@@ -137,7 +137,8 @@ class lifecycle_interface {
   /// Is shut down, and not yet at its end.
   [[nodiscard]] bool is_terminating() const noexcept { return is_shutdown() && !is_terminated(); }
   /// Has ended all its tasks, and no thread of it will run another. A task that its caller runs
-  /// (see rejection_policy::caller_runs) may still be under way.
+  /// (see rejection_policy::caller_runs) may still be under way, and so may be the destruction of
+  /// one that another thread has cancelled.
   [[nodiscard]] bool is_terminated() const noexcept { return state() == life_state::terminated; }
 
   /// Blocks until it is terminated. \throws std::system_error (resource_deadlock_would_occur) if

@@ -19,6 +19,8 @@
 
 namespace takt::inline TAKT_ABI {
 
+class loop_core;
+
 /// How an event_loop is made.
 struct event_loop_options {
   /// From one frame to the next. `never`: there is a frame when run_frame() says so.
