@@ -285,6 +285,7 @@ class scheduled_pool;
 
 // takt/sched/event_loop.hpp
 struct event_loop_options;
+class loop_core;
 class loop_queue;
 class event_loop;
 
