@@ -383,14 +383,14 @@ void loop_queue::execute(task t) {
 
 namespace {
 
-const event_loop_options& checked(const event_loop_options& how) {
+delay_queue& make_queue(const event_loop_options& how) {
   if (how.frame <= std::chrono::nanoseconds(0)) {
     throw std::invalid_argument("takt::event_loop: frame is " + std::to_string(how.frame.count()) +
                                 " ns; it has to be above 0");
   }
   if (how.time == nullptr) throw std::invalid_argument("takt::event_loop: time is null");
   if (how.unhandled == nullptr) throw std::invalid_argument("takt::event_loop: unhandled is null");
-  return how;
+  return *new delay_queue({}, *how.time);
 }
 
 // Takes over the reference.
@@ -403,8 +403,7 @@ loop_core& make_core(delay_queue& delays, const event_loop_options& how) {
 
 }  // namespace
 
-event_loop::event_loop(const options& how)
-    : event_loop(*new delay_queue({}, *checked(how).time), how) {}
+event_loop::event_loop(const options& how) : event_loop(make_queue(how), how) {}
 
 event_loop::event_loop(delay_queue& delays, const options& how)
     : scheduler(delays, {.time = how.time, .unhandled = how.unhandled}, how.missed),

@@ -14,7 +14,7 @@ scheduled_pool::options scheduled_pool::single() { return {.core = 1, .resizable
 namespace {
 
 // What does not fit is told before anything is made.
-const scheduled_pool_options& checked(const scheduled_pool_options& how) {
+delay_queue& make_queue(const scheduled_pool_options& how) {
   if (how.keep_alive < std::chrono::nanoseconds(0)) {
     throw std::invalid_argument("takt::scheduled_pool: keep_alive is negative (" +
                                 std::to_string(how.keep_alive.count()) + " ns)");
@@ -28,13 +28,12 @@ const scheduled_pool_options& checked(const scheduled_pool_options& how) {
   if (how.unhandled == nullptr) {
     throw std::invalid_argument("takt::scheduled_pool: unhandled is null");
   }
-  return how;
+  return *new delay_queue(how.keep, *how.time);
 }
 
 }  // namespace
 
-scheduled_pool::scheduled_pool(options how)
-    : scheduled_pool(*new delay_queue(checked(how).keep, *how.time), std::move(how)) {}
+scheduled_pool::scheduled_pool(options how) : scheduled_pool(make_queue(how), std::move(how)) {}
 
 // Takes over the reference to `delays`.
 scheduled_pool::scheduled_pool(delay_queue& delays, options&& how)

@@ -347,6 +347,11 @@ TEST(scheduled_series, a_future_that_was_moved_away_tells_nothing) {
   EXPECT_EQ(series.missed_count(), 0u);
   series.set_period(1s);
   EXPECT_EQ(series.cancel(), takt::cancel_result::done);
+  takt::timer_handle first = pool.execute(1h, [] {});
+  takt::timer_handle second = pool.execute(1h, [] {});
+  first = std::move(second);
+  EXPECT_EQ(second.cancel(), takt::cancel_result::done);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(first.cancel(), takt::cancel_result::prevented);
   EXPECT_EQ(kept.cancel(), takt::cancel_result::prevented);
 }
 

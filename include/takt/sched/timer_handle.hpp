@@ -105,9 +105,13 @@ class timer_handle {
       : place_(other.place_),
         state_(other.state_ ? other.state_.share() : state_ref<future_core>()) {}
   timer_handle(timer_handle&&) noexcept = default;
-  timer_handle& operator=(timer_handle other) noexcept {
-    std::swap(place_, other.place_);
-    state_.swap(other.state_);
+  timer_handle& operator=(const timer_handle& other) noexcept {
+    return *this = timer_handle(other);
+  }
+  timer_handle& operator=(timer_handle&& other) noexcept {
+    timer_handle moved(std::move(other));
+    std::swap(place_, moved.place_);
+    state_.swap(moved.state_);
     return *this;
   }
   ~timer_handle() = default;
