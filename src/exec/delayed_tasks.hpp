@@ -73,8 +73,9 @@ class delayed_tasks : public counted<delayed_tasks> {
   /// How many wait for their time.
   [[nodiscard]] virtual std::size_t size() const noexcept = 0;
   virtual void add_counts_to(task_totals& totals) const noexcept = 0;
-  /// Takes no more, from the moment on at which the pool is shut down.
-  virtual void close() noexcept = 0;
+  /// Takes no more, from the moment on at which the pool is shut down. If it stops, nothing is
+  /// taken or queued again either: what runs then does not run again.
+  virtual void close(bool stops) noexcept = 0;
 
   // --- without it
 
@@ -83,7 +84,7 @@ class delayed_tasks : public counted<delayed_tasks> {
                          const ledger& book) noexcept = 0;
   /// After close(): ends those that are not to be run after shutdown.
   virtual void cancel_unwanted() noexcept = 0;
-  /// Takes no more. Gives back all that wait, or cancels them.
+  /// After close(true): gives back all that wait, or cancels them.
   virtual void stop(task_list& unstarted, bool give_back) noexcept = 0;
   /// After stop(): waits for those who tell the observer of what they have cancelled.
   virtual void await_told() noexcept = 0;

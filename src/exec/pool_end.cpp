@@ -12,7 +12,8 @@ void pool_core::end() noexcept {
 void pool_core::shutdown() noexcept {
   mutex_lock lock(mu_);
   if (!life_.advance_to(life_state::shutdown)) return;
-  if (delayed_ != nullptr) delayed_->close();  // before a worker leaves because nothing is left
+  if (delayed_ != nullptr)
+    delayed_->close(false);  // before a worker leaves because nothing is left
   recall_idle();
   room_.notify_all();
   if (delayed_ != nullptr) {
@@ -38,7 +39,8 @@ task_list pool_core::stop(bool give_back) noexcept {
     holds = life_.add_worker();
     holds_ += holds ? 1U : 0U;
     life_.advance_to(life_state::stop);
-    recall_idle();  // and closes the queue
+    if (delayed_ != nullptr) delayed_->close(true);  // before what runs is asked to stop
+    recall_idle();                                   // and closes the queue
     room_.notify_all();
     unstarted = queue_.take_front();
     added = queue_.take_back();

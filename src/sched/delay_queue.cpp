@@ -392,9 +392,9 @@ std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wan
   return count;
 }
 
-void delay_queue::close() noexcept {
+void delay_queue::close(bool stops) noexcept {
   const mutex_lock lock(mu_);
-  if (stage_ == stage::open) stage_ = stage::closed;
+  stage_ = std::max(stage_, stops ? stage::stopped : stage::closed);
 }
 
 // Cancels those that are not to be run after shutdown; and brings back those that a worker has left
@@ -447,10 +447,6 @@ after_shutdown delay_queue::kept_after_shutdown() const noexcept {
 void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
   batch taken;
   std::uint32_t from = 0;
-  {
-    const mutex_lock lock(mu_);
-    stage_ = stage::stopped;
-  }
   for (;;) {
     std::size_t count = 0;
     {

@@ -19,7 +19,7 @@
 //   2. Of a running one only after_run() removes the entry.
 //   3. After close() nothing is added and nothing paused. What is due, but not to be run then, is
 //      left out by take_due(): cancel_unwanted() will come to it, and cancels it, or brings it back
-//      if it is to be run after all. After stop() nothing is taken or queued again.
+//      if it is to be run after all. After close(true) nothing is taken or queued again.
 //   4. Whenever the lock is free, next() is timers_.next_deadline(), and any() is true exactly if
 //      one waits or runs.
 //   5. Who makes next() earlier than attention_ calls the pool's attend() afterwards, unless it is
@@ -85,7 +85,7 @@ class delay_queue final : public delayed_tasks {
   [[nodiscard]] bool empty() const noexcept override;
   [[nodiscard]] std::size_t size() const noexcept override;
   void add_counts_to(task_totals& totals) const noexcept override;
-  void close() noexcept override;
+  void close(bool stops) noexcept override;
   void after_run(const ticket& which, task& t, run_result result,
                  const ledger& book) noexcept override;
   void cancel_unwanted() noexcept override;

@@ -153,7 +153,7 @@ class loop_core final : public delayed_tasks_owner {
     {
       const mutex_lock lock(mu_);
       if (!life_.advance_to(life_state::shutdown)) return;
-      delays_.close();
+      delays_.close(false);
       unwanted = std::move(frames_);
       frame_due_ = time_point::max();
     }
@@ -171,6 +171,7 @@ class loop_core final : public delayed_tasks_owner {
     {
       const mutex_lock lock(mu_);
       life_.advance_to(life_state::stop);
+      delays_.close(true);  // before what runs is asked to stop
       unstarted = std::move(microtasks_);
       more = {std::move(batch_), std::move(posts_), std::move(frames_)};
       frame_due_ = time_point::max();

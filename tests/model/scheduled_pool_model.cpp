@@ -237,6 +237,30 @@ TEST(scheduled_pool_model, requeue_against_shutdown_now) {
   });
 }
 
+// What runs when the pool stops is asked to stop, and does not run again: it is not given back,
+// even if it ends at once.
+TEST(scheduled_pool_model, a_running_series_is_not_given_back) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    promise<void> begun;
+    auto has_begun = begun.get_future();
+    scheduled_pool pool({.core = 1, .time = &time});
+    auto series = pool.schedule_with_fixed_delay(0ms, 1ms, [&](const sync::stop_token& stop) {
+      promise<void> asked;
+      auto is_asked = asked.get_future();
+      const auto on_stop = [&] { asked.set_value(); };
+      const sync::stop_callback<decltype(on_stop)> callback(stop, on_stop);
+      begun.set_value();
+      is_asked.wait();
+    });
+    has_begun.wait();
+    require(pool.shutdown_now().empty(), "it has begun");
+    pool.await_termination();
+    require(series.is_cancelled(), "it does not run again");
+    balanced(pool);
+  });
+}
+
 TEST(scheduled_pool_model, a_series_that_is_kept_ends_the_pool_when_it_is_cancelled) {
   check({.runs = 10'000}, [] {
     manual_clock time;
