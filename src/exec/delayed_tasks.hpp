@@ -33,8 +33,9 @@ class delayed_tasks_owner : public counted<delayed_tasks_owner> {
   friend class counted<delayed_tasks_owner>;
 };
 
-/// What a scheduled_pool has and other pools have not, as far as a pool has to know of it. It has a
-/// lock of its own, which is taken within the pool's and never around it.
+/// What a scheduled_pool has and other pools have not, as far as a pool has to know of it; an
+/// event_loop has it, too. It has a lock of its own, which is taken within that of its owner and
+/// never around it.
 ///
 /// Its owner says how much attention it pays: up to which deadline somebody will look here by
 /// himself. Who adds an earlier one calls attend().

@@ -31,6 +31,7 @@
 
 #include <takt/base/mutex.hpp>
 #include <takt/base/parker.hpp>
+#include <takt/exec/lifecycle.hpp>
 #include <takt/task/task_runner.hpp>
 
 #include "../exec/ledger.hpp"

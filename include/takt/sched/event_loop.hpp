@@ -9,7 +9,6 @@
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/exec/executor.hpp>
-#include <takt/exec/lifecycle.hpp>
 #include <takt/observe/task_observer.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/sched/missed_runs.hpp>
@@ -33,7 +32,14 @@ struct event_loop_options {
 };
 
 /// A queue of an event_loop that has its own turn: an executor. Made by event_loop, and gone with
-/// it. **Thread safety**: all members, from any thread.
+/// it; see there for what a shutdown does to its tasks.
+///
+/// \code
+/// loop.frames().execute([] { draw(); });
+/// co_await loop.frames().schedule();
+/// \endcode
+///
+/// **Thread safety**: all members, from any thread.
 class loop_queue : public executor_interface<loop_queue> {
  public:
   static constexpr bool is_serial = true;
@@ -78,10 +84,10 @@ class loop_queue : public executor_interface<loop_queue> {
 ///
 /// **Order.** Microtasks first, those included that they add. Then what is due, by deadline, where
 /// that of a posted task is when it was posted (if the two are equal to the nanosecond, what was
-/// delayed goes first). After each task, microtasks again. A frame runs
-/// what was asked of it before it began; what is added meanwhile is for the next one. With a ticker
-/// (see options) frames are due on a grid, which is looked at only while something is asked of the
-/// next frame; one that is late is not made up for.
+/// delayed goes first). After each task, microtasks again. A frame runs what was asked of it before
+/// it began; what is added meanwhile is for the next one. With a ticker (see options) frames are
+/// due on a grid, which is looked at only while something is asked of the next frame; one that is
+/// late is not made up for.
 ///
 /// **Errors** of tasks without a future leave run(), run_one(), run_for(), poll() or run_frame().
 /// Nothing is lost by that: the next call goes on where this one was.
@@ -91,8 +97,10 @@ class loop_queue : public executor_interface<loop_queue> {
 ///
 /// **Shutdown.** shutdown(): takes no more; what is posted, due and delayed is run, and run() ends
 /// when nothing is left; periodic tasks and what was asked of the next frame are cancelled.
-/// shutdown_now() gives back what has not begun; the destructor cancels it. stop() is something
-/// else: run() returns, and everything stays as it is, for the next call after restart().
+/// shutdown_now() gives back what has not begun, asks what runs to stop, and run() ends; a series
+/// does not run again. shutdown_and_cancel() and the destructor cancel instead. Later tasks are
+/// rejected. stop() is something else: run() returns, and everything stays as it is, for the next
+/// call after restart().
 ///
 /// **Thread safety**: all members from any thread, but for the destructor. One thread at a time
 /// runs it; a second one, or a task of its own, gets an error from run() and the like. A task that
