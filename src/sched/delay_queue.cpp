@@ -38,12 +38,6 @@ std::pair<clock::time_point, std::uint64_t> next_run(const period_state& p, cloc
 
 }  // namespace
 
-void delay_queue::check_period(nanoseconds period) {
-  if (period > nanoseconds(0)) return;
-  throw std::invalid_argument("takt: the period is " + std::to_string(period.count()) +
-                              " ns; it has to be above 0");
-}
-
 void delay_queue::attach(delayed_tasks_owner& owner) noexcept {
   owner_ = &owner;
   observed_ = owner.book().observed();
@@ -80,8 +74,8 @@ task delay_queue::take_out(entry& e) noexcept {
   return t;
 }
 
-timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_place* place,
-                             period_state* periods) {
+timer_place delay_queue::add(const when& asked, task& t, const timer_request& more) {
+  const time_point due = asked.on(time_);
   if (future_core* state = t.state()) state->set_home(owner_);
   t.set_deadline(due);
   if (observed_) {
@@ -100,19 +94,20 @@ timer_place delay_queue::add(time_point due, task& t, nanoseconds slack, timer_p
     refused = stage_ != stage::open;
     if (!refused) {
       const auto bits = static_cast<std::uint8_t>(
-          std::bit_width(static_cast<std::uint64_t>(slack.count()) | 1) - 1);
+          std::bit_width(static_cast<std::uint64_t>(more.slack.count()) | 1) - 1);
       const time_point key = rounded(due, bits);
       const timer_id id = timers_.insert(key, {});
       entry& e = *timers_.find(id);
       e.work = std::move(t);
-      e.periods = periods;
+      e.periods = more.periods;
       e.slack_bits = bits;
       ++waiting_;
       changed();
       // What is never due has a thread as well, for when it is moved: that cannot be refused.
       if (key < attention_ || attention_ == time_point::max()) kept = owner();
+      retain();
       made = timer_place(*this, id);
-      if (place != nullptr) *place = made;
+      if (more.place != nullptr) *more.place = made;
     } else {
       ++rejected_;
     }
@@ -250,12 +245,13 @@ nanoseconds delay_queue::time_left(timer_id id) noexcept {
   return time_between(time_.now(), e->work.deadline());
 }
 
-period_state delay_queue::look_at(const period_state& periods) const noexcept {
+period_state delay_queue::look_at(timer_id /*id*/, const period_state& periods) noexcept {
   const mutex_lock lock(mu_);
   return periods;
 }
 
-void delay_queue::change_period(period_state& periods, nanoseconds period) noexcept {
+void delay_queue::change_period(timer_id /*id*/, period_state& periods,
+                                nanoseconds period) noexcept {
   const mutex_lock lock(mu_);
   periods.period = period;
 }

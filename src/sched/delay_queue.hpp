@@ -49,34 +49,29 @@ namespace takt::inline TAKT_ABI {
 /// The delayed tasks of a scheduled_pool. Lives as long as the pool or a handle.
 ///
 /// Thread safety: all members from any thread; those of delayed_tasks as it says.
-class delay_queue final : public delayed_tasks {
+class delay_queue final : public delayed_tasks, public timer_source {
  public:
   delay_queue(after_shutdown keep, const clock& time) noexcept : time_(time), keep_(keep) {}
 
   /// Tells it whose it is, before anything else.
   void attach(delayed_tasks_owner& owner) noexcept;
 
-  // --- for the owner of the pool
-
-  /// Adds a task; `place`, if given, is told where. \throws takt::rejected, std::bad_alloc; the
-  /// task is counted then, and rejected.
-  timer_place add(time_point due, task& t, std::chrono::nanoseconds slack, timer_place* place,
-                  period_state* periods);
   void keep_after_shutdown(after_shutdown keep) noexcept;
   [[nodiscard]] after_shutdown kept_after_shutdown() const noexcept;
 
-  // --- for handles
-
-  cancel_result cancel(timer_id id) noexcept;
-  bool reschedule(timer_id id, const when& due) noexcept;
-  bool pause(timer_id id) noexcept;
-  bool resume(timer_id id) noexcept;
-  [[nodiscard]] time_point next_time(timer_id id) noexcept;
-  [[nodiscard]] std::chrono::nanoseconds time_left(timer_id id) noexcept;
-  [[nodiscard]] period_state look_at(const period_state& periods) const noexcept;
-  void change_period(period_state& periods, std::chrono::nanoseconds period) noexcept;
-  /// \throws std::invalid_argument if it is not above 0.
-  static void check_period(std::chrono::nanoseconds period);
+  // --- for handles: see timer_source. If add() throws, the task is counted, and rejected.
+  timer_place add(const when& due, task& t, const timer_request& more) override;
+  void hold(timer_id /*id*/) noexcept override { retain(); }
+  void let_go(timer_id /*id*/) noexcept override { release(); }
+  cancel_result cancel(timer_id id) noexcept override;
+  bool reschedule(timer_id id, const when& due) noexcept override;
+  bool pause(timer_id id) noexcept override;
+  bool resume(timer_id id) noexcept override;
+  [[nodiscard]] time_point next_time(timer_id id) noexcept override;
+  [[nodiscard]] std::chrono::nanoseconds time_left(timer_id id) noexcept override;
+  [[nodiscard]] period_state look_at(timer_id id, const period_state& periods) noexcept override;
+  void change_period(timer_id id, period_state& periods,
+                     std::chrono::nanoseconds period) noexcept override;
 
   // --- for the pool: see delayed_tasks
   bool take_due(time_point now, task& t, ticket& which) noexcept override;

@@ -409,6 +409,7 @@ event_loop::event_loop(const options& how) : event_loop(make_queue(how), how) {}
 
 event_loop::event_loop(delay_queue& delays, const options& how)
     : scheduler(delays, {.time = how.time, .unhandled = how.unhandled}, how.missed),
+      delays_(delays),
       core_(make_core(delays, how)),
       microtasks_(core_, false, future_options()),
       frames_(core_, true, future_options()) {}
@@ -417,7 +418,7 @@ event_loop::~event_loop() {
   // After fork() the mutex is in no known state.
   if (!core_.is_here()) return;
   static_cast<void>(core_.stop_now(false));
-  delays().await_told();
+  delays_.await_told();
   core_.release();
 }
 

@@ -37,7 +37,8 @@ scheduled_pool::scheduled_pool(options how) : scheduled_pool(make_queue(how), st
 
 // Takes over the reference to `delays`.
 scheduled_pool::scheduled_pool(delay_queue& delays, options&& how)
-    : scheduler(delays, {.time = how.time, .unhandled = how.unhandled}, how.missed) {
+    : scheduler(delays, {.time = how.time, .unhandled = how.unhandled}, how.missed),
+      delays_(delays) {
   state_ref<delay_queue> kept(&delays);
   core_ = new pool_core({.core = how.core,
                          .max = std::max<std::size_t>(how.core, 1),
@@ -71,10 +72,10 @@ void scheduled_pool::shutdown() noexcept { core_->shutdown(); }
 task_list scheduled_pool::shutdown_now() noexcept { return core_->stop(true); }
 void scheduled_pool::shutdown_and_cancel() noexcept { static_cast<void>(core_->stop(false)); }
 void scheduled_pool::keep_after_shutdown(after_shutdown what) noexcept {
-  delays().keep_after_shutdown(what);
+  delays_.keep_after_shutdown(what);
 }
 after_shutdown scheduled_pool::kept_after_shutdown() const noexcept {
-  return delays().kept_after_shutdown();
+  return delays_.kept_after_shutdown();
 }
 std::size_t scheduled_pool::prestart(std::size_t at_most) { return core_->prestart(at_most); }
 void scheduled_pool::resize(std::size_t core) {

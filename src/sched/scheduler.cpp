@@ -4,26 +4,27 @@
 
 #include <takt/exec/executor.hpp>
 
-#include "delay_queue.hpp"
-
 namespace takt::inline TAKT_ABI {
 
 timer_handle scheduler::execute(when due, task t, const timer_options& more) {
   if (!t) throw std::invalid_argument("takt::scheduler: the task is empty");
   if (!more.name.view().empty()) t.set_name(more.name);
-  return {add(due.on(time()), std::move(t), more.slack, nullptr, nullptr), {}};
+  return {add(due, std::move(t), more, nullptr, nullptr), {}};
 }
 
-timer_place scheduler::add(clock::time_point due, task t, std::chrono::nanoseconds slack,
-                           timer_place* place, period_state* periods) {
-  if (slack < std::chrono::nanoseconds(0)) {
+timer_place scheduler::add(const when& due, task t, const timer_options& more, timer_place* place,
+                           period_state* periods) {
+  if (more.slack < std::chrono::nanoseconds(0)) {
     throw std::invalid_argument("takt::scheduler: the slack is negative (" +
-                                std::to_string(slack.count()) + " ns)");
+                                std::to_string(more.slack.count()) + " ns)");
   }
-  return delays_.add(due, t, slack, place, periods);
+  return source_.add(due, t,
+                     {.where = where_ ? &*where_ : nullptr,
+                      .slack = more.slack,
+                      .place = place,
+                      .periods = periods,
+                      .run_at_close = more.run_at_close});
 }
-
-void scheduler::check_period(std::chrono::nanoseconds period) { delay_queue::check_period(period); }
 
 timer_awaiter::~timer_awaiter() {
   on_stop_.reset();

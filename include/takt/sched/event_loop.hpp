@@ -172,7 +172,8 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
  private:
   event_loop(delay_queue& delays, const options& how);
 
-  loop_core& core_;  // counted
+  delay_queue& delays_;  // of the core
+  loop_core& core_;      // counted
   loop_queue microtasks_;
   loop_queue frames_;
 };

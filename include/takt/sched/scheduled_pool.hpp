@@ -162,7 +162,8 @@ class scheduled_pool : public scheduler,
  private:
   scheduled_pool(delay_queue& delays, options&& how);
 
-  pool_core* core_;  // counted: each worker has a reference, too
+  delay_queue& delays_;  // of the core
+  pool_core* core_;      // counted: each worker has a reference, too
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -14,6 +14,7 @@
 #include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
+#include <takt/exec/any_executor.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/sched/when.hpp>
@@ -29,6 +30,8 @@ struct timer_options {
   task_name name{};
   /// How much later it may be, so that it shares a wake-up with others.
   std::chrono::nanoseconds slack{0};
+  /// Whether wheel_scheduler::close() runs it before its time; others do not look at it.
+  bool run_at_close = false;
 };
 
 /// What can be said of a periodic task.
@@ -38,6 +41,8 @@ struct periodic_options {
   std::chrono::nanoseconds slack{0};
   /// If it is behind; empty: as the scheduler's options say.
   std::optional<missed_runs> missed{};
+  /// As in timer_options: once more, then.
+  bool run_at_close = false;
 };
 
 /// What `co_await timers.after(d)` waits with.
@@ -67,7 +72,7 @@ class [[nodiscard]] timer_awaiter final : private continuation {
 };
 
 /// Runs tasks at a time, or again and again: what scheduled_pool and event_loop have in common, and
-/// what helpers like with_timeout() and retry() ask for.
+/// wheel_scheduler::on(where); what helpers like with_timeout() and retry() ask for.
 ///
 /// \code
 /// auto guard  = timers.execute(30s, [] { drop_connection(); });     // later, without a future
@@ -124,7 +129,7 @@ class scheduler {
     made->retain();
     future<result> filled{state_ref<future_state<result>>(made.get())};
     timer_place& place = made->place;
-    timer_handle handle = add(due.on(time()), std::move(made), more, place, nullptr);
+    timer_handle handle = add(due, std::move(made), more, place, nullptr);
     return scheduled_future<result>(std::move(filled), std::move(handle));
   }
 
@@ -167,12 +172,12 @@ class scheduler {
   [[nodiscard]] task_options future_options() const noexcept { return futures_; }
 
  protected:
-  /// For who derives from it. `delays` lives as long as it, and longer for handles.
-  scheduler(delay_queue& delays, const task_options& futures, const missed_runs& missed) noexcept
-      : delays_(delays), futures_(futures), missed_(missed) {}
+  /// For who derives from it. `source` lives as long as it, and longer for handles. Tasks run
+  /// `where` it says, or where the source does.
+  scheduler(timer_source& source, const task_options& futures, const missed_runs& missed,
+            std::optional<any_executor> where = {}) noexcept
+      : source_(source), where_(where), futures_(futures), missed_(missed) {}
   ~scheduler() = default;
-
-  [[nodiscard]] delay_queue& delays() const noexcept { return delays_; }
 
  private:
   template <class T, class F>
@@ -192,7 +197,7 @@ class scheduler {
                                const periodic_options& more) {
     using state = periodic_state<std::decay_t<F>>;
     require_callable(f);
-    check_period(period);
+    source_.check_period(period);
     state_ref<state> made(new state(future_options(), std::forward<F>(f)));
     made->retain();
     future<void> filled{state_ref<future_state<void>>(made.get())};
@@ -201,27 +206,29 @@ class scheduler {
     periods.after_end = after_end;
     periods.missed = more.missed.value_or(missed_);
     timer_place& place = made->place;
-    timer_handle handle = add(first.on(time()), std::move(made),
-                              {.name = more.name, .slack = more.slack}, place, &periods);
+    timer_handle handle =
+        add(first, std::move(made),
+            {.name = more.name, .slack = more.slack, .run_at_close = more.run_at_close}, place,
+            &periods);
     return {std::move(filled), std::move(handle), periods};
   }
 
   template <class State>
-  timer_handle add(clock::time_point due, state_ref<State> state, const timer_options& more,
+  timer_handle add(const when& due, state_ref<State> state, const timer_options& more,
                    timer_place& place, period_state* periods) {
     state_ref<future_core> kept(state.share().detach());
     task t(state_ref<future_core>(state.detach()), task_attributes{.name = more.name},
            periods != nullptr);
-    return {add(due, std::move(t), more.slack, &place, periods), std::move(kept)};
+    return {add(due, std::move(t), more, &place, periods), std::move(kept)};
   }
 
-  static void check_period(std::chrono::nanoseconds period);
   [[nodiscard]] const clock& time() const noexcept { return *futures_.time; }
-  timer_place add(clock::time_point due, task t, std::chrono::nanoseconds slack, timer_place* place,
+  timer_place add(const when& due, task t, const timer_options& more, timer_place* place,
                   period_state* periods);
 
   // Constant after construction.
-  delay_queue& delays_;
+  timer_source& source_;
+  std::optional<any_executor> where_;
   const task_options futures_;
   const missed_runs missed_;
 };

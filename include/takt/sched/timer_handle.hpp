@@ -10,6 +10,7 @@
 #include <takt/base/config.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
+#include <takt/fwd.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/when.hpp>
 #include <takt/task/errors.hpp>
@@ -20,32 +21,90 @@
 
 namespace takt::inline TAKT_ABI {
 
-class delay_queue;
+/// When a periodic task runs. For schedulers; guarded by the lock of the entry that it belongs to.
+struct period_state {
+  std::chrono::nanoseconds period{};
+  missed_runs missed{};
+  bool after_end = false;  // counts from the end of a run; otherwise from when that was due
+  std::uint64_t runs = 0;
+  std::uint64_t runs_missed = 0;
+  std::optional<clock::time_point> moved_to{};  // the next run, said while one is under way
+};
+
+class timer_place;
+
+/// What else is said of a task that is added. For schedulers.
+struct timer_request {
+  any_executor* where = nullptr;  ///< Null if the scheduler runs it itself.
+  std::chrono::nanoseconds slack{0};
+  timer_place* place = nullptr;     ///< If given, told where it is before anybody can cancel it.
+  period_state* periods = nullptr;  ///< Null: it runs once. Else part of the state of the task.
+  bool run_at_close = false;
+};
+
+/// The inside of a scheduler: entries of delayed tasks, as handles see them. An entry stays as long
+/// as it is held, though its task has ended; and so does what it is in. For schedulers.
+///
+/// **Thread safety**: all members, from any thread.
+class timer_source {
+ public:
+  timer_source(const timer_source&) = delete;
+  timer_source& operator=(const timer_source&) = delete;
+
+  /// Adds a task, and moves it from `t`. \throws takt::rejected, std::invalid_argument,
+  /// std::bad_alloc; the task has not been run then.
+  virtual timer_place add(const when& due, task& t, const timer_request& more) = 0;
+
+  virtual void hold(timer_id id) noexcept = 0;
+  virtual void let_go(timer_id id) noexcept = 0;
+
+  virtual cancel_result cancel(timer_id id) noexcept = 0;
+  virtual bool reschedule(timer_id id, const when& due) noexcept = 0;
+  virtual bool pause(timer_id id) noexcept = 0;
+  virtual bool resume(timer_id id) noexcept = 0;
+  [[nodiscard]] virtual clock::time_point next_time(timer_id id) noexcept = 0;
+  [[nodiscard]] virtual std::chrono::nanoseconds time_left(timer_id id) noexcept = 0;
+  [[nodiscard]] virtual period_state look_at(timer_id id, const period_state& periods) noexcept = 0;
+  virtual void change_period(timer_id id, period_state& periods,
+                             std::chrono::nanoseconds period) = 0;
+  /// \throws std::invalid_argument if it is not above 0, or beyond a limit.
+  virtual void check_period(std::chrono::nanoseconds period) const;
+
+ protected:
+  timer_source() = default;
+  ~timer_source() = default;
+};
 
 /// Where a delayed task is kept. For schedulers.
 class timer_place {
  public:
   timer_place() noexcept = default;
-  /// In a queue that it keeps alive.
-  timer_place(delay_queue& queue, timer_id id) noexcept;
-  timer_place(const timer_place& other) noexcept;
+  /// Takes over a hold.
+  timer_place(timer_source& source, timer_id id) noexcept : source_(&source), id_(id) {}
+  timer_place(const timer_place& other) noexcept : source_(other.source_), id_(other.id_) {
+    if (source_ != nullptr) source_->hold(id_);
+  }
   timer_place(timer_place&& other) noexcept
-      : queue_(std::exchange(other.queue_, nullptr)), id_(other.id_) {}
+      : source_(std::exchange(other.source_, nullptr)), id_(other.id_) {}
   timer_place& operator=(timer_place other) noexcept {
-    std::swap(queue_, other.queue_);
+    std::swap(source_, other.source_);
     std::swap(id_, other.id_);
     return *this;
   }
-  ~timer_place();
+  ~timer_place() {
+    if (source_ != nullptr) source_->let_go(id_);
+  }
 
-  [[nodiscard]] delay_queue* queue() const noexcept { return queue_; }
+  [[nodiscard]] timer_source* source() const noexcept { return source_; }
   [[nodiscard]] timer_id id() const noexcept { return id_; }
 
-  /// The task was cancelled: the queue lets go of it.
-  void leave() const noexcept;
+  /// The task was cancelled: who keeps it lets go of it.
+  void leave() const noexcept {
+    if (source_ != nullptr) source_->cancel(id_);
+  }
 
  private:
-  delay_queue* queue_ = nullptr;  // counted
+  timer_source* source_ = nullptr;
   timer_id id_;
 };
 
@@ -58,16 +117,6 @@ class delayed_state : public task_state<T, F> {
 
  private:
   void leave_queue() noexcept override { place.leave(); }
-};
-
-/// When a periodic task runs. For schedulers; guarded by the lock of the queue that it is in.
-struct period_state {
-  std::chrono::nanoseconds period{};
-  missed_runs missed{};
-  bool after_end = false;  // counts from the end of a run; otherwise from when that was due
-  std::uint64_t runs = 0;
-  std::uint64_t runs_missed = 0;
-  std::optional<clock::time_point> moved_to{};  // the next run, said while one is under way
 };
 
 /// The same for a periodic task.
