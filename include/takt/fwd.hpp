@@ -260,7 +260,8 @@ class when;
 class missed_runs;
 
 // takt/sched/timer_handle.hpp
-class delay_queue;
+struct timer_request;
+class timer_source;
 class timer_place;
 template <class T, class F>
 class delayed_state;
@@ -279,6 +280,7 @@ class timer_awaiter;
 class scheduler;
 
 // takt/sched/scheduled_pool.hpp
+class delay_queue;
 struct after_shutdown;
 struct scheduled_pool_options;
 class scheduled_pool;
@@ -288,6 +290,14 @@ struct event_loop_options;
 class loop_core;
 class loop_queue;
 class event_loop;
+
+// takt/sched/wheel_scheduler.hpp
+class wheel_core;
+enum class timer_stamp : std::uint8_t;
+enum class at_close : std::uint8_t;
+struct wheel_scheduler_options;
+class wheel_view;
+class wheel_scheduler;
 
 // takt/sched/retry.hpp
 struct backoff;

@@ -45,6 +45,7 @@
 #include <takt/sched/timeout.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/sched/watchdog.hpp>
+#include <takt/sched/wheel_scheduler.hpp>
 #include <takt/sched/when.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>

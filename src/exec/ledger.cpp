@@ -29,6 +29,31 @@ void ledger::tell_submitted(task& t) const noexcept {
   tell(task_event::kind::submitted, t);
 }
 
+std::optional<task_event> ledger::tell_started(const task& t) const noexcept {
+  if (observer_ == nullptr) return std::nullopt;
+  const auto now = time_.now();
+  const task_event event{.what = task_event::kind::started,
+                         .id = t.id(),
+                         .name = t.name(),
+                         .when = now,
+                         .due = t.deadline(),
+                         .began = now};
+  observer_->on_event(event);
+  return event;
+}
+
+void ledger::tell_ended(std::optional<task_event>& begun, run_result result) const noexcept {
+  if (!begun) return;
+  begun->when = time_.now();
+  begun->failed = result == run_result::failed;
+  const bool cancelled = result == run_result::cancelled_within;
+  const bool goes_on = cancelled || result == run_result::again;
+  begun->what = goes_on ? task_event::kind::ran : task_event::kind::finished;
+  observer_->on_event(*begun);
+  begun->what = task_event::kind::cancelled;
+  if (cancelled) observer_->on_event(*begun);
+}
+
 run_result ledger::run_watched(task& t, const lifecycle& life, running_task* where,
                                const run_hooks& hooks, std::exception_ptr* caught) const noexcept {
   if (t.is_cancelled()) {
@@ -47,17 +72,7 @@ run_result ledger::run_watched(task& t, const lifecycle& life, running_task* whe
     where->enter(*state);
     if (life.state() >= life_state::stop) state->request_stop();
   }
-  std::optional<task_event> event;
-  if (observer_ != nullptr) {
-    const auto now = time_.now();
-    event = {.what = task_event::kind::started,
-             .id = t.id(),
-             .name = t.name(),
-             .when = now,
-             .due = t.deadline(),
-             .began = now};
-    observer_->on_event(*event);
-  }
+  std::optional<task_event> event = tell_started(t);
   auto result = run_result::finished;
   std::exception_ptr uncaught;
   bool begun = false;
@@ -80,16 +95,7 @@ run_result ledger::run_watched(task& t, const lifecycle& life, running_task* whe
   if (where != nullptr && state != nullptr) where->leave();
   if (t && result != run_result::again) t = task();
   if (uncaught != nullptr) pass_on(uncaught, caught);
-  if (event) {
-    event->when = time_.now();
-    event->failed = result == run_result::failed;
-    const bool cancelled = result == run_result::cancelled_within;
-    const bool goes_on = cancelled || result == run_result::again;
-    event->what = goes_on ? task_event::kind::ran : task_event::kind::finished;
-    observer_->on_event(*event);
-    event->what = task_event::kind::cancelled;
-    if (cancelled) observer_->on_event(*event);
-  }
+  tell_ended(event, result);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <optional>
 
 #include <takt/base/config.hpp>
 #include <takt/base/sync.hpp>
@@ -113,6 +114,10 @@ class ledger {
   void tell_missed(const task& t, std::uint64_t runs) const noexcept;
   /// The first event; stamps the task.
   void tell_submitted(task& t) const noexcept;
+  /// A run is about to begin, and has come to its end. What tell_started() gives is for
+  /// tell_ended() only; empty if nobody listens.
+  [[nodiscard]] std::optional<task_event> tell_started(const task& t) const noexcept;
+  void tell_ended(std::optional<task_event>& begun, run_result result) const noexcept;
 
   /// Runs `t` and drops it, unless it is to run again. If `where` is given, it is asked to stop
   /// when `life` is in stop or later, or gets there meanwhile. What nobody else catches goes to

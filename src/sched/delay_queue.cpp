@@ -1,7 +1,6 @@
 #include "delay_queue.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -11,30 +10,12 @@
 
 #include <takt/exec/executor.hpp>
 
+#include "timer_math.hpp"
+
 namespace takt::inline TAKT_ABI {
 namespace {
 
 using std::chrono::nanoseconds;
-
-// The next multiple of 2^bits, so that deadlines that are near become one.
-clock::time_point rounded(clock::time_point due, unsigned bits) noexcept {
-  const nanoseconds unit(std::int64_t{1} << bits);
-  const nanoseconds late = due.time_since_epoch() % unit;
-  if (late == nanoseconds(0)) return due;
-  return deadline_after(due, late > nanoseconds(0) ? unit - late : -late);
-}
-
-// When one that was due at `due`, and has ended now, is to run again; and how many are left out.
-std::pair<clock::time_point, std::uint64_t> next_run(const period_state& p, clock::time_point due,
-                                                     clock::time_point now) noexcept {
-  if (p.after_end) return {deadline_after(now, p.period), 0};
-  const clock::time_point next = deadline_after(due, p.period);
-  const nanoseconds late = time_between(next, now);
-  if (late <= nanoseconds(0) || late <= p.missed.tolerance()) return {next, 0};
-  const std::int64_t before_last = (late.count() - 1) / p.period.count();
-  const clock::time_point last = deadline_after(next, p.period * before_last);
-  return {deadline_after(last, p.period), static_cast<std::uint64_t>(before_last) + 1};
-}
 
 }  // namespace
 
@@ -93,8 +74,7 @@ timer_place delay_queue::add(const when& asked, task& t, const timer_request& mo
     if (!observed_) number(t);
     refused = stage_ != stage::open;
     if (!refused) {
-      const auto bits = static_cast<std::uint8_t>(
-          std::bit_width(static_cast<std::uint64_t>(more.slack.count()) | 1) - 1);
+      const std::uint8_t bits = slack_bits(more.slack);
       const time_point key = rounded(due, bits);
       const timer_id id = timers_.insert(key, {});
       entry& e = *timers_.find(id);

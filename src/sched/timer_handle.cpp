@@ -30,7 +30,7 @@ bool timer_handle::resume() const noexcept {
 
 clock::time_point timer_handle::next_time() const noexcept {
   return place_.source() == nullptr ? clock::time_point::max()
-                                   : place_.source()->next_time(place_.id());
+                                    : place_.source()->next_time(place_.id());
 }
 
 std::chrono::nanoseconds timer_handle::get_delay() const noexcept {
@@ -41,7 +41,9 @@ std::uint64_t periodic_future::run_count() const noexcept {
   return place().source() == nullptr ? 0 : place().source()->look_at(place().id(), *periods_).runs;
 }
 std::uint64_t periodic_future::missed_count() const noexcept {
-  return place().source() == nullptr ? 0 : place().source()->look_at(place().id(), *periods_).runs_missed;
+  return place().source() == nullptr
+             ? 0
+             : place().source()->look_at(place().id(), *periods_).runs_missed;
 }
 void periodic_future::change_period(std::chrono::nanoseconds period) const {
   if (place().source() == nullptr) return;

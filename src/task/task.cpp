@@ -31,7 +31,11 @@ constexpr task::table task::with_future{[](task& self) {
                                           self.state_->run();
                                           return outcome_of(*self.state_);
                                         },
-                                        nullptr, &let_go, &find_in_state, true};
+                                        nullptr,
+                                        &let_go,
+                                        &find_in_state,
+                                        nullptr,
+                                        true};
 
 constexpr task::table task::without_future{[](task& self) {
                                              self.state_->run();
@@ -40,13 +44,21 @@ constexpr task::table task::without_future{[](task& self) {
                                                std::rethrow_exception(self.state_->take_error());
                                              return outcome;
                                            },
-                                           nullptr, &let_go, &find_in_state, true};
+                                           nullptr,
+                                           &let_go,
+                                           &find_in_state,
+                                           nullptr,
+                                           true};
 
 constexpr task::table task::with_periods{
     [](task& self) {
       return self.state_->run_and_reset() ? task_outcome::again : outcome_of(*self.state_);
     },
-    nullptr, &let_go, &find_in_state, true};
+    nullptr,
+    &let_go,
+    &find_in_state,
+    nullptr,
+    true};
 
 void task_list::clear() noexcept {
   for (task& t : *this) t.~task();

@@ -20,6 +20,10 @@ class when {
   when(clock::time_point time) noexcept  // NOLINT(google-explicit-constructor)
       : time_(time), absolute_(true) {}
 
+  /// Whether it is a delay, and which.
+  [[nodiscard]] bool is_delay() const noexcept { return !absolute_; }
+  [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return delay_; }
+
   /// By that clock.
   [[nodiscard]] clock::time_point on(const clock& c) const noexcept {
     if (absolute_) return time_;

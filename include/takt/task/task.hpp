@@ -80,7 +80,8 @@ enum class task_outcome : std::uint8_t {
 /// The callable takes a `std::stop_token` or nothing, and is called as an rvalue, if it can be. A
 /// token's stop is requested by the executor that runs it, when that is told to stop at once. A
 /// callable of up to 32 bytes that can be moved without throwing is held inside; one that takes a
-/// token is not.
+/// token is not. If it has a member `void cancelled() noexcept`, and no future, that is called when
+/// it is cancelled before it has begun.
 ///
 /// **Size**: 64 bytes, one cache line. **Thread safety**: as for an int. **Destruction** drops it.
 class alignas(std::max_align_t) task {
@@ -148,9 +149,14 @@ class alignas(std::max_align_t) task {
     return table_->run(*this);
   }
 
-  /// Ends it without running it; its future is cancelled.
+  /// Ends it without running it; its future is cancelled. A callable without a future that has a
+  /// member cancelled() is told by it.
   void cancel() noexcept {
-    if (future_core* core = state()) core->cancel();
+    if (future_core* core = state()) {
+      core->cancel();
+    } else if (table_ != nullptr && table_->cancelled != nullptr) {
+      table_->cancelled(bytes_);
+    }
     drop();
   }
 
@@ -185,10 +191,29 @@ class alignas(std::max_align_t) task {
   void set_id(std::uint64_t id) noexcept { about_.id = id & ((std::uint64_t{1} << 48) - 1); }
   void set_deadline(clock::time_point deadline) noexcept { about_.deadline = deadline; }
   void set_name(task_name name) noexcept { about_.name = name; }
+  [[nodiscard]] task_name literal_name() const noexcept { return about_.name; }
   /// For executors: takes over name, priority, id and deadline.
   void describe_as(const task& other) noexcept { about_ = other.about_; }
   /// Whether somebody waits for its result.
   [[nodiscard]] bool has_future() const noexcept { return table_ == &with_future || is_periodic(); }
+  /// For schedulers that keep many: moves what it does into `storage`, which is large and aligned
+  /// enough for a callable that is held inside, and leaves the rest behind. \return what unpack()
+  /// needs to make a task of it again.
+  [[nodiscard]] const void* pack(void* storage) noexcept {
+    move_bytes(*this, storage);
+    return std::exchange(table_, nullptr);
+  }
+  [[nodiscard]] static task unpack(void* storage, const void* packed) noexcept {
+    task made;
+    const auto* const held = static_cast<const table*>(packed);
+    if (held->relocate != nullptr) {
+      held->relocate(storage, made.bytes_);
+    } else {
+      std::memcpy(made.bytes_, storage, capacity);
+    }
+    made.table_ = held;
+    return made;
+  }
   /// For executors: what it shares with its future, or with its stop token; null if it has neither.
   /// Stays until the task is dropped or moved, also when it has run.
   [[nodiscard]] future_core* state() const noexcept {
@@ -201,6 +226,7 @@ class alignas(std::max_align_t) task {
     void (*relocate)(void* from, void* to) noexcept;  // null: copying the bytes does it
     void (*destroy)(void* storage) noexcept;          // null: nothing to do
     void* (*target)(void* storage, const void* type) noexcept;
+    void (*cancelled)(void* storage) noexcept;  // null: it does not want to know
     bool has_state;
   };
 
@@ -260,6 +286,16 @@ class alignas(std::max_align_t) task {
   }
 
   template <class F>
+  static constexpr bool hears_of_cancel = requires(F& f) {
+    { f.cancelled() } noexcept;
+  };
+
+  template <class F>
+  static void tell_cancelled(void* storage) noexcept {
+    if constexpr (hears_of_cancel<F>) target_in<F>(storage).cancelled();
+  }
+
+  template <class F>
   static constexpr bool is_bytes = moves_as_bytes<F> || !held_inside<F>;
 
   template <class F>
@@ -268,6 +304,7 @@ class alignas(std::max_align_t) task {
       is_bytes<F> ? nullptr : &relocate<F>,
       !held_inside<F> || !std::is_trivially_destructible_v<F> ? &destroy<F> : nullptr,
       &find<F>,
+      hears_of_cancel<F> ? &tell_cancelled<F> : nullptr,
       false,
   };
 
@@ -292,13 +329,17 @@ class alignas(std::max_align_t) task {
     }
   }
 
+  static void move_bytes(task& from, void* to) noexcept {
+    if (from.table_ != nullptr && from.table_->relocate != nullptr) {
+      from.table_->relocate(from.bytes_, to);
+    } else {
+      std::memcpy(to, from.bytes_, capacity);
+    }
+  }
+
   // Needs to be empty, and leaves `other` empty.
   void take(task& other) noexcept {
-    if (other.table_ != nullptr && other.table_->relocate != nullptr) {
-      other.table_->relocate(other.bytes_, bytes_);
-    } else {
-      std::memcpy(bytes_, other.bytes_, capacity);
-    }
+    move_bytes(other, bytes_);
     table_ = std::exchange(other.table_, nullptr);
     about_ = other.about_;
   }

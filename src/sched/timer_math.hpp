@@ -1,0 +1,43 @@
+/// When timers are due: slack, and the next run of a series.
+#pragma once
+
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/clock/time.hpp>
+#include <takt/sched/timer_handle.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// A slack that is not negative, as a power of two that is not above it.
+inline std::uint8_t slack_bits(std::chrono::nanoseconds slack) noexcept {
+  return static_cast<std::uint8_t>(std::bit_width(static_cast<std::uint64_t>(slack.count()) | 1) -
+                                   1);
+}
+
+/// The next multiple of 2^bits, so that deadlines that are near become one.
+inline clock::time_point rounded(clock::time_point due, unsigned bits) noexcept {
+  const std::chrono::nanoseconds unit(std::int64_t{1} << bits);
+  const std::chrono::nanoseconds late = due.time_since_epoch() % unit;
+  if (late == std::chrono::nanoseconds(0)) return due;
+  return deadline_after(due, late > std::chrono::nanoseconds(0) ? unit - late : -late);
+}
+
+/// When one that was due at `due`, and has ended now, is to run again; and how many are left out.
+inline std::pair<clock::time_point, std::uint64_t> next_run(const period_state& p,
+                                                            clock::time_point due,
+                                                            clock::time_point now) noexcept {
+  if (p.after_end) return {deadline_after(now, p.period), 0};
+  const clock::time_point next = deadline_after(due, p.period);
+  const std::chrono::nanoseconds late = time_between(next, now);
+  if (late <= std::chrono::nanoseconds(0) || late <= p.missed.tolerance()) return {next, 0};
+  const std::int64_t before_last = (late.count() - 1) / p.period.count();
+  const clock::time_point last = deadline_after(next, p.period * before_last);
+  return {deadline_after(last, p.period), static_cast<std::uint64_t>(before_last) + 1};
+}
+
+}  // namespace takt::inline TAKT_ABI

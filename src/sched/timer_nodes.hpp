@@ -1,0 +1,264 @@
+// Groups of places: claims << 33 | closed << 32 | free, where a bit of `free` is set for each place
+// that nobody has.
+//
+//   bit 1 -> 0   claim(), which counts it
+//   bit 0 -> 1   give_back()
+//
+// Invariants
+//   1. A place belongs to who has claimed it, until that one gives it back.
+//   2. cursor_ is where the next place is looked for. It only moves on; at the end of the places it
+//      begins again, or more are made if fewer than an eighth are free. So between two looks at all
+//      groups a good part of them has been claimed.
+//   3. After close() of all groups, each place is counted in left_ until it is free: either close()
+//      finds it free, or who gives it back finds its group closed.
+/// Places of timers, which many threads claim and give back without a lock.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <takt/base/config.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/exec/any_executor.hpp>
+#include <takt/sched/timer_handle.hpp>
+#include <takt/task/task.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// What there is of a timer. Belongs to who has claimed the place; then see wheel_core.hpp.
+struct timer_node {
+  timer_node() noexcept {}
+
+  sync::atomic<std::uint32_t> word{0};
+  std::uint8_t slack_bits;
+  bool relative;  // the deadline is a delay, which has not begun
+  bool has_more;  // there is something in its timer_details
+  bool run_at_close;
+  sync::atomic<std::int64_t> deadline{0};  // ns; if it is paused, what is left
+  const void* packed;                      // its task, without the callable
+  union {
+    any_executor where;
+  };
+};
+
+/// The callable of a timer's task.
+struct alignas(std::max_align_t) timer_closure {
+  std::byte bytes[32];
+};
+
+/// What not every timer has. Memory that is not touched, if none has it.
+struct timer_details {
+  task_name name;
+  std::uint64_t id;
+  period_state* periods;  // null: it runs once
+  future_core* series;    // of a periodic one that runs
+  bool paused;            // it was paused while it ran
+};
+
+/// Thread safety: all members from any thread, except grow() and close().
+class timer_nodes {
+ public:
+  static constexpr std::uint32_t none = 0xffff'ffff;
+
+  timer_nodes() = default;
+  timer_nodes(const timer_nodes&) = delete;
+  timer_nodes& operator=(const timer_nodes&) = delete;
+  ~timer_nodes() {
+    for (std::size_t i = 0; i < slabs(); ++i) delete slab_at(i);
+    for (auto& each : directory_) delete[] each.load(std::memory_order_relaxed);  // relaxed: alone
+  }
+
+  /// Claims a place. \return none if make_room() has to be called before.
+  std::uint32_t claim() noexcept {
+    std::size_t g = cursor_.load(std::memory_order_relaxed);  // relaxed: a hint, within the places
+    const std::size_t end = groups_.load(std::memory_order_acquire);  // acquire: the slabs
+    for (bool moved = false; g != end; ++g, moved = true) {
+      sync::atomic<std::uint64_t>& word = group(g);
+      std::uint64_t w = word.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+      while ((w & all_free) != 0) {
+        const std::uint64_t bit = w & (~w + 1);
+        // acquire: all that its last owner did
+        if (!word.compare_exchange_weak(w, w - bit + one_claim, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+          continue;
+        }
+        if (moved) cursor_.store(g, std::memory_order_relaxed);  // relaxed: as above
+        if ((w >> claims_shift) == most_claims) {
+          claims_.fetch_add(most_claims + 1, std::memory_order_relaxed);  // relaxed: a count
+        }
+        return static_cast<std::uint32_t>(g * per_group +
+                                          static_cast<std::size_t>(std::countr_zero(bit)));
+      }
+    }
+    return none;
+  }
+
+  /// After claim() gave none: has it look elsewhere, or makes places. Under a lock. Calls
+  /// reserve(places) before there are more. \throws std::bad_alloc, std::length_error.
+  template <class Reserve>
+  void make_room(Reserve reserve) {
+    const std::size_t end = groups_.load(std::memory_order_relaxed);  // relaxed: under the lock
+    std::size_t at = cursor_.load(std::memory_order_relaxed);         // relaxed: as above
+    while (at != end && free_in(at) == 0) ++at;
+    if (at == end) {
+      if (to_make_ == 0) {
+        std::size_t free = 0;
+        for (std::size_t g = 0; g != end; ++g) free += free_in(g);
+        if (free < end * per_group / 8 + 1) to_make_ = slabs() / 8 + 1;
+      }
+      if (to_make_ == 0) {
+        at = 0;
+      } else {
+        reserve(end * per_group + per_slab);
+        add_slab();
+        --to_make_;
+      }
+    }
+    cursor_.store(at, std::memory_order_relaxed);  // relaxed: a hint
+  }
+
+  /// Gives a place back. \return whether this was the last one, after close().
+  [[nodiscard]] bool give_back(std::uint32_t index) noexcept {
+    const std::uint64_t bit = std::uint64_t{1} << index % per_group;
+    // release: what its owner did, to who claims it; acquire: if it was the last one
+    const std::uint64_t before = group(index / per_group).fetch_add(bit, std::memory_order_acq_rel);
+    if ((before & closed) == 0) return false;
+    // acq_rel: what the others did, to who is the last
+    return left_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
+  /// When no more are claimed. \return whether all are free; else the last give_back() says so.
+  [[nodiscard]] bool close() noexcept {
+    const std::size_t end = groups_.load(std::memory_order_relaxed);  // relaxed: nobody adds
+    left_.store(end * per_group + 1, std::memory_order_relaxed);      // relaxed: the groups publish
+    std::size_t free = 1;
+    for (std::size_t g = 0; g != end; ++g) {
+      // acq_rel: what was done with those that are free; left_
+      const std::uint64_t before = group(g).fetch_or(closed, std::memory_order_acq_rel);
+      free += static_cast<std::size_t>(std::popcount(before & all_free));
+    }
+    // acq_rel: as in give_back()
+    return left_.fetch_sub(free, std::memory_order_acq_rel) == free;
+  }
+
+  [[nodiscard]] std::uint32_t places() const noexcept {
+    // acquire: the slabs
+    return static_cast<std::uint32_t>(groups_.load(std::memory_order_acquire) * per_group);
+  }
+
+  /// How many were claimed so far.
+  [[nodiscard]] std::uint64_t claims() const noexcept {
+    const std::size_t end = groups_.load(std::memory_order_acquire);  // acquire: the slabs
+    std::uint64_t all = 0;
+    for (std::size_t g = 0; g != end; ++g) {
+      // acquire: what the owners of the places did
+      all += group(g).load(std::memory_order_acquire) >> claims_shift;
+    }
+    return all + claims_.load(std::memory_order_relaxed);  // relaxed: a count
+  }
+
+  [[nodiscard]] timer_node& operator[](std::uint32_t index) const noexcept {
+    return of(index).nodes[index % per_slab];
+  }
+  [[nodiscard]] void* closure(std::uint32_t index) const noexcept {
+    return of(index).closures[index % per_slab].bytes;
+  }
+  [[nodiscard]] timer_details& details(std::uint32_t index) const noexcept {
+    return of(index).details[index % per_slab];
+  }
+  /// For who is about to look at many places.
+  void prefetch(std::uint32_t index) const noexcept {
+    const slab& s = of(index);
+    __builtin_prefetch(&s.nodes[index % per_slab], 1);
+    __builtin_prefetch(&s.closures[index % per_slab], 1);
+  }
+
+ private:
+  static constexpr std::size_t per_group = 32;
+#if defined(TAKT_MODEL)
+  static constexpr std::size_t per_slab = per_group;
+  static constexpr std::size_t per_page = 4;
+  static constexpr std::size_t pages = 2;
+#else
+  static constexpr std::size_t per_slab = 4096;
+  static constexpr std::size_t per_page = 1024;
+  static constexpr std::size_t pages = 1023;  // so that `none` is no place
+#endif
+  static constexpr std::uint64_t all_free = 0xffff'ffff;
+  static constexpr std::uint64_t closed = std::uint64_t{1} << 32;
+  static constexpr int claims_shift = 33;
+  static constexpr std::uint64_t one_claim = std::uint64_t{1} << claims_shift;
+  static constexpr std::uint64_t most_claims = (std::uint64_t{1} << (64 - claims_shift)) - 1;
+
+  struct slab {
+    std::array<sync::atomic<std::uint64_t>, per_slab / per_group> groups{};
+    std::unique_ptr<timer_node[]> nodes = std::make_unique<timer_node[]>(per_slab);
+    std::unique_ptr<timer_closure[]> closures =
+        std::make_unique_for_overwrite<timer_closure[]>(per_slab);
+    std::unique_ptr<timer_details[]> details =
+        std::make_unique_for_overwrite<timer_details[]>(per_slab);
+  };
+  using slab_pointer = sync::atomic<slab*>;
+
+  [[nodiscard]] std::size_t slabs() const noexcept {
+    // relaxed: under the lock
+    return groups_.load(std::memory_order_relaxed) / (per_slab / per_group);
+  }
+  // relaxed: who knows the number has acquired what is there
+  [[nodiscard]] slab* slab_at(std::size_t number) const noexcept {
+    const slab_pointer* const page = directory_[number / per_page].load(std::memory_order_relaxed);
+    return page[number % per_page].load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] slab& of(std::uint32_t index) const noexcept { return *slab_at(index / per_slab); }
+  [[nodiscard]] sync::atomic<std::uint64_t>& group(std::size_t g) const noexcept {
+    constexpr std::size_t per = per_slab / per_group;
+    return slab_at(g / per)->groups[g % per];
+  }
+  [[nodiscard]] std::size_t free_in(std::size_t g) const noexcept {
+    // relaxed: as of some moment
+    return static_cast<std::size_t>(
+        std::popcount(group(g).load(std::memory_order_relaxed) & all_free));
+  }
+
+  void add_slab() {
+    const std::size_t number = slabs();
+    if (number == per_page * pages) {
+      throw std::length_error("takt::wheel_scheduler: more than " +
+                              std::to_string(per_page * pages * per_slab) + " timers");
+    }
+    auto made = std::make_unique<slab>();
+    // relaxed, all: groups_ publishes them
+    for (auto& each : made->groups) each.store(all_free, std::memory_order_relaxed);
+    slab_pointer* page = directory_[number / per_page].load(std::memory_order_relaxed);
+    if (page == nullptr) {
+      page = new slab_pointer[per_page]{};
+      directory_[number / per_page].store(page, std::memory_order_relaxed);
+    }
+    page[number % per_page].store(made.release(), std::memory_order_relaxed);
+    // release: all that
+    groups_.store((number + 1) * (per_slab / per_group), std::memory_order_release);
+  }
+
+  // Guarded by the lock of who calls make_room().
+  std::size_t to_make_ = 0;  // slabs, before it looks again at what is free
+
+  // Atomic. Written by who claims.
+  alignas(cache_line) sync::atomic<std::size_t> cursor_{0};
+  // Atomic. Written by add_slab().
+  alignas(cache_line) sync::atomic<std::size_t> groups_{0};
+  std::array<sync::atomic<slab_pointer*>, pages> directory_{};
+  // Atomic. Written when the claims of a group are beyond counting there.
+  sync::atomic<std::uint64_t> claims_{0};
+  // Atomic. Written by close(), and by who gives back after that.
+  sync::atomic<std::size_t> left_{0};
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,213 @@
+// A timer is in one of these phases:
+//
+//   free      nobody has its place
+//   armed     it waits; its task is in the place
+//   paused    it waits, and its time stands still
+//   running   a series whose run is with its executor: its task is there
+//   ended     it has no task; the place is there for its handles
+//
+//   free    -> armed            add()
+//   free    -> running          add(), of a series that is due at once
+//   armed   -> ended            cancel(); take(): it is due, or collected in the end
+//   armed   -> running          fire(), of a series
+//   armed   <-> paused          pause(); resume(), reschedule()
+//   paused  -> ended            cancel(), take()
+//   running -> armed, paused    end_run(), if it is to run again
+//   running -> ended            end_run() otherwise, drop_run()
+//   ended   -> free             who ends it without handles, or lets go of the last one
+//
+// The word of a timer is handles << 4 | locked << 3 | phase.
+//
+// Invariants
+//   1. Who has locked a timer may change all of it. Without the lock: the number of handles changes
+//      by adding; cancel() makes an armed or paused one ended, and has its task then: it is the
+//      task's end. So each task comes to one end.
+//   2. While a timer has handles, its place is not given back. Handles come from handles; so if an
+//      ended one has a single handle, nobody else can come to it.
+//   3. An armed timer is in the inbox; or order_ has it, with a key that is not after its deadline;
+//      or a thread is about to add it: who armed it or made it earlier, or the timer thread, that
+//      has just taken it out of order_. To make it later needs nothing: when its former time comes,
+//      the timer thread finds that it is not due. order_ and the inbox may name places that have no
+//      armed timer, or another one: nothing comes of it.
+//   4. Who adds to the inbox looks at attention_ afterwards: if the timer thread sleeps beyond the
+//      deadline, he wakes it. It sets attention_ before it looks at the inbox for the last time.
+//      Both are seq_cst, see timer_inbox. While it is awake, attention_ is the least number.
+//   5. Who arms a timer looks at stage_ afterwards, and takes it back if that is not open, unless
+//      somebody else has it by then. Who closes it sets stage_ first and takes in the inbox then,
+//      with the gaps that it has. So a timer is rejected to its caller, or seen to.
+//   6. mu_ is taken before a timer's lock, and never while one is held.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include <takt/base/config.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/exec/any_executor.hpp>
+#include <takt/exec/lifecycle.hpp>
+#include <takt/observe/counter.hpp>
+#include <takt/observe/histogram.hpp>
+#include <takt/sched/timer_handle.hpp>
+#include <takt/sched/wheel_scheduler.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/task.hpp>
+#include <takt/timer/hashed_wheel.hpp>
+
+#include "../exec/ledger.hpp"
+#include "timer_inbox.hpp"
+#include "timer_nodes.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+/// The inside of a wheel_scheduler. Lives as long as that, its timer thread, or an entry that is
+/// not free.
+class wheel_core final : public timer_source {
+ public:
+  using time_point = clock::time_point;
+
+  /// With its thread. \throws as wheel_scheduler.
+  static wheel_core& make(const wheel_scheduler_options& how);
+
+  // --- for handles: see timer_source
+  timer_place add(const when& due, task& t, const timer_request& more) override;
+  void hold(timer_id id) noexcept override;
+  void let_go(timer_id id) noexcept override;
+  cancel_result cancel(timer_id id) noexcept override;
+  bool reschedule(timer_id id, const when& due) noexcept override;
+  bool pause(timer_id id) noexcept override;
+  bool resume(timer_id id) noexcept override;
+  [[nodiscard]] time_point next_time(timer_id id) noexcept override;
+  [[nodiscard]] std::chrono::nanoseconds time_left(timer_id id) noexcept override;
+  [[nodiscard]] period_state look_at(timer_id id, const period_state& periods) noexcept override;
+  void change_period(timer_id id, period_state& periods,
+                     std::chrono::nanoseconds period) noexcept override;
+  void check_period(std::chrono::nanoseconds period) const override;
+
+  // --- for runs of series
+  void run_series(std::uint32_t index) noexcept;
+  void drop_run(std::uint32_t index) noexcept;
+
+  // --- for the scheduler
+  void shutdown() noexcept;
+  task_list stop(bool give_back) noexcept;
+  task_list close(at_close what, std::chrono::nanoseconds time_out);
+  void destroy() noexcept;
+  [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
+  void throw_if_own_task() const;
+  [[nodiscard]] std::chrono::nanoseconds max_delay() const noexcept;
+  [[nodiscard]] task_totals totals() const noexcept;
+  [[nodiscard]] histogram_snapshot lateness() const noexcept { return lateness_.snapshot(); }
+  [[nodiscard]] const wheel_scheduler_options& how() const noexcept { return how_; }
+
+ private:
+  enum class stage : std::uint8_t { open, closed, stopped };
+  using nanoseconds = std::chrono::nanoseconds;
+
+  explicit wheel_core(const wheel_scheduler_options& how);
+  ~wheel_core() = default;
+
+  // Words.
+  static std::uint32_t lock(timer_node& n) noexcept;
+  static bool try_lock(timer_node& n, std::uint32_t phases) noexcept;
+  static std::uint32_t unlock(timer_node& n, std::uint32_t from, std::uint32_t to) noexcept;
+  void unlock_ended(timer_node& n, std::uint32_t index, std::uint32_t from) noexcept;
+  void recycle(timer_node& n, std::uint32_t index) noexcept;
+  void release() noexcept;
+
+  // Times.
+  [[nodiscard]] time_point deadline_of(const timer_node& n) const noexcept;
+  [[nodiscard]] std::uint64_t key_of(const timer_node& n) const noexcept;
+  [[nodiscard]] std::uint64_t key_at(time_point now) const noexcept;
+  [[nodiscard]] time_point time_of(std::uint64_t key) const noexcept;
+
+  // Adding.
+  void refuse(task& t, rejection why);
+  // relaxed: a count
+  std::uint64_t next_id() noexcept { return ids_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  timer_place add_at_once(time_point due, task& t, const timer_request& more);
+  std::uint32_t claim();
+  void fill(std::uint32_t index, task& t, const timer_request& more) noexcept;
+  void enqueue(std::uint32_t index, std::int64_t deadline) noexcept;
+  bool take_in(time_point now) noexcept TAKT_REQUIRES(mu_);
+  void place(std::uint32_t index, time_point now) noexcept TAKT_REQUIRES(mu_);
+
+  // The timer thread.
+  void run() noexcept;
+  bool hand_over_due() noexcept;
+  void fire(std::uint32_t index, time_point now) noexcept;
+  void hand_over(task& t, any_executor& where);
+  void hand_over_reporting(task& t, any_executor& where, bool seen) noexcept;
+  void sleep() noexcept;
+  [[nodiscard]] bool has_ended() noexcept;
+  void wake() noexcept { wake_.unpark(); }
+
+  // Ends.
+  [[nodiscard]] task take_task(timer_node& n, std::uint32_t index, bool paused) noexcept;
+  template <class End>
+  bool take(std::uint32_t index, std::uint32_t phases, End end) noexcept;
+  template <class End>
+  void take_all(End end) noexcept;
+  void end_series_and_paused() noexcept;
+  void cancel_taken(task& t) noexcept;
+  void end_run(std::uint32_t index, task& t, run_result result) noexcept;
+  void ask_series_to_stop() noexcept;
+  void wake_if_closing() noexcept;
+  bool set_stage(stage to) noexcept;
+
+  // Constant after construction.
+  const wheel_scheduler_options how_;
+  const clock& time_;
+  const time_point start_;
+  const std::int64_t tick_;  // ns
+  const long process_;
+
+  ledger book_;  // its counts are not used
+  lifecycle life_;
+  promise<void> thread_end_;
+  future<void> thread_ended_;
+  sync::thread thread_;  // belongs to make() and destroy()
+
+  timer_inbox inbox_;
+  timer_nodes nodes_;
+  parker wake_;
+
+  // Atomic, seq_cst. Written by who sleeps, and by who wakes him. Timers before it are told.
+  alignas(cache_line) sync::atomic<std::int64_t> attention_;
+  // Atomic, seq_cst. Only grows.
+  sync::atomic<stage> stage_{stage::open};
+  // Atomic. The scheduler and the timer thread.
+  sync::atomic<std::uint32_t> references_{2};
+
+  mutable mutex mu_;
+  // In ticks since start_, or in ns if exact.
+  hashed_order order_ TAKT_GUARDED_BY(mu_);
+  bool took_in_ TAKT_GUARDED_BY(mu_) = false;  // something, since the timer thread looked
+
+  // Of the timer thread.
+  std::uint32_t pending_at_ = 0;  // where the last one was seen that is not ended
+
+  // Atomic. The ids of tasks, if there is an observer.
+  sync::atomic<std::uint64_t> ids_{0};
+  // Atomic. Who cancels, and tells the observer.
+  sync::atomic<std::uint32_t> telling_{0};
+
+  counter more_submitted_;  // without a place
+  counter handed_over_;     // what runs once; and of these
+  counter refused_;         //   by the executor
+  // All others.
+  counter rejected_;
+  counter finished_;
+  counter failed_;
+  counter cancelled_;
+  counter returned_;
+  counter ran_;
+  counter missed_;
+  histogram lateness_;
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,41 @@
+#include <takt/sched/wheel_scheduler.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+#include "wheel_core.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+wheel_scheduler::wheel_scheduler(const options& how) : core_(wheel_core::make(how)) {}
+
+wheel_scheduler::~wheel_scheduler() { core_.destroy(); }
+
+timer_handle wheel_scheduler::execute(when due, any_executor where, task t,
+                                      const timer_options& more) {
+  return on(where).execute(due, std::move(t), more);
+}
+
+wheel_view wheel_scheduler::on(any_executor where) noexcept {
+  const options& how = core_.how();
+  return {core_, {.time = how.time, .unhandled = how.unhandled}, how.missed, where};
+}
+
+void wheel_scheduler::shutdown() noexcept { core_.shutdown(); }
+task_list wheel_scheduler::shutdown_now() noexcept { return core_.stop(true); }
+void wheel_scheduler::shutdown_and_cancel() noexcept { static_cast<void>(core_.stop(false)); }
+task_list wheel_scheduler::close_within(at_close what, std::chrono::nanoseconds time_out) {
+  return core_.close(what, time_out);
+}
+
+double wheel_scheduler::max_frequency() const noexcept {
+  return 1e9 / static_cast<double>(core_.how().tick.count());
+}
+std::chrono::nanoseconds wheel_scheduler::max_delay() const noexcept { return core_.max_delay(); }
+task_totals wheel_scheduler::totals() const { return core_.totals(); }
+histogram_snapshot wheel_scheduler::lateness() const noexcept { return core_.lateness(); }
+clock::time_point wheel_scheduler::now() const noexcept { return core_.how().time->now(); }
+const lifecycle& wheel_scheduler::life() const noexcept { return core_.life(); }
+void wheel_scheduler::throw_if_own_task() const { core_.throw_if_own_task(); }
+
+}  // namespace takt::inline TAKT_ABI
