@@ -8,16 +8,19 @@ namespace takt::inline TAKT_ABI {
 
 timer_handle scheduler::execute(when due, task t, const timer_options& more) {
   if (!t) throw std::invalid_argument("takt::scheduler: the task is empty");
-  if (!more.name.view().empty()) t.set_name(more.name);
+  if (!more.name.empty()) t.set_name(more.name);
   return {add(due, std::move(t), more, nullptr, nullptr), {}};
+}
+
+void scheduler::check_slack(std::chrono::nanoseconds slack) {
+  if (slack >= std::chrono::nanoseconds(0)) return;
+  throw std::invalid_argument("takt::scheduler: the slack is negative (" +
+                              std::to_string(slack.count()) + " ns)");
 }
 
 timer_place scheduler::add(const when& due, task t, const timer_options& more, timer_place* place,
                            period_state* periods) {
-  if (more.slack < std::chrono::nanoseconds(0)) {
-    throw std::invalid_argument("takt::scheduler: the slack is negative (" +
-                                std::to_string(more.slack.count()) + " ns)");
-  }
+  check_slack(more.slack);
   return source_.add(due, t,
                      {.where = where_ ? &*where_ : nullptr,
                       .slack = more.slack,

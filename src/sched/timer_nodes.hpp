@@ -1,8 +1,8 @@
-// Groups of places: claims << 33 | closed << 32 | free, where a bit of `free` is set for each place
-// that nobody has.
+// Groups of places: cancels << 49 | claims << 33 | closed << 32 | free, where a bit of `free` is
+// set for each place that nobody has.
 //
 //   bit 1 -> 0   claim(), which counts it
-//   bit 0 -> 1   give_back()
+//   bit 0 -> 1   give_back(), which counts it if its timer was cancelled
 //
 // Invariants
 //   1. A place belongs to who has claimed it, until that one gives it back.
@@ -26,44 +26,12 @@
 
 #include <takt/base/config.hpp>
 #include <takt/base/sync.hpp>
-#include <takt/clock/clock.hpp>
-#include <takt/exec/any_executor.hpp>
-#include <takt/sched/timer_handle.hpp>
-#include <takt/task/task.hpp>
+
+#include "timer_node.hpp"
 
 namespace takt::inline TAKT_ABI {
 
-/// What there is of a timer. Belongs to who has claimed the place; then see wheel_core.hpp.
-struct timer_node {
-  timer_node() noexcept {}
-
-  sync::atomic<std::uint32_t> word{0};
-  std::uint8_t slack_bits;
-  bool relative;  // the deadline is a delay, which has not begun
-  bool has_more;  // there is something in its timer_details
-  bool run_at_close;
-  sync::atomic<std::int64_t> deadline{0};  // ns; if it is paused, what is left
-  const void* packed;                      // its task, without the callable
-  union {
-    any_executor where;
-  };
-};
-
-/// The callable of a timer's task.
-struct alignas(std::max_align_t) timer_closure {
-  std::byte bytes[32];
-};
-
-/// What not every timer has. Memory that is not touched, if none has it.
-struct timer_details {
-  task_name name;
-  std::uint64_t id;
-  period_state* periods;  // null: it runs once
-  future_core* series;    // of a periodic one that runs
-  bool paused;            // it was paused while it ran
-};
-
-/// Thread safety: all members from any thread, except grow() and close().
+/// Thread safety: all members from any thread, except make_room() and close().
 class timer_nodes {
  public:
   static constexpr std::uint32_t none = 0xffff'ffff;
@@ -86,14 +54,14 @@ class timer_nodes {
       while ((w & all_free) != 0) {
         const std::uint64_t bit = w & (~w + 1);
         // acquire: all that its last owner did
-        if (!word.compare_exchange_weak(w, w - bit + one_claim, std::memory_order_acquire,
-                                        std::memory_order_relaxed)) {
+        const bool full = (w & all_claims) == all_claims;
+        if (!word.compare_exchange_weak(w, (full ? w & ~all_claims : w + one_claim) - bit,
+                                        std::memory_order_acquire, std::memory_order_relaxed)) {
           continue;
         }
         if (moved) cursor_.store(g, std::memory_order_relaxed);  // relaxed: as above
-        if ((w >> claims_shift) == most_claims) {
-          claims_.fetch_add(most_claims + 1, std::memory_order_relaxed);  // relaxed: a count
-        }
+        // relaxed: a count
+        if (full) claims_.fetch_add(all_claims / one_claim + 1, std::memory_order_relaxed);
         return static_cast<std::uint32_t>(g * per_group +
                                           static_cast<std::size_t>(std::countr_zero(bit)));
       }
@@ -126,10 +94,15 @@ class timer_nodes {
   }
 
   /// Gives a place back. \return whether this was the last one, after close().
-  [[nodiscard]] bool give_back(std::uint32_t index) noexcept {
+  [[nodiscard]] bool give_back(std::uint32_t index, bool was_cancelled) noexcept {
     const std::uint64_t bit = std::uint64_t{1} << index % per_group;
     // release: what its owner did, to who claims it; acquire: if it was the last one
-    const std::uint64_t before = group(index / per_group).fetch_add(bit, std::memory_order_acq_rel);
+    const std::uint64_t before =
+        group(index / per_group)
+            .fetch_add(was_cancelled ? bit + one_cancel : bit, std::memory_order_acq_rel);
+    if (was_cancelled && before >= all_cancels) {
+      cancels_.fetch_add(all_cancels / one_cancel + 1, std::memory_order_relaxed);  // a count
+    }
     if ((before & closed) == 0) return false;
     // acq_rel: what the others did, to who is the last
     return left_.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -156,13 +129,13 @@ class timer_nodes {
 
   /// How many were claimed so far.
   [[nodiscard]] std::uint64_t claims() const noexcept {
-    const std::size_t end = groups_.load(std::memory_order_acquire);  // acquire: the slabs
-    std::uint64_t all = 0;
-    for (std::size_t g = 0; g != end; ++g) {
-      // acquire: what the owners of the places did
-      all += group(g).load(std::memory_order_acquire) >> claims_shift;
-    }
-    return all + claims_.load(std::memory_order_relaxed);  // relaxed: a count
+    // relaxed: a count
+    return sum(all_claims, one_claim) + claims_.load(std::memory_order_relaxed);
+  }
+  /// How many were given back as cancelled.
+  [[nodiscard]] std::uint64_t cancels() const noexcept {
+    // relaxed: a count
+    return sum(all_cancels, one_cancel) + cancels_.load(std::memory_order_relaxed);
   }
 
   [[nodiscard]] timer_node& operator[](std::uint32_t index) const noexcept {
@@ -194,9 +167,10 @@ class timer_nodes {
 #endif
   static constexpr std::uint64_t all_free = 0xffff'ffff;
   static constexpr std::uint64_t closed = std::uint64_t{1} << 32;
-  static constexpr int claims_shift = 33;
-  static constexpr std::uint64_t one_claim = std::uint64_t{1} << claims_shift;
-  static constexpr std::uint64_t most_claims = (std::uint64_t{1} << (64 - claims_shift)) - 1;
+  static constexpr std::uint64_t one_claim = std::uint64_t{1} << 33;
+  static constexpr std::uint64_t one_cancel = std::uint64_t{1} << 49;
+  static constexpr std::uint64_t all_claims = one_cancel - one_claim;
+  static constexpr std::uint64_t all_cancels = ~(one_cancel - 1);
 
   struct slab {
     std::array<sync::atomic<std::uint64_t>, per_slab / per_group> groups{};
@@ -228,6 +202,16 @@ class timer_nodes {
         std::popcount(group(g).load(std::memory_order_relaxed) & all_free));
   }
 
+  [[nodiscard]] std::uint64_t sum(std::uint64_t field, std::uint64_t unit) const noexcept {
+    const std::size_t end = groups_.load(std::memory_order_acquire);  // acquire: the slabs
+    std::uint64_t all = 0;
+    for (std::size_t g = 0; g != end; ++g) {
+      // acquire: what the owners of the places did
+      all += (group(g).load(std::memory_order_acquire) & field) / unit;
+    }
+    return all;
+  }
+
   void add_slab() {
     const std::size_t number = slabs();
     if (number == per_page * pages) {
@@ -255,8 +239,9 @@ class timer_nodes {
   // Atomic. Written by add_slab().
   alignas(cache_line) sync::atomic<std::size_t> groups_{0};
   std::array<sync::atomic<slab_pointer*>, pages> directory_{};
-  // Atomic. Written when the claims of a group are beyond counting there.
+  // Atomic. Written when a group has counted as far as it can.
   sync::atomic<std::uint64_t> claims_{0};
+  sync::atomic<std::uint64_t> cancels_{0};
   // Atomic. Written by close(), and by who gives back after that.
   sync::atomic<std::size_t> left_{0};
 };

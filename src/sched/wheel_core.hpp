@@ -4,7 +4,8 @@
 //   armed     it waits; its task is in the place
 //   paused    it waits, and its time stands still
 //   running   a series whose run is with its executor: its task is there
-//   ended     it has no task; the place is there for its handles
+//   ended     it has no task; the place is there for its handles. If it was a handle that has
+//             cancelled it, that is a phase of its own, for counting
 //
 //   free    -> armed            add()
 //   free    -> running          add(), of a series that is due at once
@@ -15,8 +16,6 @@
 //   running -> armed, paused    end_run(), if it is to run again
 //   running -> ended            end_run() otherwise, drop_run()
 //   ended   -> free             who ends it without handles, or lets go of the last one
-//
-// The word of a timer is handles << 4 | locked << 3 | phase.
 //
 // Invariants
 //   1. Who has locked a timer may change all of it. Without the lock: the number of handles changes
@@ -42,6 +41,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include <takt/base/config.hpp>
 #include <takt/base/mutex.hpp>
@@ -111,12 +111,16 @@ class wheel_core final : public timer_source {
   explicit wheel_core(const wheel_scheduler_options& how);
   ~wheel_core() = default;
 
-  // Words.
-  static std::uint32_t lock(timer_node& n) noexcept;
-  static bool try_lock(timer_node& n, std::uint32_t phases) noexcept;
-  static std::uint32_t unlock(timer_node& n, std::uint32_t from, std::uint32_t to) noexcept;
-  void unlock_ended(timer_node& n, std::uint32_t index, std::uint32_t from) noexcept;
-  void recycle(timer_node& n, std::uint32_t index) noexcept;
+  using node = timer_node;
+  static constexpr std::uint32_t waits = node::in(node::armed) | node::in(node::paused);
+  // The attention of one who is awake.
+  static constexpr std::int64_t awake = std::numeric_limits<std::int64_t>::min();
+
+  static std::int64_t count_of(time_point t) noexcept { return t.time_since_epoch().count(); }
+
+  // Places.
+  void end_locked(timer_node& n, std::uint32_t index) noexcept;
+  void recycle(timer_node& n, std::uint32_t index, bool was_cancelled) noexcept;
   void release() noexcept;
 
   // Times.
@@ -148,13 +152,14 @@ class wheel_core final : public timer_source {
 
   // Ends.
   [[nodiscard]] task take_task(timer_node& n, std::uint32_t index, bool paused) noexcept;
-  template <class End>
-  bool take(std::uint32_t index, std::uint32_t phases, End end) noexcept;
+  bool take(std::uint32_t index, std::uint32_t phases, task& t, bool* marked) noexcept;
   template <class End>
   void take_all(End end) noexcept;
   void end_series_and_paused() noexcept;
   void cancel_taken(task& t) noexcept;
+  [[nodiscard]] task run_of(std::uint32_t index) noexcept;
   void end_run(std::uint32_t index, task& t, run_result result) noexcept;
+  void end_running(timer_node& n) noexcept;
   void ask_series_to_stop() noexcept;
   void wake_if_closing() noexcept;
   bool set_stage(stage to) noexcept;
@@ -203,7 +208,7 @@ class wheel_core final : public timer_source {
   counter rejected_;
   counter finished_;
   counter failed_;
-  counter cancelled_;
+  counter cancelled_;  // not by a handle
   counter returned_;
   counter ran_;
   counter missed_;

@@ -13,7 +13,12 @@ wheel_scheduler::~wheel_scheduler() { core_.destroy(); }
 
 timer_handle wheel_scheduler::execute(when due, any_executor where, task t,
                                       const timer_options& more) {
-  return on(where).execute(due, std::move(t), more);
+  if (!t) throw std::invalid_argument("takt::wheel_scheduler: the task is empty");
+  wheel_view::check_slack(more.slack);
+  if (!more.name.empty()) t.set_name(more.name);
+  return {
+      core_.add(due, t, {.where = &where, .slack = more.slack, .run_at_close = more.run_at_close}),
+      {}};
 }
 
 wheel_view wheel_scheduler::on(any_executor where) noexcept {

@@ -6,15 +6,16 @@
 //
 // So nothing has to be found in order to be removed, and a list needs links in one direction only.
 // The price are stale hints. When there is no room left, the wheel filters all of its lists; at
-// least a fifth of all hints is stale then, see 3.
+// least half of all hints are stale then, see 3.
 //
 // Invariants
 //   1. A pending place has exactly one live hint, another one none.
 //   2. No hint has a version above that of its place, so none becomes live again: when a place has
 //      used its last version, all lists are filtered. Place 0 begins shortly before that, so that
 //      every test comes across it.
-//   3. count_ <= capacity_, and capacity_ is 5/4 of the number of places, plus 64. Pending are at
-//      most as many as there are places: the rest is stale.
+//   3. count_ <= capacity_, and capacity_ is twice the number of places, plus 64. Pending are at
+//      most as many as there are places: the rest is stale. Memory for the rest is not touched as
+//      long as there is none.
 //   4. With at most capacity_ hints, all lists together never need more chunks than there are. A
 //      list has full chunks but for its ends, and every chunk has a hint. So chunks in use are at
 //      most one per hint, and at most capacity_ / 31 and one per list; merging and draining need up
@@ -41,14 +42,10 @@ std::size_t timer_hints::chunks_for(std::size_t hints) const noexcept {
 }
 
 void timer_hints::reserve(std::size_t places) {
-  const std::size_t capacity = places + places / 4 + 64;
+  const std::size_t capacity = 2 * places + 64;
   while (free_.places() < chunks_for(capacity)) {
     if (blocks_.size() * free_places::step == free_.places()) {
-      auto added = std::make_unique_for_overwrite<chunk[]>(free_places::step);
-      for (std::size_t i = 0; i < free_places::step; ++i) {
-        added[i].number = static_cast<std::uint32_t>(free_.places() + i);
-      }
-      blocks_.push_back(std::move(added));
+      blocks_.push_back(std::make_unique_for_overwrite<chunk[]>(free_places::step));
     }
     free_.grow();
   }
@@ -66,6 +63,7 @@ timer_hints::chunk* timer_hints::extend(list& l) noexcept {
   if (number % free_places::step + 1 < free_places::step) prefetch(c + 1);  // the next, most likely
   c->next = nullptr;
   c->first = c->end = 0;
+  c->number = static_cast<std::uint32_t>(number);
   (l.tail == nullptr ? l.head : l.tail->next) = c;
   l.tail = c;
   return c;

@@ -179,6 +179,9 @@ class scheduler {
       : source_(source), where_(where), futures_(futures), missed_(missed) {}
   ~scheduler() = default;
 
+  /// \throws std::invalid_argument if it is negative.
+  static void check_slack(std::chrono::nanoseconds slack);
+
  private:
   template <class T, class F>
   friend class retry_state;

@@ -34,6 +34,7 @@ class task_name {
   consteval task_name(const char* literal)  // NOLINT(google-explicit-constructor): literals are it
       : text_(literal) {}
   [[nodiscard]] constexpr std::string_view view() const noexcept { return text_; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return *text_ == '\0'; }
 
  private:
   const char* text_ = "";

@@ -49,7 +49,7 @@ class timer_hints {
     chunk* next;
     std::uint16_t first;
     std::uint16_t end;
-    std::uint32_t number;  // constant
+    std::uint32_t number;  // while it is in use
     std::array<timer_hint, per_chunk> hints;
   };
 

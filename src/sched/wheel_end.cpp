@@ -1,0 +1,214 @@
+// How a wheel_scheduler ends, and what becomes of the timers that wait.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include <takt/exec/executor.hpp>
+
+#include "../exec/os.hpp"
+#include "wheel_core.hpp"
+
+namespace takt::inline TAKT_ABI {
+// Takes the task out of its place. A paused one gets the deadline that it would have now.
+task wheel_core::take_task(timer_node& n, std::uint32_t index, bool is_paused) noexcept {
+  task t = task::unpack(nodes_.closure(index), n.packed);
+  time_point deadline = deadline_of(n);
+  if (is_paused || n.relative) {
+    deadline = deadline_after(time_.now(), deadline.time_since_epoch());
+  }
+  t.set_deadline(deadline);
+  t.set_id(std::uint64_t{index} + 1);
+  if (n.has_more) {
+    const timer_details& d = nodes_.details(index);
+    t.set_name(d.name);
+    if (d.id != 0) t.set_id(d.id);
+  }
+  return t;
+}
+
+// Ends one, if it is in one of these phases, and gives its task.
+bool wheel_core::take(std::uint32_t index, std::uint32_t phases, task& t, bool* marked) noexcept {
+  timer_node& n = nodes_[index];
+  if (!n.try_lock(phases)) return false;
+  t = take_task(n, index, n.locked_phase() == node::paused);
+  if (marked != nullptr) *marked = n.run_at_close;
+  end_locked(n, index);
+  return true;
+}
+
+// All that wait, the earliest first. After stage_ is no longer open.
+template <class End>
+void wheel_core::take_all(End end) noexcept {
+  std::array<timer_id, 64> found;
+  std::size_t count = 0;
+  task t;
+  bool marked = false;
+  do {
+    const time_point now = time_.now();
+    {
+      const mutex_lock lock(mu_);
+      while (!take_in(now)) sync::yield();
+      count = order_.advance(std::numeric_limits<std::uint64_t>::max() - 1, found);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (take(found[i].index, node::in(node::armed), t, &marked)) end(t, marked);
+    }
+  } while (count != 0);
+  // What is paused, and what the timer thread had taken out of order_.
+  const std::uint32_t places = nodes_.places();
+  for (std::uint32_t i = 0; i < places; ++i) {
+    if (take(i, waits, t, &marked)) end(t, marked);
+  }
+}
+
+void wheel_core::cancel_taken(task& t) noexcept {
+  cancelled_.add();
+  book_.tell(task_event::kind::cancelled, t);
+  t.cancel();
+}
+
+// After one has ended: it may have been the last.
+void wheel_core::wake_if_closing() noexcept {
+  // seq_cst: see invariant 5
+  if (stage_.load(std::memory_order_seq_cst) != stage::open) wake();
+}
+
+bool wheel_core::set_stage(stage to) noexcept {
+  stage from = stage_.load(std::memory_order_seq_cst);  // seq_cst, both: see invariant 5
+  while (from < to) {
+    if (stage_.compare_exchange_weak(from, to, std::memory_order_seq_cst)) return true;
+  }
+  return false;
+}
+
+// After shutdown.
+void wheel_core::end_series_and_paused() noexcept {
+  const std::uint32_t places = nodes_.places();
+  for (std::uint32_t i = 0; i < places; ++i) {
+    timer_node& n = nodes_[i];
+    if (!n.try_lock(waits)) continue;
+    const node::phase phase = n.locked_phase();
+    const bool series = n.has_more && nodes_.details(i).periods != nullptr;
+    if (phase == node::armed && !series) {
+      n.unlock(phase);
+      continue;
+    }
+    task t = take_task(n, i, phase == node::paused);
+    end_locked(n, i);
+    cancel_taken(t);
+  }
+  wake();
+}
+
+void wheel_core::shutdown() noexcept {
+  life_.advance_to(life_state::shutdown);
+  if (!set_stage(stage::closed)) return;
+  end_series_and_paused();
+}
+
+void wheel_core::ask_series_to_stop() noexcept {
+  const std::uint32_t places = nodes_.places();
+  for (std::uint32_t i = 0; i < places; ++i) {
+    timer_node& n = nodes_[i];
+    if (!n.try_lock(node::in(node::running))) continue;
+    future_core* const found = nodes_.details(i).series;
+    found->retain();
+    const state_ref<future_core> series(found);
+    n.unlock(node::running);
+    series->request_stop();
+  }
+}
+
+task_list wheel_core::stop(bool give_back) noexcept {
+  task_list rest;
+  const bool holds = life_.add_worker();  // it does not end before what waits has
+  life_.advance_to(life_state::stop);
+  set_stage(stage::stopped);
+  wake();
+  ask_series_to_stop();
+  take_all([&](task& t, bool /*marked*/) {
+    t.end_periods();
+    if (!give_back || t.is_cancelled() || resume_point::is_in(t)) {
+      cancel_taken(t);
+    } else if (book_.keep(t, rest) == 0) {
+      book_.give_back(rest.back());
+      returned_.add();
+    } else {
+      cancelled_.add();
+    }
+  });
+  if (holds) life_.remove_worker();
+  if (life_.try_tidy(true)) life_.terminate();
+  return rest;
+}
+
+task_list wheel_core::close(at_close what, nanoseconds time_out) {
+  throw_if_own_task();
+  const time_point until = deadline_after(time_.now(), time_out);
+  const bool holds = life_.add_worker();
+  life_.advance_to(life_state::stop);
+  set_stage(stage::stopped);
+  wake();
+  const bool ended_in_time = thread_ended_.wait_until(until);
+  task_list rest;
+  if (ended_in_time) {
+    ask_series_to_stop();
+    take_all([&](task& t, bool marked) {
+      t.end_periods();
+      const bool unwanted = t.is_cancelled() || resume_point::is_in(t);
+      const bool runs = what == at_close::run_all || (what == at_close::run_marked && marked);
+      if (!unwanted && runs) {
+        const run_result result = book_.run(t, life_, nullptr);
+        finished_.add();
+        if (result == run_result::failed) failed_.add();
+      } else if (!unwanted && what == at_close::give_back && book_.keep(t, rest) == 0) {
+        book_.give_back(rest.back());
+        returned_.add();
+      } else if (t) {
+        cancel_taken(t);
+      } else {
+        cancelled_.add();
+      }
+    });
+  }
+  if (holds) life_.remove_worker();
+  if (life_.try_tidy(true)) life_.terminate();
+  if (!ended_in_time) {
+    throw std::system_error(std::make_error_code(std::errc::timed_out),
+                            "takt::wheel_scheduler: the timer thread has not ended within " +
+                                std::to_string(time_out.count()) + " ns");
+  }
+  return rest;
+}
+
+void wheel_core::throw_if_own_task() const {
+  if (thread_.get_id() != sync::this_thread_id()) return;
+  throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                          "takt::wheel_scheduler: its timer thread would wait for itself");
+}
+
+void wheel_core::destroy() noexcept {
+  // After fork() the thread is not in this process, and the mutex is in no known state.
+  if (os::process_id() != process_) return;
+  static_cast<void>(stop(false));
+  // acquire: those who have cancelled tasks have told the observer, which may go after that
+  while (telling_.load(std::memory_order_acquire) != 0) sync::yield();
+  if (thread_.get_id() == sync::this_thread_id()) {
+    thread_.detach();
+  } else if (thread_.joinable()) {
+    thread_.join();
+  }
+  release();
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,161 @@
+// What handles do to their timers.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "timer_math.hpp"
+#include "wheel_core.hpp"
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+using std::chrono::nanoseconds;
+
+}  // namespace
+
+void wheel_core::hold(timer_id id) noexcept { nodes_[id.index].hold(); }
+
+void wheel_core::let_go(timer_id id) noexcept {
+  timer_node& n = nodes_[id.index];
+  const node::phase left = n.let_go();
+  if (left != node::is_free) recycle(n, id.index, left == node::cancelled);
+}
+
+cancel_result wheel_core::cancel(timer_id id) noexcept {
+  timer_node& n = nodes_[id.index];
+  const bool observed = book_.observed();
+  if (observed) telling_.fetch_add(1, std::memory_order_relaxed);  // relaxed: before the exchange
+  const auto done = [&](cancel_result result) {
+    if (observed) telling_.fetch_sub(1, std::memory_order_release);  // release: it was told
+    return result;
+  };
+  const node::phase phase = n.cancel();
+  if (phase != node::armed && phase != node::paused) {
+    return done(phase == node::running ? cancel_result::running : cancel_result::done);
+  }
+  task t;
+  if (observed) {
+    t = take_task(n, id.index, phase == node::paused);
+    book_.tell(task_event::kind::cancelled, t);
+    done(cancel_result::prevented);
+  } else {
+    t = task::unpack(nodes_.closure(id.index), n.packed);
+  }
+  t.cancel();
+  // seq_cst: as in try_lock()
+  if (stage_.load(std::memory_order_seq_cst) != stage::open) wake();
+  return cancel_result::prevented;
+}
+
+bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
+  const time_point now = time_.now();
+  const time_point next = due.on(time_);
+  if (time_between(now, next) > max_delay()) return false;
+  timer_node& n = nodes_[id.index];
+  const node::phase phase = n.lock();
+  if (phase == node::running) {
+    timer_details& d = nodes_.details(id.index);
+    d.paused = false;
+    d.periods->moved_to = next;
+  }
+  if (phase != node::armed && phase != node::paused) {
+    n.unlock(phase);
+    return phase == node::running;
+  }
+  const bool earlier =
+      phase == node::paused || std::exchange(n.relative, false) || next < deadline_of(n);
+  n.deadline.store(count_of(next), std::memory_order_relaxed);  // relaxed: locked
+  n.unlock(node::armed);
+  if (earlier) enqueue(id.index, count_of(next));
+  return true;
+}
+
+bool wheel_core::pause(timer_id id) noexcept {
+  timer_node& n = nodes_[id.index];
+  const time_point now = time_.now();
+  const node::phase phase = n.lock();
+  // seq_cst: see invariant 5
+  bool possible = stage_.load(std::memory_order_seq_cst) == stage::open;
+  if (phase == node::running) {
+    possible = possible && !std::exchange(nodes_.details(id.index).paused, true);
+    n.unlock(phase);
+    return possible;
+  }
+  if (phase != node::armed || !possible) {
+    n.unlock(phase);
+    return false;
+  }
+  if (!std::exchange(n.relative, false)) {
+    const nanoseconds left = std::max(time_between(now, deadline_of(n)), nanoseconds(0));
+    n.deadline.store(left.count(), std::memory_order_relaxed);  // relaxed: locked
+  }
+  n.unlock(node::paused);
+  // seq_cst: as above
+  if (stage_.load(std::memory_order_seq_cst) == stage::closed) end_series_and_paused();
+  return true;
+}
+
+bool wheel_core::resume(timer_id id) noexcept {
+  timer_node& n = nodes_[id.index];
+  const time_point now = time_.now();
+  const node::phase phase = n.lock();
+  if (phase == node::running) {
+    const bool was_paused = std::exchange(nodes_.details(id.index).paused, false);
+    n.unlock(phase);
+    return was_paused;
+  }
+  if (phase != node::paused) {
+    n.unlock(phase);
+    return false;
+  }
+  const nanoseconds left(n.deadline.load(std::memory_order_relaxed));  // relaxed: locked
+  const std::int64_t deadline = count_of(deadline_after(now, left));
+  n.deadline.store(deadline, std::memory_order_relaxed);
+  n.unlock(node::armed);
+  enqueue(id.index, deadline);
+  return true;
+}
+
+clock::time_point wheel_core::next_time(timer_id id) noexcept {
+  timer_node& n = nodes_[id.index];
+  const node::phase phase = n.lock();
+  time_point next = time_point::max();
+  if (phase == node::armed) {
+    next = deadline_of(n);
+    if (n.relative) next = deadline_after(time_.now(), next.time_since_epoch());
+  }
+  n.unlock(phase);
+  return next;
+}
+
+nanoseconds wheel_core::time_left(timer_id id) noexcept {
+  const time_point next = next_time(id);
+  return next == time_point::max() ? never : time_between(time_.now(), next);
+}
+
+period_state wheel_core::look_at(timer_id id, const period_state& periods) noexcept {
+  timer_node& n = nodes_[id.index];
+  const node::phase phase = n.lock();
+  const period_state seen = periods;
+  n.unlock(phase);
+  return seen;
+}
+
+void wheel_core::change_period(timer_id id, period_state& periods, nanoseconds period) noexcept {
+  timer_node& n = nodes_[id.index];
+  const node::phase phase = n.lock();
+  periods.period = period;
+  n.unlock(phase);
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,288 @@
+// The timer thread, and the runs of series that it hands over.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "../exec/os.hpp"
+#include "timer_math.hpp"
+#include "wheel_core.hpp"
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+// One run of a series, on its way to the executor.
+class series_run {
+ public:
+  series_run(wheel_core& core, std::uint32_t index) noexcept : core_(&core), index_(index) {}
+  series_run(series_run&& other) noexcept
+      : core_(std::exchange(other.core_, nullptr)), index_(other.index_) {}
+  series_run& operator=(series_run&&) = delete;
+  ~series_run() {
+    if (core_ != nullptr) core_->drop_run(index_);
+  }
+  void operator()() noexcept { std::exchange(core_, nullptr)->run_series(index_); }
+
+ private:
+  wheel_core* core_;
+  std::uint32_t index_;
+};
+
+}  // namespace
+
+template <>
+inline constexpr bool moves_as_bytes<series_run> = true;
+
+void wheel_core::run() noexcept {
+  os::set_thread_name(how_.name, 0);
+  if (how_.thread.nice != 0) os::set_thread_nice(os::thread_nice() + how_.thread.nice);
+  if (!how_.thread.cpus.empty()) os::set_thread_cpus(how_.thread.cpus);
+  os::wake_without_slack();
+  if (how_.thread.on_start != nullptr) how_.thread.on_start();
+  while (!has_ended()) {
+    if (!hand_over_due()) sleep();
+  }
+  if (how_.thread.on_exit != nullptr) how_.thread.on_exit();
+  life_.remove_worker();
+  if (life_.try_tidy(true)) life_.terminate();
+  thread_end_.set_value();
+  release();
+}
+
+bool wheel_core::has_ended() noexcept {
+  const stage now = stage_.load(std::memory_order_seq_cst);  // seq_cst: see invariant 5
+  if (now != stage::closed) return now == stage::stopped;
+  const std::uint32_t places = nodes_.places();
+  for (std::uint32_t looked = 0; looked < places; ++looked) {
+    if (nodes_[pending_at_].is_in(waits | node::in(node::running))) return false;
+    pending_at_ = pending_at_ + 1 == places ? 0 : pending_at_ + 1;
+  }
+  return true;
+}
+
+// \return whether something was due.
+bool wheel_core::hand_over_due() noexcept {
+  constexpr std::size_t ahead = 4;
+  std::array<timer_id, 64> due;
+  std::size_t count = 0;
+  const time_point now = time_.now();
+  {
+    const mutex_lock lock(mu_);
+    take_in(now);
+    count = order_.advance(key_at(now), due);
+  }
+  for (std::size_t i = 0; i < std::min(ahead, count); ++i) nodes_.prefetch(due[i].index);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + ahead < count) nodes_.prefetch(due[i + ahead].index);
+    // relaxed: who stops it takes what is left, whoever comes first
+    if (stage_.load(std::memory_order_relaxed) == stage::stopped) break;
+    fire(due[i].index, now);
+  }
+  return count != 0;
+}
+
+void wheel_core::fire(std::uint32_t index, time_point now) noexcept {
+  timer_node& n = nodes_[index];
+  if (!n.try_lock(node::in(node::armed))) return;
+  const time_point deadline = deadline_of(n);
+  if (n.relative || key_of(n) > key_at(now)) {  // it was moved, or is another one
+    n.unlock(node::armed);
+    const mutex_lock lock(mu_);
+    place(index, now);
+    return;
+  }
+  lateness_.record(now - deadline);
+  any_executor where = n.where;
+  period_state* const periods = n.has_more ? nodes_.details(index).periods : nullptr;
+  if (periods == nullptr) {
+    task t = take_task(n, index, false);
+    const bool seen = t.has_future();
+    end_locked(n, index);
+    hand_over_reporting(t, where, seen);
+    return;
+  }
+  ++periods->runs;
+  n.unlock(node::running);
+  try {
+    where.execute(run_of(index));
+  } catch (const rejected&) {  // NOLINT(bugprone-empty-catch): drop_run() has seen to it
+  } catch (...) {
+    how_.unhandled->on_unhandled(unhandled::uncaught, std::current_exception());
+  }
+}
+
+// Gives what runs once to its executor. \throws what that throws.
+void wheel_core::hand_over(task& t, any_executor& where) {
+  task told;
+  told.describe_as(t);
+  std::optional<task_event> event = book_.tell_started(t);
+  handed_over_.add();
+  try {
+    where.execute(std::move(t));
+  } catch (const rejected&) {
+    refused_.add();
+    book_.tell_ended(event, run_result::again);
+    book_.tell(task_event::kind::rejected, told);
+    throw;
+  } catch (...) {
+    failed_.add();
+    book_.tell_ended(event, run_result::failed);
+    throw;
+  }
+  book_.tell_ended(event, run_result::finished);
+}
+
+void wheel_core::hand_over_reporting(task& t, any_executor& where, bool seen) noexcept {
+  try {
+    hand_over(t, where);
+  } catch (const rejected&) {
+    if (!seen) how_.unhandled->on_unhandled(unhandled::unobserved, std::current_exception());
+  } catch (...) {
+    how_.unhandled->on_unhandled(unhandled::uncaught, std::current_exception());
+  }
+}
+
+// Nothing is due: waits until something is, or somebody calls.
+void wheel_core::sleep() noexcept {
+  const bool stamps = how_.stamp == timer_stamp::timer;
+  const time_point now = time_.now();
+  time_point until;
+  bool looks_again = false;
+  {
+    const mutex_lock lock(mu_);
+    until = time_of(order_.next());
+    looks_again = std::exchange(took_in_, false) && stamps;
+  }
+  if (looks_again) {
+    // What comes meanwhile is stamped at the next tick, and nobody has to call for that.
+    time_.park_until(wake_, std::min(until, deadline_after(now, how_.tick)));
+    return;
+  }
+  std::int64_t attention = count_of(until);
+  if (!how_.exact && until != time_point::max()) attention -= tick_ - 1;
+  if (stamps) attention = count_of(time_point::max());
+  attention_.store(attention, std::memory_order_seq_cst);  // seq_cst: see invariant 4
+  bool complete = false;
+  bool earlier = false;
+  {
+    const mutex_lock lock(mu_);
+    complete = take_in(now);
+    earlier = time_of(order_.next()) < until || (stamps && took_in_);
+  }
+  // seq_cst: who changes it wakes this thread afterwards
+  const bool goes_on = stage_.load(std::memory_order_seq_cst) == stage::open || !has_ended();
+  if (complete && !earlier && goes_on) {
+    const time_point spins = until == time_point::max() ? until : until - how_.spin;
+    time_.park_until(wake_, spins);
+    // relaxed: what was added is found in the inbox
+    while (how_.spin > nanoseconds(0) && time_.now() >= spins && time_.now() < until &&
+           attention_.load(std::memory_order_relaxed) != awake &&
+           stage_.load(std::memory_order_relaxed) != stage::stopped) {
+      sync::yield();
+    }
+  }
+  attention_.store(awake, std::memory_order_seq_cst);
+  if (!complete) sync::yield();  // somebody is about to fill a gap
+}
+
+// --- series
+
+// What an executor gets of a series that is running.
+task wheel_core::run_of(std::uint32_t index) noexcept {
+  const timer_details& d = nodes_.details(index);
+  task run{series_run(*this, index)};
+  run.set_name(d.name);
+  run.set_deadline(deadline_of(nodes_[index]));
+  return run;
+}
+
+// On the executor.
+void wheel_core::run_series(std::uint32_t index) noexcept {
+  timer_node& n = nodes_[index];
+  task t = task::unpack(nodes_.closure(index), n.packed);
+  const timer_details& d = nodes_.details(index);
+  t.set_name(d.name);
+  t.set_id(d.id);
+  t.set_deadline(deadline_of(n));
+  const run_result result = book_.run(t, life_, nullptr);
+  end_run(index, t, result);
+}
+
+void wheel_core::end_run(std::uint32_t index, task& t, run_result result) noexcept {
+  timer_node& n = nodes_[index];
+  timer_details& d = nodes_.details(index);
+  n.hold();
+  const timer_place kept(*this, {0, index});  // and so the scheduler's inside, to the end
+  const bool again = result == run_result::again;
+  if (result == run_result::failed) failed_.add();
+  if (result >= run_result::cancelled_within) ran_.add();
+  if (!again) {
+    (result == run_result::cancelled_within || result == run_result::cancelled_before ? cancelled_
+                                                                                      : finished_)
+        .add();
+    t = task();
+    end_running(n);
+    return;
+  }
+  const time_point now = time_.now();
+  n.lock();
+  auto [next, left_out] = next_run(*d.periods, t.deadline(), now);
+  if (left_out != 0) {
+    d.periods->runs_missed += left_out;
+    missed_.add(left_out);
+    n.unlock(node::running);
+    book_.tell_missed(t, left_out);
+    n.lock();
+  }
+  if (d.periods->moved_to) next = *std::exchange(d.periods->moved_to, std::nullopt);
+  // seq_cst: see invariant 5
+  if (t.is_cancelled() || stage_.load(std::memory_order_seq_cst) != stage::open) {
+    n.unlock(node::running);
+    cancel_taken(t);
+    end_running(n);
+    return;
+  }
+  const node::phase to = std::exchange(d.paused, false) ? node::paused : node::armed;
+  const nanoseconds left = std::max(time_between(now, next), nanoseconds(0));
+  // relaxed: locked
+  n.deadline.store(to == node::paused ? left.count() : count_of(next), std::memory_order_relaxed);
+  n.packed = t.pack(nodes_.closure(index));
+  n.unlock(to);
+  if (to == node::armed) enqueue(index, count_of(next));
+  // seq_cst: as above
+  if (stage_.load(std::memory_order_seq_cst) != stage::open) {
+    task last;
+    if (take(index, waits, last, nullptr)) cancel_taken(last);
+    wake();
+  }
+}
+
+// The last run of a series is over, and its task gone. The caller has a handle.
+void wheel_core::end_running(timer_node& n) noexcept {
+  n.lock();
+  n.unlock(node::ended);
+  wake_if_closing();
+}
+
+// The executor has let go of a run without having run it.
+void wheel_core::drop_run(std::uint32_t index) noexcept {
+  timer_node& n = nodes_[index];
+  n.hold();
+  const timer_place kept(*this, {0, index});  // as in end_run()
+  task t = take_task(n, index, false);
+  rejected_.add();
+  book_.tell(task_event::kind::rejected, t);
+  t.reject(rejection::discarded);
+  end_running(n);
+}
+
+}  // namespace takt::inline TAKT_ABI

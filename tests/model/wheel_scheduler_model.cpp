@@ -1,0 +1,339 @@
+// The wheel under every kind of interleaving: no wake-up is lost, each task comes to one end, and
+// the scheduler to its own. Time is told to pass: if the timer thread does not wake then, nothing
+// does, and the checker finds a deadlock.
+#include <chrono>
+#include <cstddef>
+#include <optional>
+
+#include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+#include <takt/exec/inline_executor.hpp>
+#include <takt/exec/manual_executor.hpp>
+#include <takt/sched/wheel_scheduler.hpp>
+
+#include "pools.hpp"
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using namespace std::chrono_literals;
+using model::require;
+
+// Few slots, so that a run is short.
+wheel_scheduler::options on(const manual_clock& time) {
+  return {.tick = 1ms, .ticks_per_wheel = 2, .time = &time};
+}
+
+void balanced(const task_totals& t) { require(t.pending() == 0, "the ledger balances"); }
+
+TEST(wheel_scheduler_model, a_timer_wakes_who_sleeps) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    auto due = wheel.schedule(1ms, inline_executor(), [] {});
+    time.advance(1ms);
+    due.wait();
+  });
+}
+
+TEST(wheel_scheduler_model, an_earlier_timer_wakes_who_sleeps) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    auto far = wheel.execute(1h, inline_executor(), [] {});
+    auto due = wheel.schedule(1ms, inline_executor(), [] {});
+    time.advance(1ms);
+    due.wait();
+    require(far.cancel() == cancel_result::prevented, "it has not begun");
+  });
+}
+
+// The inbox holds two: somebody has to empty it.
+TEST(wheel_scheduler_model, timers_of_several_threads_all_come) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    sync::thread other([&] {
+      auto first = wheel.schedule(1ms, inline_executor(), [] {});
+      auto second = wheel.schedule(2ms, inline_executor(), [] {});
+      time.advance(2ms);
+      first.wait();
+      second.wait();
+    });
+    auto due = wheel.schedule(1ms, inline_executor(), [] {});
+    time.advance(1ms);
+    due.wait();
+    other.join();
+    wheel.close();
+    balanced(wheel.totals());
+  });
+}
+
+TEST(wheel_scheduler_model, the_timer_thread_stamps_in_time) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    auto how = on(time);
+    how.stamp = timer_stamp::timer;
+    wheel_scheduler wheel(how);
+    auto due = wheel.schedule(1ms, inline_executor(), [] {});
+    while (!due.is_ready()) {
+      time.advance(1ms);
+      sync::yield();
+    }
+  });
+}
+
+TEST(wheel_scheduler_model, cancel_against_fire) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    manual_executor here({.time = &time});
+    std::optional<wheel_scheduler> wheel(on(time));
+    auto guard = wheel->execute(1ms, here, [] {});
+    sync::thread other([&] { time.advance(1ms); });
+    const bool prevented = guard.cancel() == cancel_result::prevented;
+    other.join();
+    wheel->close(at_close::give_back);
+    require(here.run_all() + (prevented ? 1U : 0U) <= 1, "not both");
+    balanced(wheel->totals());
+    require(wheel->totals().cancelled == (prevented ? 1U : 0U) || !prevented, "it is counted");
+  });
+}
+
+TEST(wheel_scheduler_model, cancel_of_two_handles) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    auto guard = wheel.execute(1h, inline_executor(), [] {});
+    bool also = false;
+    sync::thread other([&, mine = guard] { also = mine.cancel() == cancel_result::prevented; });
+    const bool prevented = guard.cancel() == cancel_result::prevented;
+    other.join();
+    require(prevented != also, "exactly one has prevented it");
+    require(wheel.totals().cancelled == 1, "it is counted once");
+  });
+}
+
+TEST(wheel_scheduler_model, places_are_used_again) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    sync::thread other([&] {
+      for (int i = 0; i < 2; ++i) wheel.execute(1h, inline_executor(), [] {}).cancel();
+    });
+    auto due = wheel.schedule(1ms, inline_executor(), [] {});
+    time.advance(1ms);
+    due.wait();
+    other.join();
+    require(wheel.totals().cancelled == 2, "both were cancelled");
+  });
+}
+
+TEST(wheel_scheduler_model, moving_it_earlier_wakes_who_sleeps) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    auto due = wheel.schedule(1h, inline_executor(), [] {});
+    require(due.reschedule(1ms), "it waits");
+    time.advance(1ms);
+    due.wait();
+  });
+}
+
+TEST(wheel_scheduler_model, moving_it_against_fire) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    manual_executor here({.time = &time});
+    wheel_scheduler wheel(on(time));
+    auto due = wheel.schedule(1ms, here, [] {});
+    bool moved = false;
+    sync::thread other([&] { moved = due.reschedule(3ms); });
+    time.advance(1ms);
+    other.join();
+    if (moved) {
+      require(due.next_time() >= time.now() + 2ms || due.next_time() == clock::time_point::max(),
+              "it is later");
+    }
+    time.advance(3ms);
+    while (here.run_all() == 0) sync::yield();
+    require(due.is_ready(), "it has run, once");
+  });
+}
+
+TEST(wheel_scheduler_model, pausing_against_fire) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    auto due = wheel.schedule(1ms, inline_executor(), [] {});
+    sync::thread other([&] {
+      due.pause();
+      due.resume();
+    });
+    time.advance(1ms);
+    other.join();
+    time.advance(1ms);
+    due.wait();
+  });
+}
+
+TEST(wheel_scheduler_model, a_series_against_its_cancellation) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    manual_executor here({.time = &time});
+    wheel_scheduler wheel(on(time));
+    auto series = wheel.schedule_at_fixed_rate(0ms, 1ms, here, [] {});
+    sync::thread other([&] { here.run_all(); });
+    series.cancel();
+    other.join();
+    here.run_all();
+    const task_totals t = wheel.totals();
+    require(t.cancelled == 1 && t.pending() == 0, "it has ended, once");
+  });
+}
+
+TEST(wheel_scheduler_model, a_series_against_shutdown) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    manual_executor here({.time = &time});
+    wheel_scheduler wheel(on(time));
+    auto series = wheel.schedule_at_fixed_rate(0ms, 1ms, here, [] {});
+    sync::thread other([&] { here.run_all(); });
+    wheel.shutdown();
+    wheel.await_termination();
+    other.join();
+    const task_totals t = wheel.totals();
+    require(t.cancelled == 1 && t.pending() == 0, "it has ended, once");
+  });
+}
+
+TEST(wheel_scheduler_model, adding_against_stop) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    bool accepted = false;
+    sync::thread other([&] {
+      try {
+        wheel.execute(1h, inline_executor(), [] {});
+        accepted = true;
+      } catch (const rejected&) {
+      }
+    });
+    const std::size_t returned = wheel.shutdown_now().size();
+    other.join();
+    require(returned == (accepted ? 1U : 0U), "it was accepted and given back, or rejected");
+    balanced(wheel.totals());
+  });
+}
+
+TEST(wheel_scheduler_model, adding_against_close) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    bool accepted = false;
+    std::size_t ran = 0;
+    sync::thread other([&] {
+      try {
+        wheel.execute(1h, inline_executor(), [&] { ++ran; });
+        accepted = true;
+      } catch (const rejected&) {
+      }
+    });
+    wheel.close(at_close::run_all);
+    other.join();
+    require(ran == (accepted ? 1U : 0U), "it was accepted and run, or rejected");
+    balanced(wheel.totals());
+  });
+}
+
+TEST(wheel_scheduler_model, adding_against_shutdown) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    bool accepted = false;
+    sync::thread other([&] {
+      try {
+        wheel.execute(1ms, inline_executor(), [] {});
+        accepted = true;
+      } catch (const rejected&) {
+      }
+      time.advance(2ms);
+    });
+    wheel.shutdown();
+    wheel.await_termination();
+    other.join();
+    require(wheel.totals().finished == (accepted ? 1U : 0U), "it was accepted and run, or not");
+    balanced(wheel.totals());
+  });
+}
+
+TEST(wheel_scheduler_model, the_last_one_is_cancelled_after_shutdown) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    auto last = wheel.execute(1h, inline_executor(), [] {});
+    sync::thread other([&] { last.cancel(); });
+    wheel.shutdown();
+    wheel.await_termination();
+    other.join();
+    balanced(wheel.totals());
+  });
+}
+
+TEST(wheel_scheduler_model, pausing_against_shutdown) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    auto last = wheel.execute(1ms, inline_executor(), [] {});
+    sync::thread other([&] {
+      last.pause();
+      time.advance(1ms);
+    });
+    wheel.shutdown();
+    wheel.await_termination();
+    other.join();
+    balanced(wheel.totals());
+  });
+}
+
+TEST(wheel_scheduler_model, handles_outlive_it) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    std::optional<wheel_scheduler> wheel(on(time));
+    std::optional<timer_handle> first = wheel->execute(1h, inline_executor(), [] {});
+    std::optional<timer_handle> second = wheel->execute(2h, inline_executor(), [] {});
+    sync::thread other([&] { first.reset(); });
+    wheel.reset();
+    require(second->cancel() == cancel_result::done, "it was cancelled");
+    other.join();
+  });
+}
+
+TEST(wheel_scheduler_model, a_run_outlives_it) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    manual_executor here({.time = &time});
+    std::optional<wheel_scheduler> wheel(on(time));
+    auto series = wheel->schedule_at_fixed_rate(0ms, 1ms, here, [] {});
+    sync::thread other([&] { here.run_all(); });
+    wheel.reset();
+    other.join();
+    here.run_all();
+    require(series.is_ready(), "it has ended");
+  });
+}
+
+TEST(wheel_scheduler_model, a_run_is_dropped_while_it_ends) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    std::optional<manual_executor> here;
+    here.emplace(manual_executor::options{.time = &time});
+    std::optional<wheel_scheduler> wheel(on(time));
+    auto series = wheel->schedule_at_fixed_rate(0ms, 1ms, *here, [] {});
+    sync::thread other([&] { here.reset(); });
+    wheel.reset();
+    other.join();
+    require(series.is_ready(), "it has ended");
+  });
+}
+
+}  // namespace
