@@ -155,17 +155,18 @@ class timer_nodes {
   }
 
  private:
-  static constexpr std::size_t per_group = 32;
 #if defined(TAKT_MODEL)
-  static constexpr std::size_t per_slab = per_group;
+  static constexpr std::size_t per_group = 2;
+  static constexpr std::size_t per_slab = 4;
   static constexpr std::size_t per_page = 4;
   static constexpr std::size_t pages = 2;
 #else
+  static constexpr std::size_t per_group = 32;
   static constexpr std::size_t per_slab = 4096;
   static constexpr std::size_t per_page = 1024;
   static constexpr std::size_t pages = 1023;  // so that `none` is no place
 #endif
-  static constexpr std::uint64_t all_free = 0xffff'ffff;
+  static constexpr std::uint64_t all_free = (std::uint64_t{1} << per_group) - 1;
   static constexpr std::uint64_t closed = std::uint64_t{1} << 32;
   static constexpr std::uint64_t one_claim = std::uint64_t{1} << 33;
   static constexpr std::uint64_t one_cancel = std::uint64_t{1} << 49;

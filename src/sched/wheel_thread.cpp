@@ -61,6 +61,10 @@ void wheel_core::run() noexcept {
 bool wheel_core::has_ended() noexcept {
   const stage now = stage_.load(std::memory_order_seq_cst);  // seq_cst: see invariant 5
   if (now != stage::closed) return now == stage::stopped;
+  {
+    const mutex_lock lock(mu_);
+    if (!take_in(time_.now())) return false;  // what was accepted before that is seen below
+  }
   const std::uint32_t places = nodes_.places();
   for (std::uint32_t looked = 0; looked < places; ++looked) {
     if (nodes_[pending_at_].is_in(waits | node::in(node::running))) return false;
