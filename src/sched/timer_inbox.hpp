@@ -15,7 +15,8 @@ namespace takt::inline TAKT_ABI {
 ///
 /// Memory ordering: a turn is taken in the one order of all seq_cst operations. So of two threads,
 /// of which one adds and then looks at a flag, and the other sets the flag and then takes out what
-/// is there (both seq_cst), at least one sees what the other has done.
+/// is there (both seq_cst), at least one sees what the other has done. What was done before
+/// try_push() happens before take(number).
 ///
 /// Thread safety: try_push() from any thread, without a lock; take_all() by one thread at a time.
 class timer_inbox {
@@ -35,8 +36,8 @@ class timer_inbox {
       // seq_cst: see above
     } while (!tail_.compare_exchange_weak(turn, turn + 1, std::memory_order_seq_cst,
                                           std::memory_order_relaxed));
-    // release: the timer, to who takes it out
-    slots_[turn % size].store(number + 1, std::memory_order_release);
+    // relaxed: the turn has published the timer
+    slots_[turn % size].store(number + 1, std::memory_order_relaxed);
     return true;
   }
 
@@ -49,7 +50,7 @@ class timer_inbox {
     bool filled = true;
     for (; turn != end; ++turn) {
       slot& s = slots_[turn % size];
-      const std::uint32_t number = s.load(std::memory_order_acquire);  // acquire: the timer
+      const std::uint32_t number = s.load(std::memory_order_relaxed);  // relaxed: as in try_push()
       filled = number != 0;
       if (!filled) break;
       s.store(0, std::memory_order_relaxed);  // relaxed: head_ publishes it

@@ -84,7 +84,7 @@ bool wheel_core::pause(timer_id id) noexcept {
   timer_node& n = nodes_[id.index];
   const time_point now = time_.now();
   const node::phase phase = n.lock();
-  // seq_cst: see invariant 5
+  // Under the lock: who closes it looks at all timers afterwards, and waits for that.
   bool possible = stage_.load(std::memory_order_seq_cst) == stage::open;
   if (phase == node::running) {
     possible = possible && !std::exchange(nodes_.details(id.index).paused, true);
@@ -100,8 +100,6 @@ bool wheel_core::pause(timer_id id) noexcept {
     n.deadline.store(left.count(), std::memory_order_relaxed);  // relaxed: locked
   }
   n.unlock(node::paused);
-  // seq_cst: as above
-  if (stage_.load(std::memory_order_seq_cst) == stage::closed) end_series_and_paused();
   return true;
 }
 

@@ -163,5 +163,11 @@ template <class F>
   using result = typename retry_result<call>::type;
   return retry_state<result, call>::start(timers, std::forward<F>(f), std::move(policy));
 }
+/// The same: `timers` is used within the call only, so that a wheel_scheduler::on() will do.
+template <class F>
+  requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+[[nodiscard]] auto retry(scheduler&& timers, F&& f, backoff policy = {}) {
+  return retry(timers, std::forward<F>(f), std::move(policy));
+}
 
 }  // namespace takt::inline TAKT_ABI

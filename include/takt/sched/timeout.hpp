@@ -152,5 +152,10 @@ template <class T>
   made->retain();
   return future<T>(state_ref<future_state<T>>(made.get()));
 }
+/// The same: `timers` is used within the call only, so that a wheel_scheduler::on() will do.
+template <class T>
+[[nodiscard]] future<T> with_timeout(when due, scheduler&& timers, future<T>&& source) {
+  return with_timeout(due, timers, std::move(source));
+}
 
 }  // namespace takt::inline TAKT_ABI

@@ -65,7 +65,9 @@ struct wheel_scheduler_options {
 
   const clock* time = &steady;  ///< Of all deadlines. Outlives the scheduler and its handles.
   const unhandled_hook* unhandled = &strict;  ///< Outlives the scheduler and its futures.
-  task_observer* observer = nullptr;          ///< Told of everything, if given. Outlives it, too.
+  /// Told of everything, if given. Outlives the scheduler, and the runs of series that are then
+  /// still under way.
+  task_observer* observer = nullptr;
 };
 
 /// A wheel_scheduler together with an executor: a scheduler, for helpers that ask for one, and for
@@ -94,7 +96,7 @@ class wheel_view : public scheduler {
 /// beat.pause();
 ///
 /// co_await timeouts.on(pool).after(10ms);                // goes on on the pool
-/// auto page = takt::with_timeout(timeouts.on(pool), 5s, fetch());
+/// auto page = takt::with_timeout(5s, timeouts.on(pool), fetch());
 ///
 /// timeouts.close();                                      // runs what is marked, cancels the rest
 /// \endcode
