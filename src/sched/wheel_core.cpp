@@ -742,6 +742,7 @@ void wheel_core::end_run(std::uint32_t index, task& t, run_result result) noexce
     }
     return;
   }
+  const timer_place kept = begin_end(n, index);
   if (again) {
     cancel_taken(t);
   } else if (result == run_result::finished || result == run_result::failed) {
@@ -750,8 +751,22 @@ void wheel_core::end_run(std::uint32_t index, task& t, run_result result) noexce
     cancelled_.add();
   }
   t = task();
-  wake_if_closing();
-  unlock_ended(n, index, running);
+  end_running(n);
+}
+
+// A run was the last. Without the lock after that: its closure and its future may use handles.
+timer_place wheel_core::begin_end(timer_node& n, std::uint32_t index) noexcept {
+  nodes_.details(index).series = nullptr;
+  n.word.fetch_add(one_handle, std::memory_order_relaxed);  // relaxed: locked
+  unlock(n, running, running);
+  return {*this, {0, index}};
+}
+
+void wheel_core::end_running(timer_node& n) noexcept {
+  lock(n);
+  unlock(n, running, ended);
+  // seq_cst: see invariant 5
+  if (stage_.load(std::memory_order_seq_cst) != stage::open) wake();
 }
 
 // The executor has let go of a run without having run it.
@@ -759,11 +774,11 @@ void wheel_core::drop_run(std::uint32_t index) noexcept {
   timer_node& n = nodes_[index];
   lock(n);
   task t = take_task(n, index, false);
+  const timer_place kept = begin_end(n, index);
   rejected_.add();
   book_.tell(task_event::kind::rejected, t);
   t.reject(rejection::discarded);
-  wake_if_closing();
-  unlock_ended(n, index, running);
+  end_running(n);
 }
 
 // --- the end
@@ -823,11 +838,6 @@ void wheel_core::cancel_taken(task& t) noexcept {
   t.cancel();
 }
 
-void wheel_core::wake_if_closing() noexcept {
-  // The phase changes after that: has_ended() waits for who has locked it.
-  if (stage_.load(std::memory_order_seq_cst) != stage::open) wake();
-}
-
 bool wheel_core::set_stage(stage to) noexcept {
   stage from = stage_.load(std::memory_order_seq_cst);  // seq_cst, both: see invariant 5
   while (from < to) {
@@ -867,10 +877,10 @@ void wheel_core::ask_series_to_stop() noexcept {
     timer_node& n = nodes_[i];
     if (!try_lock(n, in(running))) continue;
     future_core* const found = nodes_.details(i).series;
-    found->retain();
+    if (found != nullptr) found->retain();
     const state_ref<future_core> series(found);
     unlock(n, running, running);
-    series->request_stop();
+    if (series) series->request_stop();
   }
 }
 

@@ -156,7 +156,8 @@ class wheel_core final : public timer_source {
   void cancel_taken(task& t) noexcept;
   void end_run(std::uint32_t index, task& t, run_result result) noexcept;
   void ask_series_to_stop() noexcept;
-  void wake_if_closing() noexcept;
+  [[nodiscard]] timer_place begin_end(timer_node& n, std::uint32_t index) noexcept;
+  void end_running(timer_node& n) noexcept;
   bool set_stage(stage to) noexcept;
 
   // Constant after construction.
