@@ -454,7 +454,7 @@ void wheel_core::fire(std::uint32_t index, time_point now) noexcept {
     place(index, now);
     return;
   }
-  lateness_.record(now - deadline);
+  lateness_.record(time_between(deadline, now));
   any_executor where = n.where;
   period_state* const periods = n.has_more ? nodes_.details(index).periods : nullptr;
   if (periods == nullptr) {
@@ -924,8 +924,9 @@ task_list wheel_core::close(at_close what, nanoseconds time_out) {
       const bool runs = what == at_close::run_all || (what == at_close::run_marked && marked);
       if (!unwanted && runs) {
         const run_result result = book_.run(t, life_, nullptr);
-        finished_.add();
         if (result == run_result::failed) failed_.add();
+        if (result == run_result::cancelled_within) ran_.add();
+        (result < run_result::cancelled_before ? finished_ : cancelled_).add();
       } else if (!unwanted && what == at_close::give_back && book_.keep(t, rest) == 0) {
         book_.give_back(rest.back());
         returned_.add();
