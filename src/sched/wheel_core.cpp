@@ -426,20 +426,20 @@ bool wheel_core::has_ended() noexcept {
 // \return whether something was due.
 bool wheel_core::hand_over_due() noexcept {
   constexpr std::size_t ahead = 4;
-  std::array<timer_id, 64> due;
   std::size_t count = 0;
   const time_point now = time_.now();
   {
     const mutex_lock lock(mu_);
     take_in(now);
-    count = order_.advance(key_at(now), due);
+    count = order_.advance(key_at(now), due_);
+    due_count_ = count;
   }
-  for (std::size_t i = 0; i < std::min(ahead, count); ++i) nodes_.prefetch(due[i].index);
+  for (std::size_t i = 0; i < std::min(ahead, count); ++i) nodes_.prefetch(due_[i].index);
   for (std::size_t i = 0; i < count; ++i) {
-    if (i + ahead < count) nodes_.prefetch(due[i + ahead].index);
+    if (i + ahead < count) nodes_.prefetch(due_[i + ahead].index);
     // relaxed: who stops it takes what is left, whoever comes first
     if (stage_.load(std::memory_order_relaxed) == stage::stopped) break;
-    fire(due[i].index, now);
+    fire(due_[i].index, now);
   }
   return count != 0;
 }
@@ -818,8 +818,17 @@ template <class End>
 void wheel_core::take_all(End end) noexcept {
   std::array<timer_id, 64> found;
   std::size_t count = 0;
+  const time_point now = time_.now();
+  {
+    const mutex_lock lock(mu_);
+    count = due_count_;
+    std::copy_n(due_.begin(), count, found.begin());
+  }
+  // What the timer thread has not come to, and not another timer in its place.
+  for (std::size_t i = 0; i < count; ++i) {
+    if (deadline_of(nodes_[found[i].index]) <= now) take(found[i].index, in(armed), end);
+  }
   do {
-    const time_point now = time_.now();
     {
       const mutex_lock lock(mu_);
       while (!take_in(now)) sync::yield();
@@ -827,7 +836,7 @@ void wheel_core::take_all(End end) noexcept {
     }
     for (std::size_t i = 0; i < count; ++i) take(found[i].index, in(armed), end);
   } while (count != 0);
-  // What is paused, and what the timer thread had taken out of order_.
+  // What is paused, and what was about to be added.
   const std::uint32_t places = nodes_.places();
   for (std::uint32_t i = 0; i < places; ++i) take(i, in(armed) | in(paused), end);
 }

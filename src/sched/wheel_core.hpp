@@ -189,6 +189,10 @@ class wheel_core final : public timer_source {
   hashed_order order_ TAKT_GUARDED_BY(mu_);
   bool took_in_ TAKT_GUARDED_BY(mu_) = false;  // something, since the timer thread looked
 
+  // Written by the timer thread, under mu_. What it has taken out of order_, and hands over.
+  std::array<timer_id, 64> due_{};
+  std::size_t due_count_ = 0;
+
   // Of the timer thread.
   std::uint32_t pending_at_ = 0;  // where the last one was seen that is not ended
 
