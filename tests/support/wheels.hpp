@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
@@ -75,6 +77,25 @@ struct wheel_bench {
     how.unhandled = &unhandled;
     return how;
   }
+};
+
+// A wheel, and when the runs of a series began, in ms.
+struct series_bench : wheel_bench {
+  using wheel_bench::wheel_bench;
+
+  void note() { at.push_back(elapsed() / std::chrono::milliseconds(1)); }
+  auto noting() {
+    return [this] { note(); };
+  }
+  // The first run takes that long.
+  auto noting_slowly(std::chrono::milliseconds first) {
+    return [this, first] {
+      note();
+      if (at.size() == 1) time.advance(first);
+    };
+  }
+
+  std::vector<std::int64_t> at;
 };
 
 // Each task has had one end.
