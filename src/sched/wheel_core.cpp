@@ -255,6 +255,7 @@ timer_place wheel_core::add(const when& due, task& t, const timer_request& more)
   // seq_cst: see invariant 5
   if (stage_.load(std::memory_order_seq_cst) != stage::open) {
     more_submitted_.add();
+    if (book_.observed()) t.set_id(next_id());
     book_.tell(task_event::kind::submitted, t);
     refuse(t, rejection::shut_down);
   }
