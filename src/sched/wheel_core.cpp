@@ -348,9 +348,8 @@ void wheel_core::fill(std::uint32_t index, task& t, const timer_request& more) n
 // Tells the timer thread of one that is armed, or earlier than before.
 void wheel_core::enqueue(std::uint32_t index, std::int64_t deadline) noexcept {
   while (!inbox_.try_push(index)) [[unlikely]] {
-    const time_point now = how_.stamp == timer_stamp::timer ? time_.now() : time_point();
     const mutex_lock lock(mu_);
-    if (!take_in(now)) sync::yield();
+    if (!take_in()) sync::yield();
   }
   // seq_cst, both: see invariant 4
   if (deadline < attention_.load(std::memory_order_seq_cst) &&
@@ -360,11 +359,14 @@ void wheel_core::enqueue(std::uint32_t index, std::int64_t deadline) noexcept {
 }
 
 // From the inbox to order_. \return whether that is all.
-bool wheel_core::take_in(time_point now) noexcept {
+bool wheel_core::take_in() noexcept {
+  std::optional<time_point> now;
   // The analysis does not follow a lock into what calls it.
   return inbox_.take_all([&](std::uint32_t index) TAKT_NO_THREAD_SAFETY_ANALYSIS {
     took_in_ = true;
-    place(index, now);
+    // Not before: all that is taken in has been asked for by now.
+    if (!now) now = how_.stamp == timer_stamp::timer ? time_.now() : time_point();
+    place(index, *now);
   });
 }
 
@@ -434,7 +436,7 @@ bool wheel_core::hand_over_due() noexcept {
   const time_point now = time_.now();
   {
     const mutex_lock lock(mu_);
-    take_in(now);
+    take_in();
     count = order_.advance(key_at(now), due_);
     due_count_ = count;
   }
@@ -455,7 +457,7 @@ void wheel_core::fire(std::uint32_t index, time_point now) noexcept {
   if (n.relative || key_of(n) > key_at(now)) {  // it was moved, or is another one
     unlock(n, armed, armed);
     const mutex_lock lock(mu_);
-    place(index, now);
+    place(index, how_.stamp == timer_stamp::timer ? time_.now() : now);
     return;
   }
   lateness_.record(time_between(deadline, now));
@@ -536,7 +538,7 @@ void wheel_core::sleep() noexcept {
   bool earlier = false;
   {
     const mutex_lock lock(mu_);
-    complete = take_in(now);
+    complete = take_in();
     earlier = time_of(order_.next()) < until || (stamps && took_in_);
   }
   // seq_cst: who changes it wakes this thread afterwards
@@ -835,7 +837,7 @@ void wheel_core::take_all(End end) noexcept {
   do {
     {
       const mutex_lock lock(mu_);
-      while (!take_in(now)) sync::yield();
+      while (!take_in()) sync::yield();
       count = order_.advance(std::numeric_limits<std::uint64_t>::max() - 1, found);
     }
     for (std::size_t i = 0; i < count; ++i) take(found[i].index, in(armed), end);

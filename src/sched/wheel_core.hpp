@@ -133,7 +133,7 @@ class wheel_core final : public timer_source {
   std::uint32_t claim();
   void fill(std::uint32_t index, task& t, const timer_request& more) noexcept;
   void enqueue(std::uint32_t index, std::int64_t deadline) noexcept;
-  bool take_in(time_point now) noexcept TAKT_REQUIRES(mu_);
+  bool take_in() noexcept TAKT_REQUIRES(mu_);
   void place(std::uint32_t index, time_point now) noexcept TAKT_REQUIRES(mu_);
 
   // The timer thread.
