@@ -39,6 +39,8 @@ constexpr bool is_in(std::uint32_t word, std::uint32_t phases) noexcept {
 }
 
 constexpr std::int64_t awake = std::numeric_limits<std::int64_t>::min();
+// Of a delay that has not begun: wakes who sleeps for ever.
+constexpr std::int64_t some_time = std::numeric_limits<std::int64_t>::max() - 1;
 
 std::int64_t count_of(clock::time_point t) noexcept { return t.time_since_epoch().count(); }
 
@@ -283,7 +285,7 @@ timer_place wheel_core::add(const when& due, task& t, const timer_request& more)
   n.deadline.store(relative ? ahead.count() : count_of(deadline),
                    std::memory_order_relaxed);               // relaxed: the word publishes it
   n.word.store(armed | handles, std::memory_order_release);  // release: all of it
-  enqueue(index, relative ? awake : count_of(deadline));
+  enqueue(index, relative ? some_time : count_of(deadline));
   // seq_cst: see invariant 5
   if (stage_.load(std::memory_order_seq_cst) != stage::open) {
     bool taken_back = false;
@@ -525,21 +527,21 @@ void wheel_core::sleep() noexcept {
     until = time_of(order_.next());
     looks_again = std::exchange(took_in_, false) && stamps;
   }
-  if (looks_again) {
-    // What comes meanwhile is stamped at the next tick, and nobody has to call for that.
-    time_.park_until(wake_, std::min(until, deadline_after(now, how_.tick)));
-    return;
-  }
   std::int64_t attention = count_of(until);
   if (!how_.exact && until != time_point::max()) attention -= tick_ - 1;
   if (stamps) attention = count_of(time_point::max());
+  if (looks_again) {
+    // Delays that come meanwhile are stamped at the next tick, and nobody has to call for that.
+    until = std::min(until, deadline_after(now, how_.tick));
+    attention = count_of(until);
+  }
   attention_.store(attention, std::memory_order_seq_cst);  // seq_cst: see invariant 4
   bool complete = false;
   bool earlier = false;
   {
     const mutex_lock lock(mu_);
     complete = take_in();
-    earlier = time_of(order_.next()) < until || (stamps && took_in_);
+    earlier = time_of(order_.next()) < until || (stamps && took_in_ && !looks_again);
   }
   // seq_cst: who changes it wakes this thread afterwards
   const bool goes_on = stage_.load(std::memory_order_seq_cst) == stage::open || !has_ended();
