@@ -1,8 +1,10 @@
 // What Akka's LightArrayRevolverScheduler promises, and what wheel_scheduler adds to it: options,
 // executors, times and their order, cancelling. Series and the end have files of their own.
+#include <atomic>
 #include <chrono>
 #include <climits>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -284,6 +286,63 @@ TEST(wheel_times, stamped_by_the_timer_thread_no_task_is_early_or_later_than_tha
   }
   for (int i = 0; i < 60; ++i) b.pass(1ms);
   EXPECT_EQ(b.said.size(), 40u);
+}
+
+// A clock that stands still. Threads other than that of the test may be held up when they look.
+class slow_clock final : public takt::clock {
+ public:
+  [[nodiscard]] time_point now() const noexcept override {
+    const time_point seen = time.now();
+    if (std::this_thread::get_id() != test_ && armed.exchange(false)) meanwhile();
+    return seen;
+  }
+  void park_until(takt::parker& p, time_point deadline) const noexcept override {
+    time.park_until(p, deadline);
+  }
+
+  takt::manual_clock time;
+  std::function<void()> meanwhile;
+  mutable std::atomic<bool> armed{false};
+
+ private:
+  const std::thread::id test_ = std::this_thread::get_id();
+};
+
+TEST(wheel_times, a_delay_does_not_begin_before_it_was_asked_for) {
+  slow_clock time;
+  wheel_scheduler wheel({.stamp = timer_stamp::timer, .time = &time});
+  clock::time_point due;
+  clock::time_point ran;
+  time.meanwhile = [&] {
+    time.time.advance(9ms);
+    due = time.time.now() + 10ms;
+    wheel.execute(10ms, inline_executor(), [&] { ran = time.time.now(); });
+  };
+  time.time.wait_for_waiters(1);
+  wheel.execute(1h, inline_executor(), [] {});
+  time.time.wait_for_waiters(1);
+  time.armed = true;
+  wheel.execute(1h, inline_executor(), [] {});
+  time.time.advance(10ms);
+  for (int i = 0; i < 50; ++i) {
+    time.time.wait_for_waiters(1);
+    time.time.advance(1ms);
+  }
+  time.time.wait_for_waiters(1);
+  EXPECT_FALSE(time.armed);
+  EXPECT_GE(ran, due);
+  EXPECT_LE(ran, due + 20ms);
+}
+
+// Stamps are for durations.
+TEST(wheel_times, are_what_they_are_whoever_stamps) {
+  wheel_bench b({.stamp = timer_stamp::timer});
+  b.pass(3ms);
+  b.wheel.execute(1h, b.here, [] {});
+  b.settle();  // until its next tick, at 13 ms
+  b.wheel.execute(b.start + 10ms, b.here, b.say("ran"));
+  b.pass(7ms);
+  EXPECT_THAT(b.said, ElementsAre("ran"));
 }
 
 TEST(wheel_times, the_caller_looks_at_the_clock_once_or_never) {
