@@ -173,6 +173,7 @@ timer_place wheel_core::add(const when& due, task& t, const timer_request& more)
   // seq_cst: see invariant 5
   if (stage_.load(std::memory_order_seq_cst) != stage::open) {
     more_submitted_.add();
+    if (book_.observed()) t.set_id(next_id());
     book_.tell(task_event::kind::submitted, t);
     refuse(t, rejection::shut_down);
   }
@@ -198,7 +199,7 @@ timer_place wheel_core::add(const when& due, task& t, const timer_request& more)
   n.deadline.store(relative ? ahead.count() : count_of(deadline),
                    std::memory_order_relaxed);  // relaxed: the word publishes it
   n.make(node::armed, handles);
-  enqueue(index, relative ? awake : count_of(deadline));
+  enqueue(index, relative ? some_time : count_of(deadline));
   // seq_cst: see invariant 5
   if (stage_.load(std::memory_order_seq_cst) != stage::open) {
     const bool taken_back = take(index, node::in(node::armed), t, nullptr);
@@ -227,7 +228,9 @@ std::uint32_t wheel_core::claim() {
       return index;
     }
     const mutex_lock lock(mu_);
-    nodes_.make_room([this](std::size_t places) TAKT_REQUIRES(mu_) { order_.reserve(places); });
+    // The analysis does not follow a lock into what calls it.
+    nodes_.make_room([this](std::size_t places)
+                         TAKT_NO_THREAD_SAFETY_ANALYSIS { order_.reserve(places); });
   }
 }
 
@@ -257,9 +260,8 @@ void wheel_core::fill(std::uint32_t index, task& t, const timer_request& more) n
 // Tells the timer thread of one that is armed, or earlier than before.
 void wheel_core::enqueue(std::uint32_t index, std::int64_t deadline) noexcept {
   while (!inbox_.try_push(index)) [[unlikely]] {
-    const time_point now = how_.stamp == timer_stamp::timer ? time_.now() : time_point();
     const mutex_lock lock(mu_);
-    if (!take_in(now)) sync::yield();
+    if (!take_in()) sync::yield();
   }
   // seq_cst, both: see invariant 4
   if (deadline < attention_.load(std::memory_order_seq_cst) &&
@@ -269,10 +271,14 @@ void wheel_core::enqueue(std::uint32_t index, std::int64_t deadline) noexcept {
 }
 
 // From the inbox to order_. \return whether that is all.
-bool wheel_core::take_in(time_point now) noexcept {
-  return inbox_.take_all([&](std::uint32_t index) TAKT_REQUIRES(mu_) {
+bool wheel_core::take_in() noexcept {
+  std::optional<time_point> now;
+  // The analysis does not follow a lock into what calls it.
+  return inbox_.take_all([&](std::uint32_t index) TAKT_NO_THREAD_SAFETY_ANALYSIS {
     took_in_ = true;
-    place(index, now);
+    // Not before: all that is taken in has been asked for by now.
+    if (!now) now = how_.stamp == timer_stamp::timer ? time_.now() : time_point();
+    place(index, *now);
   });
 }
 

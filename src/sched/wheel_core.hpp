@@ -115,6 +115,8 @@ class wheel_core final : public timer_source {
   static constexpr std::uint32_t waits = node::in(node::armed) | node::in(node::paused);
   // The attention of one who is awake.
   static constexpr std::int64_t awake = std::numeric_limits<std::int64_t>::min();
+  // The deadline of a delay that has not begun: wakes who sleeps for ever.
+  static constexpr std::int64_t some_time = std::numeric_limits<std::int64_t>::max() - 1;
 
   static std::int64_t count_of(time_point t) noexcept { return t.time_since_epoch().count(); }
 
@@ -137,7 +139,7 @@ class wheel_core final : public timer_source {
   std::uint32_t claim();
   void fill(std::uint32_t index, task& t, const timer_request& more) noexcept;
   void enqueue(std::uint32_t index, std::int64_t deadline) noexcept;
-  bool take_in(time_point now) noexcept TAKT_REQUIRES(mu_);
+  bool take_in() noexcept TAKT_REQUIRES(mu_);
   void place(std::uint32_t index, time_point now) noexcept TAKT_REQUIRES(mu_);
 
   // The timer thread.
@@ -192,6 +194,10 @@ class wheel_core final : public timer_source {
   // In ticks since start_, or in ns if exact.
   hashed_order order_ TAKT_GUARDED_BY(mu_);
   bool took_in_ TAKT_GUARDED_BY(mu_) = false;  // something, since the timer thread looked
+
+  // Written by the timer thread, under mu_. What it has taken out of order_, and hands over.
+  std::array<timer_id, 64> due_{};
+  std::size_t due_count_ = 0;
 
   // Of the timer thread.
   std::uint32_t pending_at_ = 0;  // where the last one was seen that is not ended

@@ -53,18 +53,28 @@ void wheel_core::take_all(End end) noexcept {
   std::size_t count = 0;
   task t;
   bool marked = false;
+  const time_point now = time_.now();
+  {
+    const mutex_lock lock(mu_);
+    count = due_count_;
+    std::copy_n(due_.begin(), count, found.begin());
+  }
+  // What the timer thread has not come to, and not another timer in its place.
+  for (std::size_t i = 0; i < count; ++i) {
+    if (deadline_of(nodes_[found[i].index]) > now) continue;
+    if (take(found[i].index, node::in(node::armed), t, &marked)) end(t, marked);
+  }
   do {
-    const time_point now = time_.now();
     {
       const mutex_lock lock(mu_);
-      while (!take_in(now)) sync::yield();
+      while (!take_in()) sync::yield();
       count = order_.advance(std::numeric_limits<std::uint64_t>::max() - 1, found);
     }
     for (std::size_t i = 0; i < count; ++i) {
       if (take(found[i].index, node::in(node::armed), t, &marked)) end(t, marked);
     }
   } while (count != 0);
-  // What is paused, and what the timer thread had taken out of order_.
+  // What is paused, and what was about to be added.
   const std::uint32_t places = nodes_.places();
   for (std::uint32_t i = 0; i < places; ++i) {
     if (take(i, waits, t, &marked)) end(t, marked);
@@ -122,10 +132,10 @@ void wheel_core::ask_series_to_stop() noexcept {
     timer_node& n = nodes_[i];
     if (!n.try_lock(node::in(node::running))) continue;
     future_core* const found = nodes_.details(i).series;
-    found->retain();
+    if (found != nullptr) found->retain();
     const state_ref<future_core> series(found);
     n.unlock(node::running);
-    series->request_stop();
+    if (series) series->request_stop();
   }
 }
 
@@ -169,8 +179,9 @@ task_list wheel_core::close(at_close what, nanoseconds time_out) {
       const bool runs = what == at_close::run_all || (what == at_close::run_marked && marked);
       if (!unwanted && runs) {
         const run_result result = book_.run(t, life_, nullptr);
-        finished_.add();
         if (result == run_result::failed) failed_.add();
+        if (result == run_result::cancelled_within) ran_.add();
+        (result < run_result::cancelled_before ? finished_ : cancelled_).add();
       } else if (!unwanted && what == at_close::give_back && book_.keep(t, rest) == 0) {
         book_.give_back(rest.back());
         returned_.add();

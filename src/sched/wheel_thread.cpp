@@ -63,7 +63,7 @@ bool wheel_core::has_ended() noexcept {
   if (now != stage::closed) return now == stage::stopped;
   {
     const mutex_lock lock(mu_);
-    if (!take_in(time_.now())) return false;  // what was accepted before that is seen below
+    if (!take_in()) return false;  // what was accepted before that is seen below
   }
   const std::uint32_t places = nodes_.places();
   for (std::uint32_t looked = 0; looked < places; ++looked) {
@@ -76,20 +76,20 @@ bool wheel_core::has_ended() noexcept {
 // \return whether something was due.
 bool wheel_core::hand_over_due() noexcept {
   constexpr std::size_t ahead = 4;
-  std::array<timer_id, 64> due;
   std::size_t count = 0;
   const time_point now = time_.now();
   {
     const mutex_lock lock(mu_);
-    take_in(now);
-    count = order_.advance(key_at(now), due);
+    take_in();
+    count = order_.advance(key_at(now), due_);
+    due_count_ = count;
   }
-  for (std::size_t i = 0; i < std::min(ahead, count); ++i) nodes_.prefetch(due[i].index);
+  for (std::size_t i = 0; i < std::min(ahead, count); ++i) nodes_.prefetch(due_[i].index);
   for (std::size_t i = 0; i < count; ++i) {
-    if (i + ahead < count) nodes_.prefetch(due[i + ahead].index);
+    if (i + ahead < count) nodes_.prefetch(due_[i + ahead].index);
     // relaxed: who stops it takes what is left, whoever comes first
     if (stage_.load(std::memory_order_relaxed) == stage::stopped) break;
-    fire(due[i].index, now);
+    fire(due_[i].index, now);
   }
   return count != 0;
 }
@@ -101,10 +101,10 @@ void wheel_core::fire(std::uint32_t index, time_point now) noexcept {
   if (n.relative || key_of(n) > key_at(now)) {  // it was moved, or is another one
     n.unlock(node::armed);
     const mutex_lock lock(mu_);
-    place(index, now);
+    place(index, how_.stamp == timer_stamp::timer ? time_.now() : now);
     return;
   }
-  lateness_.record(now - deadline);
+  lateness_.record(time_between(deadline, now));
   any_executor where = n.where;
   period_state* const periods = n.has_more ? nodes_.details(index).periods : nullptr;
   if (periods == nullptr) {
@@ -166,21 +166,21 @@ void wheel_core::sleep() noexcept {
     until = time_of(order_.next());
     looks_again = std::exchange(took_in_, false) && stamps;
   }
-  if (looks_again) {
-    // What comes meanwhile is stamped at the next tick, and nobody has to call for that.
-    time_.park_until(wake_, std::min(until, deadline_after(now, how_.tick)));
-    return;
-  }
   std::int64_t attention = count_of(until);
   if (!how_.exact && until != time_point::max()) attention -= tick_ - 1;
   if (stamps) attention = count_of(time_point::max());
+  if (looks_again) {
+    // Delays that come meanwhile are stamped at the next tick, and nobody has to call for that.
+    until = std::min(until, deadline_after(now, how_.tick));
+    attention = count_of(until);
+  }
   attention_.store(attention, std::memory_order_seq_cst);  // seq_cst: see invariant 4
   bool complete = false;
   bool earlier = false;
   {
     const mutex_lock lock(mu_);
-    complete = take_in(now);
-    earlier = time_of(order_.next()) < until || (stamps && took_in_);
+    complete = take_in();
+    earlier = time_of(order_.next()) < until || (stamps && took_in_ && !looks_again);
   }
   // seq_cst: who changes it wakes this thread afterwards
   const bool goes_on = stage_.load(std::memory_order_seq_cst) == stage::open || !has_ended();
@@ -233,6 +233,9 @@ void wheel_core::end_run(std::uint32_t index, task& t, run_result result) noexce
     (result == run_result::cancelled_within || result == run_result::cancelled_before ? cancelled_
                                                                                       : finished_)
         .add();
+    n.lock();
+    d.series = nullptr;
+    n.unlock(node::running);
     t = task();
     end_running(n);
     return;
@@ -250,7 +253,8 @@ void wheel_core::end_run(std::uint32_t index, task& t, run_result result) noexce
   if (d.periods->moved_to) next = *std::exchange(d.periods->moved_to, std::nullopt);
   // seq_cst: see invariant 5
   if (t.is_cancelled() || stage_.load(std::memory_order_seq_cst) != stage::open) {
-    n.unlock(node::running);
+    d.series = nullptr;
+    n.unlock(node::running);  // its closure and its future may use handles
     cancel_taken(t);
     end_running(n);
     return;
@@ -282,7 +286,10 @@ void wheel_core::drop_run(std::uint32_t index) noexcept {
   timer_node& n = nodes_[index];
   n.hold();
   const timer_place kept(*this, {0, index});  // as in end_run()
+  n.lock();
   task t = take_task(n, index, false);
+  nodes_.details(index).series = nullptr;
+  n.unlock(node::running);
   rejected_.add();
   book_.tell(task_event::kind::rejected, t);
   t.reject(rejection::discarded);
