@@ -1,6 +1,6 @@
 /// \file
-/// The workloads, each declared in <name>/workload.cpp, those of pools in pool/workloads.cpp and
-/// scheduled/workloads.cpp.
+/// The workloads, each declared in <name>/workload.cpp, those of pools and timers in
+/// churn/workloads.cpp, pool/workloads.cpp and scheduled/workloads.cpp.
 #pragma once
 
 #include "harness.hpp"
@@ -13,11 +13,14 @@ workload wake_workload();
 workload serial_workload();
 workload stop_workload();
 workload churn_workload();
+workload churn_mt_workload();
+workload reschedule_workload();
 workload fire_workload();
 workload periodic_workload();
 workload late_workload();
 workload idle_workload();
 workload memory_workload();
+workload memory_resident_workload();
 workload stop_delayed_workload();
 workload callable_workload();
 workload mpsc_workload();

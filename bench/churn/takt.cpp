@@ -8,14 +8,17 @@
 namespace bench {
 namespace {
 
+struct takt_pool : takt::scheduled_pool {
+  takt_pool() : scheduled_pool({.core = 1}) { prestart(); }
+};
+
 // Handle is what the user keeps of a timer.
 template <class Handle>
 class takt_timers {
  public:
-  explicit takt_timers(std::size_t count) {
-    handles_.reserve(count);
-    pool_.prestart();
-  }
+  using service = takt_pool;
+
+  takt_timers(service& where, std::size_t count) : pool_(where) { handles_.reserve(count); }
 
   void schedule(std::size_t /*index*/, std::chrono::nanoseconds delay, timer_callback callback) {
     if constexpr (std::is_same_v<Handle, takt::timer_handle>) {
@@ -30,17 +33,29 @@ class takt_timers {
     return handle.cancel() == takt::cancel_result::prevented;
   }
 
+  bool move(std::size_t index, std::chrono::nanoseconds delay, timer_callback /*known*/) {
+    return handles_[index].reschedule(delay);
+  }
+
   void settle() { handles_.clear(); }
 
  private:
+  takt::scheduled_pool& pool_;
   std::vector<Handle> handles_;
-  takt::scheduled_pool pool_{{.core = 1}};
 };
 
 }  // namespace
 
 numbers churn_takt(const request& asked) {
   return churn_with<takt_timers<takt::timer_handle>>(asked);
+}
+
+numbers churn_mt_takt(const request& asked) {
+  return churn_mt_with<takt_timers<takt::timer_handle>>(asked);
+}
+
+numbers reschedule_takt(const request& asked) {
+  return reschedule_with<takt_timers<takt::timer_handle>>(asked);
 }
 
 numbers churn_takt_with_futures(const request& asked) {
