@@ -1,65 +1,10 @@
-#include <type_traits>
-#include <utility>
-
-#include <takt/sched/scheduled_pool.hpp>
-
 #include "churn.hpp"
+#include "peers/takt_timer_set.hpp"
 
-namespace bench {
-namespace {
-
-struct takt_pool : takt::scheduled_pool {
-  takt_pool() : scheduled_pool({.core = 1}) { prestart(); }
-};
-
-// Handle is what the user keeps of a timer.
-template <class Handle>
-class takt_timers {
- public:
-  using service = takt_pool;
-
-  takt_timers(service& where, std::size_t count) : pool_(where) { handles_.reserve(count); }
-
-  void schedule(std::size_t /*index*/, std::chrono::nanoseconds delay, timer_callback callback) {
-    if constexpr (std::is_same_v<Handle, takt::timer_handle>) {
-      handles_.push_back(pool_.execute(delay, callback));
-    } else {
-      handles_.push_back(pool_.schedule(delay, callback));
-    }
-  }
-
-  bool cancel(std::size_t index) {
-    const Handle handle = std::move(handles_[index]);
-    return handle.cancel() == takt::cancel_result::prevented;
-  }
-
-  bool move(std::size_t index, std::chrono::nanoseconds delay, timer_callback /*known*/) {
-    return handles_[index].reschedule(delay);
-  }
-
-  void settle() { handles_.clear(); }
-
- private:
-  takt::scheduled_pool& pool_;
-  std::vector<Handle> handles_;
-};
-
-}  // namespace
-
-numbers churn_takt(const request& asked) {
-  return churn_with<takt_timers<takt::timer_handle>>(asked);
+bench::numbers bench::churn_takt(const request& asked) {
+  return churn_with<takt_timer_set<takt::timer_handle>>(asked);
 }
 
-numbers churn_mt_takt(const request& asked) {
-  return churn_mt_with<takt_timers<takt::timer_handle>>(asked);
+bench::numbers bench::churn_takt_with_futures(const request& asked) {
+  return churn_with<takt_timer_set<takt::scheduled_future<void>>>(asked);
 }
-
-numbers reschedule_takt(const request& asked) {
-  return reschedule_with<takt_timers<takt::timer_handle>>(asked);
-}
-
-numbers churn_takt_with_futures(const request& asked) {
-  return churn_with<takt_timers<takt::scheduled_future<void>>>(asked);
-}
-
-}  // namespace bench

@@ -21,4 +21,10 @@ struct java_library {
 numbers ask_java(const std::string& source, const std::string& question,
                  const java_library& library = {});
 
+/// Asks NettyTimers.java.
+inline numbers ask_netty(const std::string& question) {
+  return ask_java("peers/NettyTimers.java", question,
+                  {.path = "/usr/share/java/netty-common.jar", .package = "libnetty-java"});
+}
+
 }  // namespace bench

@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
 
 /**
  * ScheduledThreadPoolExecutor, of one thread, which removes what is cancelled, in the workloads of
- * churn.hpp and scheduled.hpp, which explain what is measured.
+ * churn.hpp, churn_mt.hpp and scheduled.hpp, which explain what is measured.
  *
  * A request is a line "workload number..."; the answer is a line with one number for each metric,
  * or a line that says what went wrong. The first request of a kind warms the compiler up, and

@@ -1,6 +1,5 @@
-#include "workloads.hpp"
-
 #include "churn.hpp"
+#include "workloads.hpp"
 
 namespace bench {
 namespace {
@@ -55,33 +54,6 @@ workload churn_workload() {
     what.bars.push_back(hardly_grows(who));
   }
   return what;
-}
-
-workload churn_mt_workload() {
-  return {.id = "churn-mt",
-          .title = "100 k one-shots pending, scheduled and cancelled by several threads",
-          .metrics = {{"not the head", "ns/pair"}, {"new head", "ns/pair"}},
-          .parameters = {{"threads", {1, 2, 4}}},
-          .competitors = {{naive, churn_mt_naive_timer},
-                          {pool, churn_mt_takt},
-                          {wheel, churn_mt_takt_wheel},
-                          {unstamped, churn_mt_takt_wheel_unstamped},
-                          {java, churn_mt_java},
-                          {netty, churn_mt_netty},
-                          {asio, churn_mt_asio}}};
-}
-
-workload reschedule_workload() {
-  return {.id = "reschedule",
-          .title = "1 M one-shots pending, moved to a minute later",
-          .metrics = {{"move", "ns"}},
-          .competitors = {{"naive_timer (cancel, schedule)", reschedule_naive_timer},
-                          {pool, reschedule_takt},
-                          {wheel, reschedule_takt_wheel},
-                          {unstamped, reschedule_takt_wheel_unstamped},
-                          {asio, reschedule_asio},
-                          {"libuv (no threads)", reschedule_libuv},
-                          {"libevent (no threads)", reschedule_libevent}}};
 }
 
 }  // namespace bench

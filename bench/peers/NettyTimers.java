@@ -16,9 +16,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 
 /**
- * Netty's HashedWheelTimer, with a tick of 10 ms and 512 slots, in the workloads of churn.hpp, which
- * explains what is measured. Requests and answers are those of JavaTimers. It is a file of its own
- * because it takes a library.
+ * Netty's HashedWheelTimer, with a tick of 10 ms and 512 slots, in the workloads of churn.hpp and
+ * churn_mt.hpp, which explain what is measured. Requests and answers are those of JavaTimers. It is
+ * a file of its own because it takes a library.
  */
 public final class NettyTimers {
   private static final int WARM_UP_RUNS = 5;
