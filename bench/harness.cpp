@@ -53,6 +53,23 @@ bool contains(const setting& parameters, const setting& part) {
   });
 }
 
+// What the rounds gave in the setting which has these values instead; null if it was not run.
+const case_result* case_with(const workload_result& result, setting parameters,
+                             const setting& values) {
+  for (auto& [name, value] : parameters) {
+    for (const auto& [changed, to] : values) {
+      if (name == changed) value = to;
+    }
+  }
+  const auto found = std::ranges::find(result.cases, parameters, &case_result::parameters);
+  return found == result.cases.end() ? nullptr : &*found;
+}
+
+// How many times the median is below the limit. None at all is as far as can still be written.
+double below(double limit, const std::vector<double>& samples) {
+  return limit / std::max(median(samples), limit / 1000);
+}
+
 verdict judge(const workload_result& result, const bar& promise, const case_result& at,
               std::size_t metric_index) {
   const metric& m = result.what.metrics[metric_index];
@@ -61,14 +78,19 @@ verdict judge(const workload_result& result, const bar& promise, const case_resu
   if (!at.parameters.empty()) text << " " << to_string(at.parameters);
   text << ", " << m.name << ": " << promise.who;
 
-  const auto& who = at.samples[index_of_competitor(result.what, promise.who)];
+  const std::size_t index = index_of_competitor(result.what, promise.who);
+  const auto& who = at.samples[index];
   std::optional<double> ratio;
-  if (promise.of.empty()) {
-    text << " at most " << promise.at_most << " " << m.unit;
-    // None at all is so far ahead as can still be written.
-    if (!who.empty()) {
-      ratio = promise.at_most / std::max(median(who[metric_index]), promise.at_most / 1000);
+  if (!promise.grown_from.empty()) {
+    text << " at most " << promise.at_most << "x of " << to_string(promise.grown_from);
+    const case_result* const from = case_with(result, at.parameters, promise.grown_from);
+    if (from != nullptr && !who.empty() && !from->samples[index].empty()) {
+      const double limit = promise.at_most * median(from->samples[index][metric_index]);
+      if (limit > 0) ratio = below(limit, who[metric_index]);
     }
+  } else if (promise.of.empty()) {
+    text << " at most " << promise.at_most << " " << m.unit;
+    if (!who.empty()) ratio = below(promise.at_most, who[metric_index]);
   } else {
     text << " at least " << promise.at_least << "x ahead of " << promise.of;
     const auto& of = at.samples[index_of_competitor(result.what, promise.of)];

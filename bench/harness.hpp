@@ -67,8 +67,10 @@ struct competitor {
 
 /// A promise that --check tests: in every setting, `who` is at least `at_least` times ahead of
 /// `of` (below 1: at most so far behind). Without `of` it is a limit instead: the median is at most
-/// `at_most`, for promises that no peer makes; it should leave room for slower machines. An empty
-/// metric means each one. `where` narrows it to the settings that contain these values.
+/// `at_most`, for promises that no peer makes; it should leave room for slower machines. With
+/// `grown_from` that limit is a factor: the median is at most so many times what it is in the
+/// setting that has these values instead. An empty metric means each one. `where` narrows it to the
+/// settings that contain these values.
 struct bar {
   std::string who;
   double at_least = 1.0;
@@ -76,6 +78,7 @@ struct bar {
   double at_most = 0;
   std::string metric{};
   setting where{};
+  setting grown_from{};
 };
 
 struct workload {
@@ -101,7 +104,7 @@ struct workload_result {
 };
 
 /// A bar held against the figures of one setting. It is not measured when one of the two was
-/// skipped.
+/// skipped, or is not among the settings.
 struct verdict {
   std::string text;
   bool measured = false;

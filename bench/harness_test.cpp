@@ -158,6 +158,26 @@ TEST(harness, a_bar_may_be_a_limit) {
   EXPECT_THROW(check(run_quietly(what)), std::logic_error);
 }
 
+TEST(harness, a_bar_may_be_a_limit_for_growth) {
+  workload what = small({{"a", [](const request& asked) {
+                            return numbers{static_cast<double>(10 + 5 * asked["n"])};
+                          }}});
+  what.parameters = {{"n", {0, 2}}};
+  what.bars = {
+      {.who = "a", .at_most = 2.5, .where = {{"n", 2}}, .grown_from = {{"n", 0}}},
+      {.who = "a", .at_most = 1.9, .where = {{"n", 2}}, .grown_from = {{"n", 0}}},
+      {.who = "a", .at_most = 2, .where = {{"n", 2}}, .grown_from = {{"n", 1}}},
+  };
+  const auto verdicts = check(run_quietly(what));
+  ASSERT_THAT(verdicts, SizeIs(3));
+  EXPECT_EQ(verdicts[0].text, "small n=2, time: a at most 2.5x of n=0");
+  EXPECT_TRUE(verdicts[0].measured && verdicts[0].held);
+  EXPECT_DOUBLE_EQ(verdicts[0].ratio, 1.25);
+  EXPECT_TRUE(verdicts[1].measured);
+  EXPECT_FALSE(verdicts[1].held);
+  EXPECT_FALSE(verdicts[2].measured) << "there is no such setting";
+}
+
 TEST(harness, bars_with_unknown_names_are_an_error) {
   workload what = small({constant("a", 1)});
   what.bars = {{.who = "a", .of = "nobody"}};

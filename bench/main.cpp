@@ -16,13 +16,17 @@ enum exit_code : std::uint8_t { success = 0, failure = 1, bad_usage = 2 };
 
 std::vector<bench::workload> workloads_matching(const std::string& filter) {
   std::vector<bench::workload> chosen;
-  for (const auto& declare :
-       {bench::submit_workload, bench::spawn_workload, bench::wake_workload, bench::serial_workload,
-        bench::stop_workload, bench::churn_workload, bench::fire_workload, bench::periodic_workload,
-        bench::late_workload, bench::idle_workload, bench::memory_workload,
-        bench::stop_delayed_workload, bench::callable_workload, bench::mpsc_workload,
-        bench::park_workload, bench::observe_workload, bench::task_workload,
-        bench::timers_workload}) {
+  for (const auto& declare : {bench::submit_workload,       bench::spawn_workload,
+                              bench::wake_workload,         bench::serial_workload,
+                              bench::stop_workload,         bench::churn_workload,
+                              bench::churn_mt_workload,     bench::reschedule_workload,
+                              bench::fire_workload,         bench::periodic_workload,
+                              bench::late_workload,         bench::idle_workload,
+                              bench::memory_workload,       bench::memory_resident_workload,
+                              bench::stop_delayed_workload, bench::callable_workload,
+                              bench::mpsc_workload,         bench::park_workload,
+                              bench::observe_workload,      bench::task_workload,
+                              bench::timers_workload}) {
     bench::workload what = declare();
     if (what.id.find(filter) != std::string::npos) chosen.push_back(std::move(what));
   }

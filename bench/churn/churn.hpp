@@ -1,5 +1,15 @@
 /// \file
 /// One-shots that are scheduled and then all cancelled, which is what time-outs do.
+///
+/// A competitor's class (see peers/) is what one thread has of its timers. It is made of a
+/// Timers::service, which the threads share, and for a number of timers, and has
+///   schedule(index, delay, callback)
+///   cancel(index)                    tells whether it has prevented the callback, and drops what
+///                                    the user has of the timer
+///   move(index, delay, callback)     tells whether the timer was pending; the callback is the old
+///                                    one, for those who have to give it again
+///   settle()                         is not timed: waits for what cancel() and move() left to
+///                                    others, and makes the indices usable again
 #pragma once
 
 #include <algorithm>
@@ -20,10 +30,19 @@ namespace bench {
 numbers churn_naive_timer(const request& asked);
 numbers churn_takt(const request& asked);
 numbers churn_takt_with_futures(const request& asked);
+numbers churn_takt_wheel(const request& asked);
+numbers churn_takt_wheel_unstamped(const request& asked);
 numbers churn_java(const request& asked);
+numbers churn_netty(const request& asked);
 numbers churn_asio(const request& asked);
 numbers churn_libuv(const request& asked);
 numbers churn_libevent(const request& asked);
+
+inline void require_no_loss(std::size_t prevented, std::size_t expected, const tally& fired) {
+  if (prevented != expected || fired.total() != 0) {
+    throw std::logic_error("a timer was lost, or fired");
+  }
+}
 
 /// How often a run schedules and cancels all that are pending, and is timed. Once more comes
 /// before: that gets the memory, which others have, or have a heap for, from earlier runs.
@@ -31,10 +50,7 @@ inline std::size_t churn_repetitions(std::size_t pending) {
   return std::max<std::size_t>(1, 100'000 / pending);
 }
 
-/// Timers is made for a number of them and has schedule(index, delay, callback), cancel(index),
-/// which tells whether it has prevented the callback and drops what the user has of the timer, and
-/// settle(), which is not timed: it waits for what cancel() left to others, and makes the indices
-/// usable again.
+/// churn: nanoseconds for each timer.
 template <class Timers>
 numbers churn_with(const request& asked) {
   const auto pending = static_cast<std::size_t>(asked["pending"]);
@@ -42,7 +58,8 @@ numbers churn_with(const request& asked) {
   const auto delays = random_delays(pending);
   tally fired;
   std::size_t prevented = 0;
-  Timers timers(pending);
+  typename Timers::service where;
+  Timers timers(where, pending);
   double scheduling = 0;
   double cancelling = 0;
   for (std::size_t repetition = 0; repetition <= repetitions; ++repetition) {
@@ -60,9 +77,7 @@ numbers churn_with(const request& asked) {
     scheduling += scheduled;
     cancelling += cancelled;
   }
-  if (prevented != pending * (repetitions + 1) || fired.total() != 0) {
-    throw std::logic_error("a timer was lost, or fired");
-  }
+  require_no_loss(prevented, pending * (repetitions + 1), fired);
   const auto operations = static_cast<double>(pending * repetitions);
   const double schedule = scheduling / operations;
   const double cancel = cancelling / operations;

@@ -2,26 +2,58 @@
 #include "workloads.hpp"
 
 namespace bench {
+namespace {
+
+constexpr const char* naive = "naive_timer";
+constexpr const char* pool = "takt::scheduled_pool";
+constexpr const char* wheel = "takt::wheel_scheduler";
+constexpr const char* unstamped = "takt::wheel_scheduler (stamp timer)";  // reads no clock
+constexpr const char* java = "java ScheduledThreadPoolExecutor";
+constexpr const char* netty = "Netty HashedWheelTimer";
+constexpr const char* asio = "asio::steady_timer";
+
+bar ahead_of(const char* peer, const char* who, double at_least) {
+  return {.who = who,
+          .at_least = at_least,
+          .of = peer,
+          .metric = "both",
+          .where = {{"pending", 1'000'000}}};
+}
+
+bar hardly_grows(const char* who) {
+  return {.who = who,
+          .at_most = 2,
+          .metric = "both",
+          .where = {{"pending", 1'000'000}},
+          .grown_from = {{"pending", 1'000}}};
+}
+
+}  // namespace
 
 workload churn_workload() {
-  constexpr const char* pool = "takt::scheduled_pool";
-  constexpr const char* java = "java ScheduledThreadPoolExecutor";
-  return {.id = "churn",
-          .title = "One-shots pending with delays of 10 to 110 s, then all cancelled",
-          .metrics = {{"schedule", "ns"}, {"cancel", "ns"}, {"both", "ns"}},
-          .parameters = {{"pending", {1'000, 10'000, 100'000, 1'000'000}, {1'000, 100'000}}},
-          .competitors = {{"naive_timer", churn_naive_timer},
-                          {pool, churn_takt},
-                          {"takt::scheduled_pool (future)", churn_takt_with_futures},
-                          {java, churn_java},
-                          {"asio::steady_timer", churn_asio},
-                          {"libuv (no threads)", churn_libuv},
-                          {"libevent (no threads)", churn_libevent}},
-          .bars = {{.who = pool,
-                    .at_least = 2,
-                    .of = java,
-                    .metric = "both",
-                    .where = {{"pending", 1'000'000}}}}};
+  workload what{.id = "churn",
+                .title = "One-shots pending with delays of 10 to 110 s, then all cancelled",
+                .metrics = {{"schedule", "ns"}, {"cancel", "ns"}, {"both", "ns"}},
+                .parameters = {{"pending", {1'000, 10'000, 100'000, 1'000'000}, {1'000, 100'000}}},
+                .competitors = {{naive, churn_naive_timer},
+                                {pool, churn_takt},
+                                {"takt::scheduled_pool (future)", churn_takt_with_futures},
+                                {wheel, churn_takt_wheel},
+                                {unstamped, churn_takt_wheel_unstamped},
+                                {java, churn_java},
+                                {netty, churn_netty},
+                                {asio, churn_asio},
+                                {"libuv (no threads)", churn_libuv},
+                                {"libevent (no threads)", churn_libevent}},
+                .bars = {ahead_of(java, pool, 2)}};
+  for (const char* const who : {wheel, unstamped}) {
+    // Ahead of each of those that are thread-safe is ahead of the best.
+    for (const char* const peer : {naive, java, netty, asio}) {
+      what.bars.push_back(ahead_of(peer, who, 1.5));
+    }
+    what.bars.push_back(hardly_grows(who));
+  }
+  return what;
 }
 
 }  // namespace bench

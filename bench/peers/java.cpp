@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -24,13 +25,16 @@ namespace {
 class java_process {
  public:
   /// Throws unavailable if it does not start, or cannot compile the source.
-  explicit java_process(const std::string& source) {
+  java_process(const std::string& source, const java_library& library) {
+    if (!library.path.empty() && !std::filesystem::exists(library.path)) {
+      throw unavailable(library.path + " was not found (" + library.package + ")");
+    }
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
       throw std::system_error(errno, std::generic_category(), "socketpair");
     }
     socket_ = ends[0];
-    const int error = spawn(TAKT_BENCH_FOLDER "/" + source, ends[1]);
+    const int error = spawn(TAKT_BENCH_FOLDER "/" + source, library.path, ends[1]);
     close(ends[1]);
     std::string reason;
     if (error == ENOENT) {
@@ -62,9 +66,11 @@ class java_process {
   }
 
  private:
-  int spawn(const std::string& source, int end) {
-    // A heap of fixed size and the collector for throughput: what is measured is the pool.
-    std::string command[] = {"java", "-XX:+UseParallelGC", "-Xms1g", "-Xmx1g", source};
+  int spawn(const std::string& source, const std::string& library, int end) {
+    // A heap of fixed size and the collector for throughput: what is measured is the pool. Without
+    // a library the path of classes is empty.
+    std::string command[] = {"java", "-XX:+UseParallelGC", "-Xms1g", "-Xmx1g", "-cp", library,
+                             source};
     std::array<char*, std::size(command) + 1> arguments{};
     for (std::size_t i = 0; i < std::size(command); ++i) arguments[i] = command[i].data();
     posix_spawn_file_actions_t actions;
@@ -97,9 +103,11 @@ class java_process {
 
 }  // namespace
 
-numbers ask_java(const std::string& source, const std::string& question) {
+numbers ask_java(const std::string& source, const std::string& question,
+                 const java_library& library) {
   static std::map<std::string, java_process> started;
-  const std::string answer = started.try_emplace(source, source).first->second.ask(question);
+  const std::string answer =
+      started.try_emplace(source, source, library).first->second.ask(question);
   std::istringstream words(answer);
   numbers found;
   for (double number = 0; words >> number;) found.push_back(number);

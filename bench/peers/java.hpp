@@ -8,9 +8,23 @@
 
 namespace bench {
 
+/// What a source file needs beside the JDK. A jar, and the Debian package that it is from.
+struct java_library {
+  std::string path{};
+  std::string package{};
+};
+
 /// Asks the JVM that runs a source file of this folder, which measures itself. There is one for
 /// each such file; it is started by the first question, and answers a line with a line of numbers.
-/// Throws unavailable if there is no JDK, std::runtime_error if the answer is something else.
-numbers ask_java(const std::string& source, const std::string& question);
+/// Throws unavailable if there is no JDK or no such library, std::runtime_error if the answer is
+/// something else.
+numbers ask_java(const std::string& source, const std::string& question,
+                 const java_library& library = {});
+
+/// Asks NettyTimers.java.
+inline numbers ask_netty(const std::string& question) {
+  return ask_java("peers/NettyTimers.java", question,
+                  {.path = "/usr/share/java/netty-common.jar", .package = "libnetty-java"});
+}
 
 }  // namespace bench

@@ -7,16 +7,18 @@ import java.util.HashSet;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 
 /**
  * ScheduledThreadPoolExecutor, of one thread, which removes what is cancelled, in the workloads of
- * churn.hpp and scheduled.hpp, which explain what is measured.
+ * churn.hpp, churn_mt.hpp and scheduled.hpp, which explain what is measured.
  *
  * A request is a line "workload number..."; the answer is a line with one number for each metric,
  * or a line that says what went wrong. The first request of a kind warms the compiler up, and
@@ -57,6 +59,9 @@ public final class JavaTimers {
     try {
       switch (request[0]) {
         case "churn": return churn(pool, first, second);
+        case "churn-mt":
+          return new double[] {churnTogether(pool, first, second, false),
+              churnTogether(pool, first, second, true)};
         case "fire": return fire(pool, first);
         case "periodic": return periodic(pool, first, second);
         case "late": return late(pool, first, second);
@@ -114,6 +119,56 @@ public final class JavaTimers {
     double schedule = (double) scheduling / operations;
     double cancel = (double) cancelling / operations;
     return new double[] {schedule, cancel, schedule + cancel};
+  }
+
+  /** Once, as above. */
+  private static double churnTogether(
+      ScheduledThreadPoolExecutor pool, int pending, int threads, boolean newHeads)
+      throws Exception {
+    long[] delays = delays(pending, 10_000_000_000L, 110_000_000_000L);
+    LongAdder fired = new LongAdder();
+    ScheduledFuture<?> head =
+        newHeads ? null : pool.schedule(new Callback(fired, 0), 9, TimeUnit.SECONDS);
+    AtomicLong heads = new AtomicLong();
+    LongAdder prevented = new LongAdder();
+    long[] marks = new long[2];
+    int[] passed = {0};
+    CyclicBarrier together = new CyclicBarrier(threads, () -> marks[passed[0]++] = System.nanoTime());
+    Thread[] running = new Thread[threads];
+    for (int t = 0; t < threads; ++t) {
+      int begin = (int) ((long) pending * t / threads);
+      int count = (int) ((long) pending * (t + 1) / threads) - begin;
+      running[t] = new Thread(() -> {
+        ScheduledFuture<?>[] timers = new ScheduledFuture<?>[count];
+        long mine = 0;
+        await(together);
+        for (int i = 0; i < count; ++i) {
+          long delay = newHeads ? 110_000_000_000L - heads.getAndIncrement() * 500_000
+                                : delays[begin + i];
+          timers[i] = pool.schedule(new Callback(fired, i), delay, TimeUnit.NANOSECONDS);
+        }
+        for (int i = 0; i < count; ++i) {
+          if (timers[i].cancel(false)) ++mine;
+          timers[i] = null;
+        }
+        await(together);
+        prevented.add(mine);
+      });
+      running[t].start();
+    }
+    for (Thread each : running) each.join();
+    if (head != null) head.cancel(false);
+    requireCount(prevented.sum(), pending);
+    requireCount(fired.sum(), 0);
+    return (double) (marks[1] - marks[0]) / pending;
+  }
+
+  private static void await(CyclicBarrier barrier) {
+    try {
+      barrier.await();
+    } catch (Exception error) {
+      throw new IllegalStateException(error);
+    }
   }
 
   private static double[] fire(ScheduledThreadPoolExecutor pool, int timers) throws Exception {

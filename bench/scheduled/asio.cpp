@@ -72,6 +72,7 @@ timer_competitors asio_timers() {
           .late = {{name, late_with<asio_context>}},
           .idle = {{name, idle_with<asio_context>}},
           .memory = {{name, memory_with<asio_context>}},
+          .resident = {{name, resident_with<asio_context>}},
           .stop = {{"asio::steady_timer (discards)", stop_with_timers<asio_context>}}};
 }
 
@@ -86,6 +87,7 @@ bench::timer_competitors bench::asio_timers() {
           .late = {{name, asio_missing}},
           .idle = {{name, asio_missing}},
           .memory = {{name, asio_missing}},
+          .resident = {{name, asio_missing}},
           .stop = {{"asio::steady_timer (discards)", asio_missing}}};
 }
 #endif

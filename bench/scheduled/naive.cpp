@@ -46,6 +46,7 @@ timer_competitors naive_timers() {
           .late = {{"clock_nanosleep", late_sleeping}},
           .idle = {{"naive_timer", idle_with<naive_timer_thread>}},
           .memory = {{"naive_timer", memory_with<naive_timer_thread>}},
+          .resident = {{"naive_timer", resident_with<naive_timer_thread>}},
           .stop = {{"naive_timer (discards)", stop_with_timers<naive_timer_thread>}}};
 }
 

@@ -1,6 +1,6 @@
 /// \file
-/// Timers with threads, one of them unless its name says otherwise, in six workloads, and what each
-/// of those measures.
+/// Timers with threads, one of them unless its name says otherwise, in seven workloads, and what
+/// each of those measures.
 ///
 /// A competitor's class is made without arguments, and has
 ///   after(delay, callback)         from any thread
@@ -44,17 +44,19 @@ struct timer_competitors {
   std::vector<competitor> late{};
   std::vector<competitor> idle{};
   std::vector<competitor> memory{};
+  std::vector<competitor> resident{};
   std::vector<competitor> stop{};
 };
 
 timer_competitors naive_timers();
 timer_competitors takt_timers();
+timer_competitors takt_wheels();
 timer_competitors java_timers();
 timer_competitors asio_timers();
 
 using timer_clock = std::chrono::steady_clock;
 
-inline constexpr std::int64_t many_timers = 1'000'000;       ///< fire, memory, stop
+inline constexpr std::int64_t many_timers = 1'000'000;       ///< fire, memory, resident, stop
 inline constexpr std::chrono::nanoseconds fire_spread{100};  ///< For each timer.
 inline constexpr std::chrono::milliseconds period{10};
 inline constexpr std::int64_t periodic_runs = 50;
@@ -232,6 +234,27 @@ numbers memory_with(const request& asked) {
     timers.after(delays[i], timer_callback{&fired, {i, 1, 2}});
   }
   const double each = (in_use() - before) / static_cast<double>(count);
+  require_timers(fired.total(), 0);
+  return {each};
+}
+
+/// In the memory of the machine, of the whole process, in bytes.
+double resident_memory();
+
+/// memory-resident: what the process has got, for each timer, as above. Threads and all else that
+/// Timers brings with it are a part of it, and memory that was asked for and not touched is not.
+template <class Timers>
+numbers resident_with(const request& asked) {
+  const std::int64_t count = asked.amount(many_timers);
+  const auto delays = random_delays(static_cast<std::size_t>(count));
+  tally fired;
+  malloc_trim(0);  // what earlier runs have left would not be seen
+  const double before = resident_memory();
+  Timers timers;
+  for (std::size_t i = 0; i < delays.size(); ++i) {
+    timers.after(delays[i], timer_callback{&fired, {i, 1, 2}});
+  }
+  const double each = (resident_memory() - before) / static_cast<double>(count);
   require_timers(fired.total(), 0);
   return {each};
 }

@@ -59,6 +59,7 @@ timer_competitors takt_timers() {
                {"takt::scheduled_pool (2 threads)", idle_with<takt_pool<2>>}},
       .memory = {{name, memory_with<takt_pool<1>>},
                  {with_futures, memory_with<takt_pool_with_futures>}},
+      .resident = {{name, resident_with<takt_pool<1>>}},
       .stop = {{name, stop_with_timers<takt_pool<1>>},
                {with_futures, stop_with_timers<takt_pool_with_futures>}}};
 }

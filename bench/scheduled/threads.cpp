@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -12,4 +14,12 @@ std::map<std::string, std::int64_t> bench::context_switches() {
     }
   }
   return found;
+}
+
+double bench::resident_memory() {
+  std::ifstream pages("/proc/self/statm");
+  double size = 0;
+  double resident = 0;
+  pages >> size >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
 }

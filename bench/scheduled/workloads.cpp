@@ -9,7 +9,7 @@ namespace {
 std::vector<competitor> all(std::vector<competitor> timer_competitors::* entered) {
   std::vector<competitor> found;
   for (const timer_competitors& family :
-       {naive_timers(), takt_timers(), java_timers(), asio_timers()}) {
+       {naive_timers(), takt_timers(), takt_wheels(), java_timers(), asio_timers()}) {
     const auto& entries = family.*entered;
     found.insert(found.end(), entries.begin(), entries.end());
   }
@@ -17,11 +17,14 @@ std::vector<competitor> all(std::vector<competitor> timer_competitors::* entered
 }
 
 constexpr const char* pool = "takt::scheduled_pool";
+constexpr const char* wheel = "takt::wheel_scheduler";
+constexpr const char* exact = "takt::wheel_scheduler (exact)";
 constexpr const char* java = "java ScheduledThreadPoolExecutor";
+constexpr const char* asio = "asio::steady_timer";
 
 // 1, less the noise: a loop beside itself may come out at 0.9.
-bar not_later_than(const char* peer, const char* metric) {
-  return {.who = pool, .at_least = 0.9, .of = peer, .metric = metric};
+bar not_later_than(const char* peer, const char* metric, const char* who = pool) {
+  return {.who = who, .at_least = 0.9, .of = peer, .metric = metric};
 }
 
 // One wake-up in ten seconds would be too many. The limit has to be above 0, to be one.
@@ -34,7 +37,13 @@ workload fire_workload() {
           .title = "1 M one-shots due over 100 ms, from the first call until all have fired",
           .metrics = {{"timer", "ns/timer"}, {"processor", "ns/timer"}},
           .competitors = all(&timer_competitors::fire),
-          .bars = {{.who = pool, .at_least = 5, .of = java, .metric = "timer"}}};
+          .bars = {{.who = pool, .at_least = 5, .of = java, .metric = "timer"},
+                   {.who = wheel, .at_least = 5, .of = java, .metric = "timer"},
+                   {.who = wheel, .at_least = 5, .of = asio, .metric = "timer"},
+                   {.who = wheel,
+                    .at_least = 0.83,  // it takes at most 1.2 times as long
+                    .of = "takt::wheel_scheduler (floor)",
+                    .metric = "timer"}}};
 }
 
 workload periodic_workload() {
@@ -50,15 +59,20 @@ workload periodic_workload() {
 }
 
 workload late_workload() {
-  return {
-      .id = "late",
-      .title = "One timer of some milliseconds, how late it is",
-      .metrics = {{"p50", "us"}, {"p99", "us"}, {"p99.9", "us"}, {"minimum", "us"}},
-      .parameters = {{"delay", {1, 5}}},
-      .competitors = all(&timer_competitors::late),
-      .bars = {not_later_than("clock_nanosleep", "p50"), not_later_than("clock_nanosleep", "p99"),
-               not_later_than("asio::steady_timer", "p50"),
-               not_later_than("asio::steady_timer", "p99")}};
+  return {.id = "late",
+          .title = "One timer of some milliseconds, how late it is",
+          .metrics = {{"p50", "us"}, {"p99", "us"}, {"p99.9", "us"}, {"minimum", "us"}},
+          .parameters = {{"delay", {1, 5}}},
+          .competitors = all(&timer_competitors::late),
+          .bars = {not_later_than("clock_nanosleep", "p50"),
+                   not_later_than("clock_nanosleep", "p99"),
+                   not_later_than(asio, "p50"),
+                   not_later_than(asio, "p99"),
+                   not_later_than("clock_nanosleep", "p50", exact),
+                   not_later_than("clock_nanosleep", "p99", exact),
+                   not_later_than(asio, "p50", exact),
+                   not_later_than(asio, "p99", exact),
+                   {.who = "takt::wheel_scheduler (precise)", .at_most = 2, .metric = "p50"}}};
 }
 
 workload idle_workload() {
@@ -66,7 +80,8 @@ workload idle_workload() {
           .title = "One timer an hour away, how often threads wake up",
           .metrics = {{"wake-ups", "1/s"}},
           .competitors = all(&timer_competitors::idle),
-          .bars = {sleeps(pool), sleeps("takt::scheduled_pool (2 threads)")}};
+          .bars = {sleeps(pool), sleeps("takt::scheduled_pool (2 threads)"), sleeps(wheel),
+                   sleeps(exact)}};
 }
 
 workload memory_workload() {
@@ -76,12 +91,22 @@ workload memory_workload() {
           .competitors = all(&timer_competitors::memory)};
 }
 
+workload memory_resident_workload() {
+  return {.id = "memory-resident",
+          .title = "1 M one-shots pending, as memory, by what the process has in use",
+          .metrics = {{"timer", "bytes"}},
+          .competitors = all(&timer_competitors::resident),
+          .bars = {{.who = wheel, .at_most = 96}}};
+}
+
 workload stop_delayed_workload() {
   return {.id = "stop-delayed",
           .title = "shutdown_now with 1 M one-shots pending",
           .metrics = {{"returned", "ms"}, {"gone", "ms"}},
           .competitors = all(&timer_competitors::stop),
-          .bars = {{.who = pool, .at_most = 100, .metric = "returned"}}};
+          .bars = {{.who = pool, .at_most = 100, .metric = "returned"},
+                   {.who = wheel, .at_most = 100, .metric = "returned"},
+                   {.who = "takt::wheel_scheduler (close)", .at_most = 100, .metric = "returned"}}};
 }
 
 }  // namespace bench

@@ -1,0 +1,13 @@
+#include "reschedule.hpp"
+
+#if TAKT_BENCH_HAS_EVENT_CORE
+#include "peers/libevent_timer_set.hpp"
+
+bench::numbers bench::reschedule_libevent(const request& asked) {
+  return reschedule_with<libevent_timer_set>(asked);
+}
+#else
+#include "peers/missing.hpp"
+
+bench::numbers bench::reschedule_libevent(const request& asked) { libevent_missing(asked); }
+#endif
