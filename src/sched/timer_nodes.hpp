@@ -145,7 +145,8 @@ class timer_nodes {
     return of(index).closures[index % per_slab].bytes;
   }
   [[nodiscard]] timer_details& details(std::uint32_t index) const noexcept {
-    return of(index).details[index % per_slab];
+    std::byte* const first = of(index).details.data();
+    return *reinterpret_cast<timer_details*>(first + index % per_slab * sizeof(timer_details));
   }
   /// For who is about to look at many places.
   void prefetch(std::uint32_t index) const noexcept {
@@ -174,12 +175,11 @@ class timer_nodes {
   static constexpr std::uint64_t all_cancels = ~(one_cancel - 1);
 
   struct slab {
+    slab() noexcept {}  // leaves alone what a timer may do without
     std::array<sync::atomic<std::uint64_t>, per_slab / per_group> groups{};
-    std::unique_ptr<timer_node[]> nodes = std::make_unique<timer_node[]>(per_slab);
-    std::unique_ptr<timer_closure[]> closures =
-        std::make_unique_for_overwrite<timer_closure[]>(per_slab);
-    std::unique_ptr<timer_details[]> details =
-        std::make_unique_for_overwrite<timer_details[]>(per_slab);
+    std::array<timer_node, per_slab> nodes;
+    std::array<timer_closure, per_slab> closures;
+    alignas(timer_details) std::array<std::byte, per_slab * sizeof(timer_details)> details;
   };
   using slab_pointer = sync::atomic<slab*>;
 
@@ -219,7 +219,7 @@ class timer_nodes {
       throw std::length_error("takt::wheel_scheduler: more than " +
                               std::to_string(per_page * pages * per_slab) + " timers");
     }
-    auto made = std::make_unique<slab>();
+    std::unique_ptr<slab> made(new slab);
     // relaxed, all: groups_ publishes them
     for (auto& each : made->groups) each.store(all_free, std::memory_order_relaxed);
     slab_pointer* page = directory_[number / per_page].load(std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 #include <climits>
 #include <exception>
 #include <limits>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -242,12 +243,12 @@ void wheel_core::fill(std::uint32_t index, task& t, const timer_request& more) n
   n.where = *more.where;
   n.has_more = more.periods != nullptr || book_.observed() || !t.literal_name().empty();
   if (n.has_more) {
-    timer_details& d = nodes_.details(index);
-    d = {.name = t.literal_name(),
-         .id = 0,
-         .periods = more.periods,
-         .series = more.periods != nullptr ? t.state() : nullptr,
-         .paused = false};
+    timer_details& d = *::new (static_cast<void*>(&nodes_.details(index)))
+                           timer_details{.name = t.literal_name(),
+                                         .id = 0,
+                                         .periods = more.periods,
+                                         .series = more.periods != nullptr ? t.state() : nullptr,
+                                         .paused = false};
     if (book_.observed()) {
       d.id = next_id();
       t.set_id(d.id);

@@ -157,6 +157,8 @@ class wheel_core final : public timer_source {
   bool take(std::uint32_t index, std::uint32_t phases, task& t, bool* marked) noexcept;
   template <class End>
   void take_all(End end) noexcept;
+  template <class End>
+  void take_all_in_order(End end) noexcept;
   void end_series_and_paused() noexcept;
   void cancel_taken(task& t) noexcept;
   [[nodiscard]] task run_of(std::uint32_t index) noexcept;

@@ -46,9 +46,24 @@ bool wheel_core::take(std::uint32_t index, std::uint32_t phases, task& t, bool* 
   return true;
 }
 
-// All that wait, the earliest first. After stage_ is no longer open.
+// All that wait. After stage_ is no longer open.
 template <class End>
 void wheel_core::take_all(End end) noexcept {
+  {
+    const mutex_lock lock(mu_);
+    while (!take_in()) sync::yield();  // what was accepted before that is seen below
+  }
+  task t;
+  bool marked = false;
+  const std::uint32_t places = nodes_.places();
+  for (std::uint32_t i = 0; i < places; ++i) {
+    if (take(i, waits, t, &marked)) end(t, marked);
+  }
+}
+
+// The same, the earliest first; what is paused comes last.
+template <class End>
+void wheel_core::take_all_in_order(End end) noexcept {
   std::array<timer_id, 64> found;
   std::size_t count = 0;
   task t;
@@ -74,11 +89,7 @@ void wheel_core::take_all(End end) noexcept {
       if (take(found[i].index, node::in(node::armed), t, &marked)) end(t, marked);
     }
   } while (count != 0);
-  // What is paused, and what was about to be added.
-  const std::uint32_t places = nodes_.places();
-  for (std::uint32_t i = 0; i < places; ++i) {
-    if (take(i, waits, t, &marked)) end(t, marked);
-  }
+  take_all(end);
 }
 
 void wheel_core::cancel_taken(task& t) noexcept {
@@ -173,7 +184,7 @@ task_list wheel_core::close(at_close what, nanoseconds time_out) {
   task_list rest;
   if (ended_in_time) {
     ask_series_to_stop();
-    take_all([&](task& t, bool marked) {
+    take_all_in_order([&](task& t, bool marked) {
       t.end_periods();
       const bool unwanted = t.is_cancelled() || resume_point::is_in(t);
       const bool runs = what == at_close::run_all || (what == at_close::run_marked && marked);

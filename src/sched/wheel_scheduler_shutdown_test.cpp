@@ -1,4 +1,5 @@
 // How a wheel_scheduler ends, and what its observer is told.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -46,6 +47,7 @@ using takt_test::rejection_of;
 using takt_test::tally;
 using takt_test::wheel_bench;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 // --- shutdown()
 
@@ -178,7 +180,7 @@ TEST(wheel_shutdown, close_waits_or_cancels) {
 
 // --- shutdown_now(), shutdown_and_cancel()
 
-TEST(wheel_shutdown_now, gives_back_what_waits_the_earliest_first) {
+TEST(wheel_shutdown_now, gives_back_what_waits_in_any_order) {
   wheel_bench b;
   auto c = b.wheel.schedule(30ms, b.here, [] { return 3; }, {.name = "c"});
   b.wheel.execute(20ms, b.here, b.say("b"), {.name = "b"});
@@ -192,18 +194,21 @@ TEST(wheel_shutdown_now, gives_back_what_waits_the_earliest_first) {
     ASSERT_EQ(rest.size(), 5u);
     std::string names;
     std::set<std::uint64_t> ids;
-    for (const takt::task& t : rest) {
+    for (takt::task& t : rest) {
       names += t.name();
       ids.insert(t.id());
+      if (t.name() == "c") {
+        EXPECT_EQ(t.deadline(), b.start + 30ms);
+      }
+      if (t.name() != "e") t.run();
     }
+    std::ranges::sort(names);
     EXPECT_EQ(names, "abcde");
     EXPECT_EQ(ids.size(), 5u);
-    EXPECT_EQ(rest[2].deadline(), b.start + 30ms);
-    for (std::size_t i = 0; i < 4; ++i) rest[i].run();
   }
   EXPECT_EQ(c.get(), 3);
   a.get();
-  EXPECT_EQ(b.said, (log{"a", "b", "d"}));
+  EXPECT_THAT(b.said, UnorderedElementsAre("a", "b", "d"));
   EXPECT_THROW(dropped.get(), takt::abandoned);
   b.wheel.await_termination();
   EXPECT_THAT(b.wheel.shutdown_now(), IsEmpty());
@@ -225,8 +230,7 @@ TEST(wheel_shutdown_now, does_not_wait_for_the_timer_thread) {
   b.time.advance(20ms);
   begun.wait();
   takt::task_list rest = b.wheel.shutdown_now();
-  ASSERT_EQ(rest.size(), 2u);
-  EXPECT_EQ(rest[0].name(), "next");
+  EXPECT_EQ(rest.size(), 2u);
   EXPECT_FALSE(b.wheel.is_terminated());
   go_on.open();
   b.wheel.await_termination();
@@ -246,6 +250,7 @@ TEST(wheel_shutdown_now, may_be_called_on_the_timer_thread) {
   b.settle();
   b.time.advance(10ms);
   b.wheel.await_termination();
+  std::ranges::sort(names);
   EXPECT_EQ(names, "abc");
   expect_balance(b.wheel);
 }

@@ -127,7 +127,7 @@ class wheel_view : public scheduler {
 ///
 /// **Shutdown.** shutdown(): takes no more; what runs once is handed over at its time; series, and
 /// what is paused, are cancelled. close(at_close) stops the timer thread and sees to all that
-/// waits; shutdown_now() gives that back, the earliest first, without waiting for the thread;
+/// waits; shutdown_now() gives that back, in no order, without waiting for the thread;
 /// shutdown_and_cancel() cancels it. Runs of series that are under way are asked to stop, and are
 /// the last. The destructor cancels, waits for the timer thread, and not for what is with
 /// executors. Later tasks are rejected, those that are due at once as well.
