@@ -148,9 +148,9 @@ class timer_node {
   sync::atomic<std::uint32_t> word_{is_free};
 
  public:
-  std::uint8_t slack_bits;
-  bool relative;  // the deadline is a delay, which has not begun
-  bool has_more;  // there is something in its timer_details
+  sync::atomic<std::uint8_t> slack_bits{0};  // read without the lock, as the deadline is
+  bool relative;                             // the deadline is a delay, which has not begun
+  bool has_more;                             // there is something in its timer_details
   bool run_at_close;
   sync::atomic<std::int64_t> deadline{0};  // ns; if it is paused, what is left
   const void* packed;                      // its task, without the callable

@@ -163,7 +163,7 @@ class timer_nodes {
   static constexpr std::size_t pages = 2;
 #else
   static constexpr std::size_t per_group = 32;
-  static constexpr std::size_t per_slab = 4096;
+  static constexpr std::size_t per_slab = 8192;
   static constexpr std::size_t per_page = 1024;
   static constexpr std::size_t pages = 1023;  // so that `none` is no place
 #endif

@@ -105,7 +105,9 @@ clock::time_point wheel_core::deadline_of(const timer_node& n) const noexcept {
 // When it is to be handed over, in the units of order_.
 std::uint64_t wheel_core::key_of(const timer_node& n) const noexcept {
   time_point due = deadline_of(n);
-  if (n.slack_bits != 0) due = rounded(due, n.slack_bits);
+  // relaxed: as the deadline
+  const std::uint8_t bits = n.slack_bits.load(std::memory_order_relaxed);
+  if (bits != 0) due = rounded(due, bits);
   if (due <= start_) return 0;
   const auto after =
       static_cast<std::uint64_t>(count_of(due)) - static_cast<std::uint64_t>(count_of(start_));
@@ -237,7 +239,9 @@ std::uint32_t wheel_core::claim() {
 
 void wheel_core::fill(std::uint32_t index, task& t, const timer_request& more) noexcept {
   timer_node& n = nodes_[index];
-  n.slack_bits = more.slack == nanoseconds(0) ? std::uint8_t{0} : slack_bits(more.slack);
+  // relaxed: the word publishes it
+  n.slack_bits.store(more.slack == nanoseconds(0) ? std::uint8_t{0} : slack_bits(more.slack),
+                     std::memory_order_relaxed);
   n.relative = false;
   n.run_at_close = more.run_at_close;
   n.where = *more.where;

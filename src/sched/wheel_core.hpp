@@ -167,6 +167,7 @@ class wheel_core final : public timer_source {
   void ask_series_to_stop() noexcept;
   void wake_if_closing() noexcept;
   bool set_stage(stage to) noexcept;
+  bool begin_stop() noexcept;
 
   // Constant after construction.
   const wheel_scheduler_options how_;
@@ -196,6 +197,9 @@ class wheel_core final : public timer_source {
   // In ticks since start_, or in ns if exact.
   hashed_order order_ TAKT_GUARDED_BY(mu_);
   bool took_in_ TAKT_GUARDED_BY(mu_) = false;  // something, since the timer thread looked
+
+  // Somebody who could not wait for the thread has left a worker in life_, for the next who stops.
+  bool held_ TAKT_GUARDED_BY(mu_) = false;
 
   // Written by the timer thread, under mu_. What it has taken out of order_, and hands over.
   std::array<timer_id, 64> due_{};

@@ -150,12 +150,20 @@ void wheel_core::ask_series_to_stop() noexcept {
   }
 }
 
-task_list wheel_core::stop(bool give_back) noexcept {
-  task_list rest;
-  const bool holds = life_.add_worker();  // it does not end before what waits has
+// \return whether it does not end before the caller has removed a worker.
+bool wheel_core::begin_stop() noexcept {
+  bool holds = life_.add_worker();
   life_.advance_to(life_state::stop);
   set_stage(stage::stopped);
   wake();
+  const mutex_lock lock(mu_);
+  if (!holds) holds = std::exchange(held_, false);
+  return holds;
+}
+
+task_list wheel_core::stop(bool give_back) noexcept {
+  task_list rest;
+  const bool holds = begin_stop();
   ask_series_to_stop();
   take_all([&](task& t, bool /*marked*/) {
     t.end_periods();
@@ -176,10 +184,7 @@ task_list wheel_core::stop(bool give_back) noexcept {
 task_list wheel_core::close(at_close what, nanoseconds time_out) {
   throw_if_own_task();
   const time_point until = deadline_after(time_.now(), time_out);
-  const bool holds = life_.add_worker();
-  life_.advance_to(life_state::stop);
-  set_stage(stage::stopped);
-  wake();
+  const bool holds = begin_stop();
   const bool ended_in_time = thread_ended_.wait_until(until);
   task_list rest;
   if (ended_in_time) {
@@ -203,8 +208,13 @@ task_list wheel_core::close(at_close what, nanoseconds time_out) {
       }
     });
   }
-  if (holds) life_.remove_worker();
-  if (life_.try_tidy(true)) life_.terminate();
+  if (!ended_in_time) {
+    const mutex_lock lock(mu_);
+    held_ = holds;
+  } else {
+    if (holds) life_.remove_worker();
+    if (life_.try_tidy(true)) life_.terminate();
+  }
   if (!ended_in_time) {
     throw std::system_error(std::make_error_code(std::errc::timed_out),
                             "takt::wheel_scheduler: the timer thread has not ended within " +

@@ -146,16 +146,6 @@ TEST(wheel_scheduler, may_be_destroyed_in_a_run_of_a_series) {
   }
 }
 
-TEST(wheel_scheduler, works_with_the_real_clock) {
-  wheel_scheduler wheel({.tick = 1ms});
-  const auto before = takt::steady.now();
-  EXPECT_EQ(wheel.schedule(3ms, inline_executor(), [] { return 42; }).get(), 42);
-  EXPECT_GE(takt::steady.now() - before, 3ms);
-  wheel_scheduler exact({.exact = true, .spin = 50us});
-  const auto due = takt::steady.now() + 300us;
-  EXPECT_GE(exact.schedule(due, inline_executor(), [] { return takt::steady.now(); }).get(), due);
-}
-
 // --- handles
 
 TEST(wheel_scheduler, is_outlived_by_handles) {

@@ -44,8 +44,8 @@ std::size_t timer_hints::chunks_for(std::size_t hints) const noexcept {
 void timer_hints::reserve(std::size_t places) {
   const std::size_t capacity = 2 * places + 64;
   while (free_.places() < chunks_for(capacity)) {
-    if (blocks_.size() * free_places::step == free_.places()) {
-      blocks_.push_back(std::make_unique_for_overwrite<chunk[]>(free_places::step));
+    if (blocks_.size() * per_block == free_.places()) {
+      blocks_.push_back(std::make_unique_for_overwrite<chunk[]>(per_block));
     }
     free_.grow();
   }
@@ -59,8 +59,8 @@ void timer_hints::reserve(std::size_t places) {
 
 timer_hints::chunk* timer_hints::extend(list& l) noexcept {
   const std::size_t number = free_.take();
-  chunk* const c = &blocks_[number / free_places::step][number % free_places::step];
-  if (number % free_places::step + 1 < free_places::step) prefetch(c + 1);  // the next, most likely
+  chunk* const c = &blocks_[number / per_block][number % per_block];
+  if (number % per_block + 1 < per_block) prefetch(c + 1);  // the next, most likely
   c->next = nullptr;
   c->first = c->end = 0;
   c->number = static_cast<std::uint32_t>(number);

@@ -14,7 +14,6 @@
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
-#include <takt/exec/thread_pool.hpp>
 #include <takt/sched/wheel_scheduler.hpp>
 
 #include "../support/pools.hpp"
@@ -24,12 +23,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using takt::cancel_result;
-using takt::manual_clock;
 using takt::manual_executor;
 using takt::timer_stamp;
-using takt::wheel_scheduler;
 using takt_test::expect_balance;
-using takt_test::gate;
 using takt_test::log;
 using takt_test::wheel_bench;
 using testing::IsEmpty;

@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
@@ -40,7 +41,6 @@ using takt_test::wheel_bench;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::SizeIs;
 
 // --- policies
 
@@ -206,10 +206,11 @@ TEST(wheel_close, asks_series_that_run_to_stop_and_lets_them_end) {
   takt::thread_pool pool({.core = 1});
   wheel_bench b;
   tally begun;
-  auto series = b.wheel.schedule_at_fixed_rate(10ms, 10ms, pool, [&](std::stop_token stop) {
-    begun.add();
-    takt_test::until_stopped(stop);
-  });
+  auto series =
+      b.wheel.schedule_at_fixed_rate(10ms, 10ms, pool, [&](const takt::sync::stop_token& stop) {
+        begun.add();
+        takt_test::until_stopped(stop);
+      });
   b.pass(10ms);
   begun.wait_for(1);
   EXPECT_THAT(b.wheel.close(at_close::give_back), IsEmpty());

@@ -5,12 +5,10 @@
 #include <climits>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>

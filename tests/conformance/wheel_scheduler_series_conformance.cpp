@@ -1,14 +1,9 @@
 // wheel_scheduler: tasks that run again and again.
 #include <atomic>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <stdexcept>
-#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>

@@ -59,7 +59,7 @@ struct wheel_scheduler_options {
   std::chrono::nanoseconds spin{0};
   missed_runs missed{};  ///< What periodic tasks do when they are behind.
 
-  std::string name = "takt-wheel";  ///< Of the timer thread.
+  std::string name = "takt-wheel";  ///< Of the timer thread; with its number, 0.
   /// For the timer thread; may_start is not asked.
   thread_options thread{};
 
@@ -107,20 +107,22 @@ class wheel_view : public scheduler {
 ///
 /// **Time.** Deadlines are exact; tasks are handed over on the grid of ticks, at the first point
 /// that is not before the deadline: so nothing is early, what comes within one tick shares a
-/// wake-up, and within one tick tasks go in the order of their submission (those that were moved,
-/// and periodic ones, as if submitted when they were). An idle wheel sleeps: there is no ticking. A
+/// wake-up, and within one tick tasks go in the order of their submission (runs of series, and what
+/// was moved to an earlier time, as if submitted then; what was moved to a later time, as if
+/// submitted at its former one). An idle wheel sleeps: there is no ticking. A
 /// timer thread that comes late hands over all that is due, in order. With `exact` there is no
 /// grid: tasks go at their deadlines, by these.
 ///
 /// **Where.** The executor of a task has to outlive it. The timer thread runs none of it, unless
 /// that is an inline_executor: then what it runs holds up all others. If the executor refuses a
 /// task, it ends as rejected, and so does a series; without a future the hook hears of it
-/// (`unobserved`). A series whose run is dropped by its executor is cancelled. Other errors of an
-/// executor, and those of tasks without a future that it runs inline, go to the hook (`uncaught`);
-/// the timer thread goes on.
+/// (`unobserved`). A series whose run is dropped by its executor ends in the same way. Other errors
+/// of an executor, and those of tasks without a future that it runs inline, go to the hook
+/// (`uncaught`), and the timer thread goes on; of what is due at once, they leave the call.
 ///
 /// **Accounts.** A task that runs once has come to its end here when its executor has it: it counts
-/// as finished, and cancelling its handle is `done`. Its future tells more.
+/// as finished, and cancelling it is `done`. If it has a future, that tells more, and can still be
+/// cancelled.
 ///
 /// **Cancelling** ends the task in one step and destroys it at once. A handle keeps the entry of
 /// its task, less than 100 bytes, and not the scheduler.
@@ -132,7 +134,8 @@ class wheel_view : public scheduler {
 /// the last. The destructor cancels, waits for the timer thread, and not for what is with
 /// executors. Later tasks are rejected, those that are due at once as well.
 ///
-/// **Thread safety**: all members from any thread, but for the destructor.
+/// **Thread safety**: all members from any thread, but for the destructor. A run of a series must
+/// not wait for the end of its own scheduler.
 ///
 /// **Cost**: execute() of a callable of up to 32 bytes does not allocate once there were as many
 /// before, schedule() once. 93 bytes per pending timer.

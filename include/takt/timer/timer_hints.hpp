@@ -209,6 +209,8 @@ class timer_hints {
   std::size_t count_ = 0;     // hints that are in lists
   std::size_t capacity_ = 0;  // how many may be
   free_places free_;          // chunks
+  // Memory of chunks. What is never used of a block is never touched.
+  static constexpr std::size_t per_block = 16 * free_places::step;
   std::vector<std::unique_ptr<chunk[]>> blocks_;
 };
 
