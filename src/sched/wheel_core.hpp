@@ -149,6 +149,7 @@ class wheel_core final : public timer_source {
   void hand_over(task& t, any_executor& where);
   void hand_over_reporting(task& t, any_executor& where, bool seen) noexcept;
   void sleep() noexcept;
+  void spin(time_point from, time_point until) const noexcept;
   [[nodiscard]] bool has_ended() noexcept;
   void wake() noexcept { wake_.unpark(); }
 

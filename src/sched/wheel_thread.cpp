@@ -155,6 +155,17 @@ void wheel_core::hand_over_reporting(task& t, any_executor& where, bool seen) no
   }
 }
 
+// Is there in time, if nobody has called before that.
+void wheel_core::spin(time_point from, time_point until) const noexcept {
+  constexpr nanoseconds close_by = std::chrono::microseconds(20);  // too near to let others run
+  for (time_point now = time_.now(); from <= now && now < until; now = time_.now()) {
+    // relaxed: what was added is found in the inbox
+    if (attention_.load(std::memory_order_relaxed) == awake) return;
+    if (stage_.load(std::memory_order_relaxed) == stage::stopped) return;
+    if (until - now > close_by) sync::yield();
+  }
+}
+
 // Nothing is due: waits until something is, or somebody calls.
 void wheel_core::sleep() noexcept {
   const bool stamps = how_.stamp == timer_stamp::timer;
@@ -187,12 +198,7 @@ void wheel_core::sleep() noexcept {
   if (complete && !earlier && goes_on) {
     const time_point spins = until == time_point::max() ? until : until - how_.spin;
     time_.park_until(wake_, spins);
-    // relaxed: what was added is found in the inbox
-    while (how_.spin > nanoseconds(0) && time_.now() >= spins && time_.now() < until &&
-           attention_.load(std::memory_order_relaxed) != awake &&
-           stage_.load(std::memory_order_relaxed) != stage::stopped) {
-      sync::yield();
-    }
+    if (how_.spin > nanoseconds(0)) spin(spins, until);
   }
   attention_.store(awake, std::memory_order_seq_cst);
   if (!complete) sync::yield();  // somebody is about to fill a gap
