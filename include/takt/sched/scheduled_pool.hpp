@@ -22,6 +22,8 @@
 
 namespace takt::inline TAKT_ABI {
 
+class delay_queue;
+
 /// What a pool that is shut down still does with what waits for its time.
 struct after_shutdown {
   /// Whether tasks that run once are waited for and run. If not, they are cancelled, except those
