@@ -19,7 +19,7 @@ class timer_node {
  public:
   enum phase : std::uint32_t { is_free, armed, paused, running, ended, cancelled };
 
-  timer_node() noexcept {}
+  timer_node() noexcept {}  // NOLINT(*-member-init): `where` is given when it is made
 
   /// A set of phases.
   static constexpr std::uint32_t in(phase p) noexcept { return 1U << p; }
@@ -149,11 +149,11 @@ class timer_node {
 
  public:
   sync::atomic<std::uint8_t> slack_bits{0};  // read without the lock, as the deadline is
-  bool relative;                             // the deadline is a delay, which has not begun
-  bool has_more;                             // there is something in its timer_details
-  bool run_at_close;
+  bool relative = false;                     // the deadline is a delay, which has not begun
+  bool has_more = false;                     // there is something in its timer_details
+  bool run_at_close = false;
   sync::atomic<std::int64_t> deadline{0};  // ns; if it is paused, what is left
-  const void* packed;                      // its task, without the callable
+  const void* packed = nullptr;            // its task, without the callable
   union {
     any_executor where;
   };
@@ -167,10 +167,10 @@ struct alignas(std::max_align_t) timer_closure {
 /// What not every timer has. Memory that is not touched, if none has it.
 struct timer_details {
   task_name name;
-  std::uint64_t id;
-  period_state* periods;  // null: it runs once
-  future_core* series;    // of a periodic one that runs
-  bool paused;            // it was paused while it ran
+  std::uint64_t id = 0;
+  period_state* periods = nullptr;  // null: it runs once
+  future_core* series = nullptr;    // of a periodic one that runs
+  bool paused = false;              // it was paused while it ran
 };
 
 }  // namespace takt::inline TAKT_ABI

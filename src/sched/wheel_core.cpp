@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-const wheel_scheduler_options& checked(const wheel_scheduler_options& how) {
+void check(const wheel_scheduler_options& how) {
   if (how.tick < std::chrono::milliseconds(1)) {
     throw std::invalid_argument("takt::wheel_scheduler: the tick is " +
                                 std::to_string(how.tick.count()) +
@@ -48,13 +48,12 @@ const wheel_scheduler_options& checked(const wheel_scheduler_options& how) {
                                 std::to_string(how.ticks_per_wheel) +
                                 "; it has to be a power of two up to " + std::to_string(most));
   }
-  return how;
 }
 
 }  // namespace
 
 wheel_core::wheel_core(const wheel_scheduler_options& how)
-    : how_(checked(how)),
+    : how_(how),
       time_(*how_.time),
       start_(time_.now()),
       tick_(how_.tick.count()),
@@ -67,6 +66,7 @@ wheel_core::wheel_core(const wheel_scheduler_options& how)
       order_({.tick = how_.exact ? how_.tick : nanoseconds(1), .slots = how_.ticks_per_wheel}) {}
 
 wheel_core& wheel_core::make(const wheel_scheduler_options& how) {
+  check(how);
   auto* const made = new wheel_core(how);
   try {
     static_cast<void>(made->life_.add_worker());
