@@ -165,8 +165,9 @@ class timer_nodes {
   static constexpr std::size_t per_group = 32;
   static constexpr std::size_t per_slab = 8192;
   static constexpr std::size_t per_page = 1024;
-  static constexpr std::size_t pages = 1023;  // so that `none` is no place
+  static constexpr std::size_t pages = 511;
 #endif
+  static_assert(per_slab * per_page * pages < none);
   static constexpr std::uint64_t all_free = (std::uint64_t{1} << per_group) - 1;
   static constexpr std::uint64_t closed = std::uint64_t{1} << 32;
   static constexpr std::uint64_t one_claim = std::uint64_t{1} << 33;

@@ -59,7 +59,8 @@ cancel_result wheel_core::cancel(timer_id id) noexcept {
 
 bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
   const time_point now = time_.now();
-  const time_point next = due.on(time_);
+  const time_point next =
+      due.is_delay() ? deadline_after(now, std::max(due.delay(), nanoseconds(0))) : due.on(time_);
   if (time_between(now, next) > max_delay()) return false;
   timer_node& n = nodes_[id.index];
   const node::phase phase = n.lock();

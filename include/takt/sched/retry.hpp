@@ -152,7 +152,8 @@ struct retry_result<F, false> : owned_result<std::invoke_result_t<F&>> {};
 /// that is under way may still succeed. One that shutdown_now() gives back makes its last attempt
 /// when it is run.
 ///
-/// **Cost**: one allocation; further attempts have none, and cannot be rejected.
+/// **Cost**: one allocation; further attempts have none, and cannot be rejected; except by the
+/// executor of a wheel_scheduler::on(), to which each is given anew.
 ///
 /// \throws std::invalid_argument if the policy is bad, see backoff::check(), or `f` is empty;
 /// takt::rejected if the scheduler is shut down or has no thread; std::bad_alloc.

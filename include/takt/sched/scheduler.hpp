@@ -86,6 +86,8 @@ class [[nodiscard]] timer_awaiter final : private continuation {
 /// co_await timers.after(10ms);
 /// \endcode
 ///
+/// Of wheel_scheduler::on(), what stands there about when, time, cancelling and cost comes first.
+///
 /// **When** is a duration, from now on, or a `clock::time_point`. A negative one is 0; nothing is
 /// early. `never`, and any duration beyond counting, is never. A time in the past is due at once;
 /// at a fixed rate the grid begins there, so that runs in between are missed ones.

@@ -131,7 +131,7 @@ class periodic_state final : public delayed_state<void, F> {
 /// and a part of scheduled_future and periodic_future.
 ///
 /// \code
-/// takt::timer_handle guard = pool.execute(30s, [&] { connection.drop(); });
+/// takt::timer_handle guard = pool.execute(30s, [c = weak(connection)] { drop(c); });
 /// ...
 /// guard.reschedule(30s);       // it is alive: 30 s more
 /// ...
@@ -168,13 +168,15 @@ class timer_handle {
   /// Ends the task, unless it has ended, and tells what that did. It leaves the queue at once; a
   /// periodic one does not run again.
   ///
-  /// Without a future, `running` only says that the body runs: it is not asked to stop, later calls
-  /// say the same, and nothing tells when it has ended. If it refers to what is about to be
-  /// destroyed, use schedule() and cancel_and_join().
+  /// Without a future, `running` (of a wheel_scheduler: `done`, once the executor has it) only says
+  /// that the body runs: it is not asked to stop, later calls say the same, and nothing tells when
+  /// it has ended. If it refers to what is about to be destroyed, use schedule() and
+  /// cancel_and_join().
   cancel_result cancel() const noexcept;
 
   /// Moves the next run to so long after now, or to that time; a periodic task goes on from there,
-  /// and one that is paused is no longer. False if there is no next run.
+  /// and one that is paused is no longer. False if there is no next run; or if that is further
+  /// ahead than a wheel_scheduler reaches, and then it keeps its time.
   bool reschedule(when due) const noexcept;
 
   /// Stops its time: what is left until the next run will be left when it is resumed. A run that is

@@ -47,7 +47,8 @@ struct watchdog_options {
 /// takt::thread_pool pool{{.core = 4, .observer = &watch}};
 /// \endcode
 ///
-/// It can watch several pools at once. Names of tasks are kept up to their 63rd character.
+/// It can watch several pools at once, and a wheel_scheduler; `timers` is none, as it asks for
+/// deadlines that never come. Names of tasks are kept up to their 63rd character.
 ///
 /// **Cost**: per run twice a lock, and a search among the runs that are under way. However many
 /// there are, there is one timer, which wakes a thread once per limit at most, and none when

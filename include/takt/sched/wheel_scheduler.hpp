@@ -49,7 +49,7 @@ struct wheel_scheduler_options {
   /// Tasks are handed over on a grid of this width, at least 1 ms.
   std::chrono::nanoseconds tick = std::chrono::milliseconds(10);
   /// How many slots the wheel has: a power of two, at most 2^24. A timer that is further away than
-  /// all of them is looked at once in each turn.
+  /// all of them may be looked at once in each turn.
   std::size_t ticks_per_wheel = 512;
   timer_stamp stamp = timer_stamp::caller;
   /// Hands over at the deadline itself, not at the next tick.
@@ -79,15 +79,15 @@ class wheel_view : public scheduler {
 };
 
 /// Runs tasks at a time, or again and again, on the executors that they name. For many timers of
-/// which few come to their time, as time-outs do: scheduling and cancelling take no lock and a time
-/// that does not depend on how many there are. It is what Akka calls LightArrayRevolverScheduler,
-/// without the ticking: it wakes up for deadlines only.
+/// which few come to their time, as time-outs do: scheduling and cancelling take no lock, except to
+/// make room, and a time that hardly depends on how many there are. It is what Akka calls
+/// LightArrayRevolverScheduler, without the ticking: it sleeps until a deadline.
 ///
 /// \code
 /// takt::thread_pool pool{{.core = 4}};
 /// takt::wheel_scheduler timeouts{{.tick = 1ms}};
 ///
-/// auto guard = timeouts.execute(30s, pool, [&] { connection.drop(); });      // without a future
+/// auto guard = timeouts.execute(30s, pool, [c = weak(connection)] { drop(c); });  // no future
 /// auto probe = timeouts.schedule(5s, pool, [&] { return connection.ping(); });
 /// auto beat  = timeouts.schedule_at_fixed_rate(0s, 1s, pool, [&] { connection.beat(); });
 ///
@@ -102,43 +102,51 @@ class wheel_view : public scheduler {
 /// \endcode
 ///
 /// **When**: as for scheduler, with two differences. What is due at once, a delay of 0 or less or a
-/// time that has passed, is handed over by the caller, before the call returns. More than 2^31 - 1
-/// ticks ahead, and `never`, is an error.
+/// time that has passed, is handed over by the caller, before the call returns: hold no lock that
+/// it takes. More than 2^31 - 1 ticks ahead, and `never`, is an error; reschedule() to such a time
+/// is false, and changes nothing.
 ///
 /// **Time.** Deadlines are exact; tasks are handed over on the grid of ticks, at the first point
 /// that is not before the deadline: so nothing is early, what comes within one tick shares a
 /// wake-up, and within one tick tasks go in the order of their submission (runs of series, and what
 /// was moved to an earlier time, as if submitted then; what was moved to a later time, as if
-/// submitted at its former one). An idle wheel sleeps: there is no ticking. A
-/// timer thread that comes late hands over all that is due, in order. With `exact` there is no
-/// grid: tasks go at their deadlines, by these.
+/// submitted at its former one). An idle wheel sleeps: there is no ticking; it
+/// wakes up once for the former time of what was cancelled or moved. A timer thread that comes late
+/// hands over all that is due, in order. With `exact` there is no grid: tasks go at their
+/// deadlines, by these.
 ///
-/// **Where.** The executor of a task has to outlive it. The timer thread runs none of it, unless
-/// that is an inline_executor: then what it runs holds up all others. If the executor refuses a
+/// **Where.** The executor has to live until it has the task, or that has ended. The timer thread
+/// calls its execute(): one that runs the task there, as inline_executor does, or makes its caller
+/// wait, holds up all others. If the executor refuses a
 /// task, it ends as rejected, and so does a series; without a future the hook hears of it
 /// (`unobserved`). A series whose run is dropped by its executor ends in the same way. Other errors
 /// of an executor, and those of tasks without a future that it runs inline, go to the hook
-/// (`uncaught`), and the timer thread goes on; of what is due at once, they leave the call.
+/// (`uncaught`), which ends the program unless it is another one than `strict`; of what is due at
+/// once, they leave the call.
 ///
 /// **Accounts.** A task that runs once has come to its end here when its executor has it: it counts
 /// as finished, and cancelling it is `done`. If it has a future, that tells more, and can still be
 /// cancelled.
 ///
-/// **Cancelling** ends the task in one step and destroys it at once. A handle keeps the entry of
-/// its task, less than 100 bytes, and not the scheduler.
+/// **Cancelling** ends the task in one step and destroys it at once. `done` may mean that its
+/// executor has it, and that it runs: what it refers to must not go on that account; let it hold a
+/// weak_ptr, or use schedule() and cancel_and_join(). Handles do not keep the scheduler's thread,
+/// but its memory, which is that of the most timers there were.
 ///
 /// **Shutdown.** shutdown(): takes no more; what runs once is handed over at its time; series, and
 /// what is paused, are cancelled. close(at_close) stops the timer thread and sees to all that
 /// waits; shutdown_now() gives that back, in no order, without waiting for the thread;
 /// shutdown_and_cancel() cancels it. Runs of series that are under way are asked to stop, and are
 /// the last. The destructor cancels, waits for the timer thread, and not for what is with
-/// executors. Later tasks are rejected, those that are due at once as well.
+/// executors. End it before the executors that it names. Later tasks are rejected, those that are
+/// due at once as well.
 ///
 /// **Thread safety**: all members from any thread, but for the destructor. A run of a series must
 /// not wait for the end of its own scheduler.
 ///
 /// **Cost**: execute() of a callable of up to 32 bytes does not allocate once there were as many
-/// before, schedule() once. 93 bytes per pending timer.
+/// before, schedule() once. 96 bytes per pending timer; 40 more if it has a name or is a series, or
+/// there is an observer.
 class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
  public:
   using options = wheel_scheduler_options;
@@ -154,7 +162,9 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   /// Has a task handed to an executor at some time. Without a future.
   /// \throws takt::rejected if the scheduler is shut down, or the executor does not take what is
   /// due at once; std::invalid_argument if the task is empty, the slack negative, or the time too
-  /// far ahead; std::bad_alloc. If it throws, the task is not run. The same is true of all below.
+  /// far ahead; std::bad_alloc, std::length_error beyond 2^32 timers; and the task is not run then.
+  /// What it throws itself, if it is due at once and its executor runs it within the call. The same
+  /// is true of all below.
   timer_handle execute(when due, any_executor where, task t, const timer_options& more = {});
 
   /// As of scheduler, on an executor.
@@ -178,7 +188,8 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
     return on(where).schedule_with_fixed_delay(first, delay, std::forward<F>(f), more);
   }
 
-  /// All of scheduler, on that executor: `co_await timeouts.on(pool).after(10ms)`.
+  /// All of scheduler, on that executor: `co_await timeouts.on(pool).after(10ms)`. What it gives is
+  /// referred to by its awaiters: use both in one expression, or keep it.
   [[nodiscard]] wheel_view on(any_executor where) noexcept;
 
   /// Takes no more; see above.
@@ -189,20 +200,20 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   /// Stops the timer thread, waits for it, and then sees to what waits, on the calling thread and
   /// without their executors, the earliest first. What a task throws that has no future goes to the
   /// hook, and the rest goes on. \return what is given back, if that was asked for; a second call
-  /// finds nothing.
+  /// finds nothing. Runs of series that executors have may still be under way.
   /// \throws std::system_error (timed_out) if a task that the timer thread runs inline does not end
   /// in that time: nothing is lost, call it again; (resource_deadlock_would_occur) if called on the
   /// timer thread.
-  task_list close(at_close what = at_close::run_marked) { return close(what, shutdown_time_out); }
+  task_list close(at_close what = at_close::run_marked) { return close(what, close_time_out); }
   template <class Rep, class Period>
   task_list close(at_close what, std::chrono::duration<Rep, Period> time_out) {
     return close_within(what, to_nanoseconds(time_out));
   }
   /// How long close() waits, unless told otherwise.
-  static constexpr std::chrono::nanoseconds shutdown_time_out = std::chrono::seconds(5);
+  static constexpr std::chrono::nanoseconds close_time_out = std::chrono::seconds(5);
   using lifecycle_interface<wheel_scheduler>::close;
 
-  /// How often it can hand over, at most: the ticks in a second.
+  /// How often it can hand over, at most: the ticks in a second, unless exact.
   [[nodiscard]] double max_frequency() const noexcept;
   /// The furthest that a task or a period may be ahead: 2^31 - 1 ticks.
   [[nodiscard]] std::chrono::nanoseconds max_delay() const noexcept;
