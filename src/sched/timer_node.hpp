@@ -32,8 +32,10 @@ class timer_node {
 
   /// Makes it so, by who has its place. With so many handles.
   void make(phase p, std::uint32_t handles) noexcept {
-    // release: all of it
-    word_.store(p | handles * one_handle, std::memory_order_release);
+    // release: all of it. What is armed is put into the inbox, and that is seq_cst; what runs is
+    // not: see try_lock()
+    word_.store(p | handles * one_handle,
+                p == armed ? std::memory_order_release : std::memory_order_seq_cst);
   }
 
   /// Waits for who has locked it. \return its phase.

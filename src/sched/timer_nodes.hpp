@@ -46,22 +46,24 @@ class timer_nodes {
 
   /// Claims a place. \return none if make_room() has to be called before.
   std::uint32_t claim() noexcept {
-    std::size_t g = cursor_.load(std::memory_order_relaxed);  // relaxed: a hint, within the places
+    std::size_t g = cursor_.load(std::memory_order_relaxed);          // relaxed: a hint
     const std::size_t end = groups_.load(std::memory_order_acquire);  // acquire: the slabs
-    for (bool moved = false; g != end; ++g, moved = true) {
+    for (bool moved = false; g < end; ++g, moved = true) {
       sync::atomic<std::uint64_t>& word = group(g);
       std::uint64_t w = word.load(std::memory_order_relaxed);  // relaxed: the exchange decides
       while ((w & all_free) != 0) {
         const std::uint64_t bit = w & (~w + 1);
         // acquire: all that its last owner did
         const bool full = (w & all_claims) == all_claims;
+        // Before, so that none of those that are counted is ever missing. relaxed: the exchange
+        // publishes it
+        if (full) claims_.fetch_add(all_claims / one_claim + 1, std::memory_order_relaxed);
         if (!word.compare_exchange_weak(w, (full ? w & ~all_claims : w + one_claim) - bit,
-                                        std::memory_order_acquire, std::memory_order_relaxed)) {
+                                        std::memory_order_acq_rel, std::memory_order_relaxed)) {
+          if (full) claims_.fetch_sub(all_claims / one_claim + 1, std::memory_order_relaxed);
           continue;
         }
         if (moved) cursor_.store(g, std::memory_order_relaxed);  // relaxed: as above
-        // relaxed: a count
-        if (full) claims_.fetch_add(all_claims / one_claim + 1, std::memory_order_relaxed);
         return static_cast<std::uint32_t>(g * per_group +
                                           static_cast<std::size_t>(std::countr_zero(bit)));
       }
@@ -129,13 +131,14 @@ class timer_nodes {
 
   /// How many were claimed so far.
   [[nodiscard]] std::uint64_t claims() const noexcept {
-    // relaxed: a count
-    return sum(all_claims, one_claim) + claims_.load(std::memory_order_relaxed);
+    const std::uint64_t here = sum(all_claims, one_claim);  // first: see claim()
+    return here + claims_.load(std::memory_order_relaxed);  // relaxed: a count
   }
   /// How many were given back as cancelled.
   [[nodiscard]] std::uint64_t cancels() const noexcept {
-    // relaxed: a count
-    return sum(all_cancels, one_cancel) + cancels_.load(std::memory_order_relaxed);
+    // acquire: what was carried over is not counted twice
+    const std::uint64_t before = cancels_.load(std::memory_order_acquire);
+    return before + sum(all_cancels, one_cancel);
   }
 
   [[nodiscard]] timer_node& operator[](std::uint32_t index) const noexcept {

@@ -52,8 +52,8 @@ void check(const wheel_scheduler_options& how) {
 
 }  // namespace
 
-wheel_core::wheel_core(const wheel_scheduler_options& how)
-    : how_(how),
+wheel_core::wheel_core(wheel_scheduler_options how)
+    : how_(std::move(how)),
       time_(*how_.time),
       start_(time_.now()),
       tick_(how_.tick.count()),
@@ -156,7 +156,8 @@ void wheel_core::refuse(task& t, rejection why) {
 }
 
 timer_place wheel_core::add(const when& due, task& t, const timer_request& more) {
-  const bool relative = how_.stamp == timer_stamp::timer && due.is_delay();
+  const bool relative = how_.stamp == timer_stamp::timer && due.is_delay() &&
+                        due.delay() > nanoseconds(0);  // else it begins, and ends, now
   const time_point now = relative && !book_.observed() ? time_point() : time_.now();
   time_point deadline;
   nanoseconds ahead{};
@@ -195,6 +196,12 @@ timer_place wheel_core::add(const when& due, task& t, const timer_request& more)
     ++more.periods->runs;
     n.deadline.store(count_of(deadline), std::memory_order_relaxed);  // relaxed: the word, below
     n.make(node::running, handles);
+    // seq_cst: see invariant 5
+    if (stage_.load(std::memory_order_seq_cst) != stage::open &&
+        take(index, node::in(node::running), t, nullptr)) {
+      wake();
+      refuse(t, rejection::shut_down);
+    }
     more.where->execute(run_of(index));
     return made;
   }

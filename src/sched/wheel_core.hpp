@@ -108,7 +108,7 @@ class wheel_core final : public timer_source {
   enum class stage : std::uint8_t { open, closed, stopped };
   using nanoseconds = std::chrono::nanoseconds;
 
-  explicit wheel_core(const wheel_scheduler_options& how);
+  explicit wheel_core(wheel_scheduler_options how);
   ~wheel_core() = default;
 
   using node = timer_node;

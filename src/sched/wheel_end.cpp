@@ -114,6 +114,10 @@ bool wheel_core::set_stage(stage to) noexcept {
 
 // After shutdown.
 void wheel_core::end_series_and_paused() noexcept {
+  {
+    const mutex_lock lock(mu_);
+    while (!take_in()) sync::yield();  // as in take_all()
+  }
   const std::uint32_t places = nodes_.places();
   for (std::uint32_t i = 0; i < places; ++i) {
     timer_node& n = nodes_[i];
@@ -185,6 +189,7 @@ task_list wheel_core::close(at_close what, nanoseconds time_out) {
   throw_if_own_task();
   const time_point until = deadline_after(time_.now(), time_out);
   const bool holds = begin_stop();
+  ask_series_to_stop();  // one may be with the timer thread
   const bool ended_in_time = thread_ended_.wait_until(until);
   task_list rest;
   if (ended_in_time) {
@@ -210,7 +215,7 @@ task_list wheel_core::close(at_close what, nanoseconds time_out) {
   }
   if (!ended_in_time) {
     const mutex_lock lock(mu_);
-    held_ = holds;
+    held_ = held_ || holds;
   } else {
     if (holds) life_.remove_worker();
     if (life_.try_tidy(true)) life_.terminate();

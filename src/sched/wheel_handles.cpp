@@ -51,9 +51,8 @@ cancel_result wheel_core::cancel(timer_id id) noexcept {
   } else {
     t = task::unpack(nodes_.closure(id.index), n.packed);
   }
-  t.cancel();
-  // seq_cst: as in try_lock()
-  if (stage_.load(std::memory_order_seq_cst) != stage::open) wake();
+  wake_if_closing();
+  t.cancel();  // which may let go of the last handle
   return cancel_result::prevented;
 }
 
@@ -66,12 +65,19 @@ bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
   const node::phase phase = n.lock();
   if (phase == node::running) {
     timer_details& d = nodes_.details(id.index);
-    d.paused = false;
-    d.periods->moved_to = next;
+    // seq_cst: see invariant 5
+    const bool goes_on = d.series != nullptr && !d.series->is_cancelled() &&
+                         stage_.load(std::memory_order_seq_cst) == stage::open;
+    if (goes_on) {
+      d.paused = false;
+      d.periods->moved_to = next;
+    }
+    n.unlock(phase);
+    return goes_on;
   }
   if (phase != node::armed && phase != node::paused) {
     n.unlock(phase);
-    return phase == node::running;
+    return false;
   }
   const bool earlier =
       phase == node::paused || std::exchange(n.relative, false) || next < deadline_of(n);

@@ -161,7 +161,7 @@ void wheel_core::spin(time_point from, time_point until) const noexcept {
   for (time_point now = time_.now(); from <= now && now < until; now = time_.now()) {
     // relaxed: what was added is found in the inbox
     if (attention_.load(std::memory_order_relaxed) == awake) return;
-    if (stage_.load(std::memory_order_relaxed) == stage::stopped) return;
+    if (stage_.load(std::memory_order_relaxed) != stage::open) return;
     if (until - now > close_by) sync::yield();
   }
 }
@@ -178,7 +178,9 @@ void wheel_core::sleep() noexcept {
     looks_again = std::exchange(took_in_, false) && stamps;
   }
   std::int64_t attention = count_of(until);
-  if (!how_.exact && until != time_point::max()) attention -= tick_ - 1;
+  if (!how_.exact && until != time_point::max()) {
+    attention = count_of(deadline_after(until, nanoseconds(1 - tick_)));
+  }
   if (stamps) attention = count_of(time_point::max());
   if (looks_again) {
     // Delays that come meanwhile are stamped at the next tick, and nobody has to call for that.
@@ -196,7 +198,7 @@ void wheel_core::sleep() noexcept {
   // seq_cst: who changes it wakes this thread afterwards
   const bool goes_on = stage_.load(std::memory_order_seq_cst) == stage::open || !has_ended();
   if (complete && !earlier && goes_on) {
-    const time_point spins = until == time_point::max() ? until : until - how_.spin;
+    const time_point spins = until == time_point::max() ? until : deadline_after(until, -how_.spin);
     time_.park_until(wake_, spins);
     if (how_.spin > nanoseconds(0)) spin(spins, until);
   }
@@ -223,6 +225,8 @@ void wheel_core::run_series(std::uint32_t index) noexcept {
   t.set_name(d.name);
   t.set_id(d.id);
   t.set_deadline(deadline_of(n));
+  // seq_cst: who stops it asks all that run to stop, after that; so one sees the other
+  if (stage_.load(std::memory_order_seq_cst) == stage::stopped) t.state()->request_stop();
   const run_result result = book_.run(t, life_, nullptr);
   end_run(index, t, result);
 }
@@ -296,9 +300,13 @@ void wheel_core::drop_run(std::uint32_t index) noexcept {
   task t = take_task(n, index, false);
   nodes_.details(index).series = nullptr;
   n.unlock(node::running);
-  rejected_.add();
-  book_.tell(task_event::kind::rejected, t);
-  t.reject(rejection::discarded);
+  if (t.is_cancelled()) {
+    cancel_taken(t);
+  } else {
+    rejected_.add();
+    book_.tell(task_event::kind::rejected, t);
+    t.reject(rejection::discarded);
+  }
   end_running(n);
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 
+#include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/inline_executor.hpp>
@@ -332,6 +333,63 @@ TEST(wheel_scheduler_model, a_run_is_dropped_while_it_ends) {
     sync::thread other([&] { here.reset(); });
     wheel.reset();
     other.join();
+    require(series.is_ready(), "it has ended");
+  });
+}
+
+// More than there is room for at first.
+TEST(wheel_scheduler_model, places_are_made_while_others_claim_them) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    const auto add = [&] {
+      for (int i = 0; i < 3; ++i) wheel.execute(1h, inline_executor(), [] {});
+    };
+    sync::thread other(add);
+    add();
+    other.join();
+    require(wheel.shutdown_now().size() == 6, "all are there");
+  });
+}
+
+TEST(wheel_scheduler_model, a_series_at_once_against_shutdown) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    manual_executor here;
+    wheel_scheduler wheel(on(time));
+    bool accepted = false;
+    sync::thread other([&] {
+      try {
+        static_cast<void>(wheel.schedule_at_fixed_rate(0ms, 1ms, here, [] {}));
+        accepted = true;
+        require(!wheel.is_terminated(), "it waits for what it has accepted");
+      } catch (const rejected&) {
+      }
+      here.run_all();
+    });
+    wheel.shutdown();
+    wheel.await_termination();
+    other.join();
+    balanced(wheel.totals());
+    require(wheel.totals().cancelled == (accepted ? 1U : 0U), "it was accepted, or not");
+  });
+}
+
+// If it is not, it waits for ever, which the checker calls a deadlock.
+TEST(wheel_scheduler_model, a_run_is_asked_to_stop_whenever_it_begins) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    parker stopped;
+    wheel_scheduler wheel(on(time));
+    auto series = wheel.schedule_at_fixed_rate(
+        1ms, 1ms, inline_executor(), [&](const sync::stop_token& stop) {
+          const sync::stop_callback wakes(stop, [&] { stopped.unpark(); });
+          stopped.park();
+        });
+    sync::thread other([&] { time.advance(1ms); });
+    wheel.shutdown_and_cancel();
+    other.join();
+    wheel.await_termination();
     require(series.is_ready(), "it has ended");
   });
 }

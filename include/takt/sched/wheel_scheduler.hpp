@@ -63,10 +63,11 @@ struct wheel_scheduler_options {
   /// For the timer thread; may_start is not asked.
   thread_options thread{};
 
-  const clock* time = &steady;  ///< Of all deadlines. Outlives the scheduler and its handles.
+  /// Of all deadlines. Outlives the scheduler, its handles, and what is then still under way.
+  const clock* time = &steady;
   const unhandled_hook* unhandled = &strict;  ///< Outlives the scheduler and its futures.
-  /// Told of everything, if given. Outlives the scheduler, and the runs of series that are then
-  /// still under way.
+  /// Told of everything, if given. Outlives the scheduler, and what is then still under way: runs
+  /// of series, and what the timer thread runs inline. Does not destroy the scheduler.
   task_observer* observer = nullptr;
 };
 
@@ -141,8 +142,9 @@ class wheel_view : public scheduler {
 /// executors. End it before the executors that it names. Later tasks are rejected, those that are
 /// due at once as well.
 ///
-/// **Thread safety**: all members from any thread, but for the destructor. A run of a series must
-/// not wait for the end of its own scheduler.
+/// **Thread safety**: all members from any thread, but for the destructor. A run of a series,
+/// or a task that close() runs, must not wait for the end of its own scheduler. Moving a callable
+/// must not use its own handle.
 ///
 /// **Cost**: execute() of a callable of up to 32 bytes does not allocate once there were as many
 /// before, schedule() once. 96 bytes per pending timer; 40 more if it has a name or is a series, or
