@@ -60,7 +60,7 @@ class delay_queue final : public delayed_tasks, public timer_source {
   [[nodiscard]] after_shutdown kept_after_shutdown() const noexcept;
 
   // --- for handles: see timer_source. If add() throws, the task is counted, and rejected.
-  timer_place add(const when& due, task& t, const timer_request& more) override;
+  timer_place add(const when& asked, task& t, const timer_request& more) override;
   void hold(timer_id /*id*/) noexcept override { retain(); }
   void let_go(timer_id /*id*/) noexcept override { release(); }
   cancel_result cancel(timer_id id) noexcept override;
