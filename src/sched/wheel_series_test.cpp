@@ -43,10 +43,11 @@ TEST(wheel_series, that_begins_at_once_begins_its_grid_then_whoever_stamps) {
 TEST(wheel_series, that_runs_inline_is_asked_to_stop_by_close) {
   wheel_bench b;
   gate begun;
-  auto series = b.wheel.schedule_at_fixed_rate(10ms, 10ms, b.here, [&](std::stop_token stop) {
-    begun.open();
-    while (!stop.stop_requested()) std::this_thread::yield();
-  });
+  auto series =
+      b.wheel.schedule_at_fixed_rate(10ms, 10ms, b.here, [&](const std::stop_token& stop) {
+        begun.open();
+        while (!stop.stop_requested()) std::this_thread::yield();
+      });
   b.settle();
   b.time.advance(10ms);
   begun.wait();
