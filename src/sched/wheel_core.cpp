@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <climits>
-#include <exception>
-#include <limits>
+#include <cstddef>
+#include <cstdint>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <system_error>
-#include <tuple>
 #include <utility>
-
-#include <takt/exec/executor.hpp>
 
 #include "../exec/os.hpp"
 #include "timer_math.hpp"

@@ -2,15 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <climits>
+#include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <limits>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <system_error>
-#include <tuple>
 #include <utility>
 
 #include <takt/exec/executor.hpp>
@@ -19,6 +15,7 @@
 #include "wheel_core.hpp"
 
 namespace takt::inline TAKT_ABI {
+
 // Takes the task out of its place. A paused one gets the deadline that it would have now.
 task wheel_core::take_task(timer_node& n, std::uint32_t index, bool is_paused) noexcept {
   task t = task::unpack(nodes_.closure(index), n.packed);
@@ -191,40 +188,37 @@ task_list wheel_core::close(at_close what, nanoseconds time_out) {
   const bool holds = begin_stop();
   ask_series_to_stop();  // one may be with the timer thread
   const bool ended_in_time = thread_ended_.wait_until(until);
-  task_list rest;
-  if (ended_in_time) {
-    ask_series_to_stop();
-    take_all_in_order([&](task& t, bool marked) {
-      t.end_periods();
-      const bool unwanted = t.is_cancelled() || resume_point::is_in(t);
-      const bool runs = what == at_close::run_all || (what == at_close::run_marked && marked);
-      if (!unwanted && runs) {
-        const run_result result = book_.run(t, life_, nullptr);
-        if (result == run_result::failed) failed_.add();
-        if (result == run_result::cancelled_within) ran_.add();
-        (result < run_result::cancelled_before ? finished_ : cancelled_).add();
-      } else if (!unwanted && what == at_close::give_back && book_.keep(t, rest) == 0) {
-        book_.give_back(rest.back());
-        returned_.add();
-      } else if (t) {
-        cancel_taken(t);
-      } else {
-        cancelled_.add();
-      }
-    });
-  }
   if (!ended_in_time) {
-    const mutex_lock lock(mu_);
-    held_ = held_ || holds;
-  } else {
-    if (holds) life_.remove_worker();
-    if (life_.try_tidy(true)) life_.terminate();
-  }
-  if (!ended_in_time) {
+    {
+      const mutex_lock lock(mu_);
+      held_ = held_ || holds;
+    }
     throw std::system_error(std::make_error_code(std::errc::timed_out),
                             "takt::wheel_scheduler: the timer thread has not ended within " +
                                 std::to_string(time_out.count()) + " ns");
   }
+  task_list rest;
+  ask_series_to_stop();
+  take_all_in_order([&](task& t, bool marked) {
+    t.end_periods();
+    const bool unwanted = t.is_cancelled() || resume_point::is_in(t);
+    const bool runs = what == at_close::run_all || (what == at_close::run_marked && marked);
+    if (!unwanted && runs) {
+      const run_result result = book_.run(t, life_, nullptr);
+      if (result == run_result::failed) failed_.add();
+      if (result == run_result::cancelled_within) ran_.add();
+      (result < run_result::cancelled_before ? finished_ : cancelled_).add();
+    } else if (!unwanted && what == at_close::give_back && book_.keep(t, rest) == 0) {
+      book_.give_back(rest.back());
+      returned_.add();
+    } else if (t) {
+      cancel_taken(t);
+    } else {
+      cancelled_.add();
+    }
+  });
+  if (holds) life_.remove_worker();
+  if (life_.try_tidy(true)) life_.terminate();
   return rest;
 }
 

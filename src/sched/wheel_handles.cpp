@@ -1,16 +1,7 @@
 // What handles do to their timers.
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <climits>
 #include <cstdint>
-#include <exception>
-#include <limits>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <system_error>
-#include <tuple>
 #include <utility>
 
 #include "timer_math.hpp"

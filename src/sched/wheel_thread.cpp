@@ -1,16 +1,10 @@
 // The timer thread, and the runs of series that it hands over.
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <climits>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <optional>
-#include <stdexcept>
-#include <string>
-#include <system_error>
-#include <tuple>
 #include <utility>
 
 #include "../exec/os.hpp"
