@@ -1,5 +1,9 @@
 #include <takt/exec/any_executor.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -85,6 +89,28 @@ TEST(any_executor, passes_on_options_of_futures) {
   EXPECT_EQ(any.future_options().unhandled, &takt::lenient);
   five_lines e;
   EXPECT_EQ(any_executor(e).future_options().time, &takt::steady);
+}
+
+TEST(any_executor, passes_on_several_tasks_to_those_that_take_them) {
+  struct takes_two : five_lines {
+    std::size_t try_execute(std::span<takt::task> tasks) noexcept {
+      const std::size_t count = std::min<std::size_t>(2, tasks.size());
+      for (takt::task& t : tasks.first(count)) last = std::move(t);
+      return count;
+    }
+  };
+  std::array<takt::task, 3> some{takt::task([] {}), takt::task([] {}), takt::task([] {})};
+  takes_two two;
+  any_executor any = two;
+  EXPECT_TRUE(any.takes_many());
+  EXPECT_EQ(any.try_execute(some), 2u);
+  EXPECT_FALSE(some[1]);
+  EXPECT_TRUE(some[2]);
+  five_lines one;
+  any = one;
+  EXPECT_FALSE(any.takes_many());
+  EXPECT_EQ(any.try_execute(some), 0u);
+  EXPECT_TRUE(some[2]);
 }
 
 TEST(inline_executor, runs_within_execute) {

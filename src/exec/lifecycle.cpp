@@ -81,7 +81,10 @@ std::size_t lifecycle::remove_worker() noexcept {
 }
 
 bool lifecycle::try_tidy(bool drained) noexcept {
-  std::uint64_t word = word_of(life_state::stop, 0);
+  // relaxed: who ends it comes here afterwards
+  std::uint64_t word = word_.load(std::memory_order_relaxed);
+  if (state_in(word) == life_state::running) return false;
+  word = word_of(life_state::stop, 0);
   // acq_rel: all that the workers did happens before the end
   if (word_.compare_exchange_strong(word, word_of(life_state::tidying, 0),
                                     std::memory_order_acq_rel, std::memory_order_relaxed)) {

@@ -23,7 +23,7 @@ using takt_test::gate;
 using takt_test::rejection_of;
 
 // Larger than what a queue keeps room for.
-constexpr std::size_t many = 100;
+constexpr std::size_t many = 400;
 
 // How many of `many` tasks are refused with bad_alloc.
 template <class Executor>

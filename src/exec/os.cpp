@@ -103,6 +103,10 @@ signal_descriptor::~signal_descriptor() {
 
 void wake_without_slack() noexcept { prctl(PR_SET_TIMERSLACK, 1UL); }
 
+bool sync_to_disk(std::FILE* file) noexcept {
+  return fsync(fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;
+}
+
 void set_thread_cpus(const std::vector<int>& cpus) noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -140,6 +144,7 @@ int thread_nice() noexcept { return 0; }
 void set_thread_nice(int) noexcept {}
 void set_thread_cpus(const std::vector<int>&) noexcept {}
 void wake_without_slack() noexcept {}
+bool sync_to_disk(std::FILE* /*file*/) noexcept { return true; }
 int signal_descriptor::open() {
   throw std::system_error(std::make_error_code(std::errc::function_not_supported),
                           "takt: no descriptor to wait for here");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ void set_thread_nice(int nice) noexcept;
 void set_thread_cpus(const std::vector<int>& cpus) noexcept;
 /// Timed waits end as soon as they can, and not up to 50 us later, which is usual.
 void wake_without_slack() noexcept;
+
+/// Has an open file put on the disk (fsync). \return whether it is there, as far as one can tell;
+/// errno says why not. What is no file, and so has no disk, counts as being there.
+bool sync_to_disk(std::FILE* file) noexcept;
 
 /// A descriptor that is readable from raise() until clear(). Not before open(), which throws
 /// std::system_error where there is none.

@@ -79,6 +79,7 @@
 #include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/timed_condition.hpp>
+#include <takt/exec/home_process.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/task/task_runner.hpp>
@@ -115,6 +116,7 @@ class pool_core final : public delayed_tasks_owner {
 
   // --- submission: pool_submit.cpp
   void execute(task&& t);
+  std::size_t try_execute(std::span<task> tasks) noexcept;
 
   // --- delayed tasks: pool_submit.cpp
   bool attend() noexcept override;
@@ -151,7 +153,7 @@ class pool_core final : public delayed_tasks_owner {
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
   [[nodiscard]] std::size_t queue_capacity() const noexcept { return how_.queue_capacity; }
   /// Whether this is the process that it was made in.
-  [[nodiscard]] bool is_here() const noexcept { return os::process_id() == process_; }
+  [[nodiscard]] bool is_here() const noexcept { return home_.is_here(); }
 
  private:
   using kind = rejection_policy::kind;
@@ -281,7 +283,7 @@ class pool_core final : public delayed_tasks_owner {
   const run_hooks hooks_{.before = how_.before ? &how_.before : nullptr,
                          .after = how_.after ? &how_.after : nullptr,
                          .decorate = decorate_ ? &decorate_ : nullptr};
-  const long process_ = os::process_id();
+  const home_process home_;
   const int nice_ = os::thread_nice() + how_.thread.nice;
 
   lifecycle life_;

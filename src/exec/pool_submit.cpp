@@ -59,6 +59,14 @@ void pool_core::execute(task&& t) {
   }
 }
 
+std::size_t pool_core::try_execute(std::span<task> tasks) noexcept {
+  if (delayed_ != nullptr || (steals_ && own_worker() != nullptr)) return 0;
+  for (const task& t : tasks) {
+    if (future_core* state = t.state()) state->set_home(this);
+  }
+  return queue_.add_all(tasks);
+}
+
 // Queues the task, and starts a worker if there is to be one; or says why not.
 std::optional<rejection> pool_core::offer(task& t) {
   if (life_.state() != life_state::running) return rejection::shut_down;

@@ -24,10 +24,10 @@
 #include <takt/base/counted.hpp>
 #include <takt/base/mutex.hpp>
 #include <takt/base/sync.hpp>
+#include <takt/exec/home_process.hpp>
 #include <takt/task/task_runner.hpp>
 
 #include "ledger.hpp"
-#include "os.hpp"
 #include "running_task.hpp"
 #include "task_queue.hpp"
 
@@ -35,8 +35,9 @@ namespace takt::inline TAKT_ABI {
 
 class serial_executor::impl : public counted<impl> {
  public:
-  impl(any_executor where, const options& how)
+  impl(any_executor where, const options& how, void (*taken)(task& t) noexcept)
       : how_(how),
+        taken_(taken),
         life_(*how.time),
         where_(where),
         book_(*how.time, *how.unhandled, how.observer) {}
@@ -50,7 +51,8 @@ class serial_executor::impl : public counted<impl> {
 
   // Constant after construction.
   const options how_;
-  const long process_ = os::process_id();
+  void (*const taken_)(task& t) noexcept;  // null if nobody asks
+  const home_process home_;
 
   lifecycle life_;
 
@@ -99,7 +101,7 @@ class serial_executor::impl : public counted<impl> {
   std::uint64_t drains_ TAKT_GUARDED_BY(mu_) = 0;        // begun by execute()
   std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;  // of them, with what was queued
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
-  task_queue queue_;  // but for add(): guarded by mu_
+  task_queue queue_{queue_order::fifo, false};  // but for add(): guarded by mu_
 };
 
 void serial_executor::impl::execute(task&& t) {
@@ -169,6 +171,7 @@ void serial_executor::impl::run_drain() noexcept {
       continue;
     }
     queue_.pop(t);
+    if (taken_ != nullptr) taken_(t);
     lock.unlock();
     const run_result result = book_.run(t, life_, &running_);
     lock.lock();
@@ -269,18 +272,22 @@ task_totals serial_executor::impl::totals() const {
   return totals;
 }
 
-serial_executor::serial_executor(any_executor where, const options& how) {
+serial_executor::serial_executor(any_executor where, const options& how)
+    : serial_executor(where, how, nullptr) {}
+
+serial_executor::serial_executor(any_executor where, const options& how,
+                                 void (*taken)(task& t) noexcept) {
   if (how.batch == 0) throw std::invalid_argument("takt::serial_executor: batch is 0");
   if (how.time == nullptr) throw std::invalid_argument("takt::serial_executor: time is null");
   if (how.unhandled == nullptr) {
     throw std::invalid_argument("takt::serial_executor: unhandled is null");
   }
-  impl_ = new impl(where, how);
+  impl_ = new impl(where, how, taken);
 }
 
 serial_executor::~serial_executor() {
   // After fork() the threads are not in this process, and the mutex is in no known state.
-  if (os::process_id() == impl_->process_) impl_->destroy();
+  if (impl_->home_.is_here()) impl_->destroy();
 }
 
 void serial_executor::execute(task t) { impl_->execute(std::move(t)); }

@@ -17,6 +17,8 @@
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_statistics.hpp>
 
+#include "../base/counting_new.hpp"
+
 namespace {
 
 using takt::drain;
@@ -414,6 +416,26 @@ TEST(serial_executor, tells_an_observer) {
   EXPECT_EQ(totals.submitted, 3U);
   EXPECT_EQ(totals.finished, 1U);
   EXPECT_EQ(totals.cancelled, 2U);
+}
+
+// There may be thousands of them.
+TEST(serial_executor, an_idle_one_keeps_little_memory) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  takt::task_statistics figures;
+  for (takt::task_observer* const observer :
+       {static_cast<takt::task_observer*>(nullptr), static_cast<takt::task_observer*>(&figures)}) {
+    manual_executor loop;
+    serial_executor strand(loop, {.observer = observer});
+    const auto run = [&](int tasks) {
+      for (int i = 0; i < tasks; ++i) strand.execute([] {});
+      loop.run_all();
+      return takt::allocations() - takt::deallocations();
+    };
+    run(1);
+    const std::size_t few = run(1);
+    EXPECT_LE(run(1000), few) << "blocks that are not freed";
+    EXPECT_LE(run(1), few);
+  }
 }
 
 TEST(serial_executor, bad_options_are_told) {

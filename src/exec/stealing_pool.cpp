@@ -37,6 +37,10 @@ void stealing_pool::execute(task t) {
   core_->execute(std::move(t));
 }
 
+std::size_t stealing_pool::try_execute(std::span<task> tasks) noexcept {
+  return core_->try_execute(tasks);
+}
+
 void stealing_pool::shutdown() noexcept { core_->shutdown(); }
 task_list stealing_pool::shutdown_now() noexcept { return core_->stop(true); }
 void stealing_pool::shutdown_and_cancel() noexcept { static_cast<void>(core_->stop(false)); }

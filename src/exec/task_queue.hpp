@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include <takt/base/config.hpp>
@@ -29,7 +30,9 @@ constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) {
 /// Thread safety: add() and add_counts_to() for anyone, the rest under the executor's lock.
 class task_queue {
  public:
-  explicit task_queue(queue_order order = queue_order::fifo) noexcept : order_(order) {}
+  /// \param keeps_room  whether the memory of many tasks is kept while there are none.
+  explicit task_queue(queue_order order = queue_order::fifo, bool keeps_room = true) noexcept
+      : order_(order), keeps_room_(keeps_room) {}
 
   // --- without the executor's lock
 
@@ -47,6 +50,25 @@ class task_queue {
       throw;
     }
     return true;
+  }
+
+  /// The same for several, as many as there is memory for; those that are not added are not
+  /// counted.
+  /// \return how many it has added: none if it is closed.
+  std::size_t add_all(std::span<task> tasks) noexcept {
+    const mutex_lock lock(back_mu_);
+    if (!open_) return 0;
+    std::size_t count = 0;
+    try {
+      for (task& t : tasks) {
+        t.set_id(submitted_ + 1);
+        back_.push_back(std::move(t));
+        ++submitted_;
+        ++count;
+      }
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the caller goes on with the rest
+    }
+    return count;
   }
 
   /// Adds what add() has counted.
@@ -71,12 +93,19 @@ class task_queue {
   /// Whether there is a task to pop(). If not, the queue is closed.
   [[nodiscard]] bool find() noexcept {
     if (!front_.empty()) return true;
-    if (!back_is_used_) return false;
+    if (!back_is_used_) {
+      if (!keeps_room_) front_.trim();
+      return false;
+    }
     const mutex_lock lock(back_mu_);
     front_.swap(back_);
-    if (front_.empty()) open_ = is_open_ = false;
-    back_is_used_ = is_open_;
-    return !front_.empty();
+    back_is_used_ = is_open_ = open_ = open_ && !front_.empty();
+    if (!front_.empty()) return true;
+    if (!keeps_room_) {
+      front_.trim();
+      back_.trim();
+    }
+    return false;
   }
 
   /// What pop() would take, after find() has found one.
@@ -183,6 +212,7 @@ class task_queue {
 
   // Constant after construction.
   const queue_order order_;
+  const bool keeps_room_;
 
   // Of who holds the executor's lock.
   task_list front_;

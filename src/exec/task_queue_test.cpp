@@ -1,11 +1,13 @@
 #include "task_queue.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <iterator>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -215,6 +217,42 @@ TEST(task_queue, stays_closed_if_by_priority) {
   queue.take_if([](const task& t) { return t.id() == 2; }, taken);
   EXPECT_EQ(taken.size(), 1U);
   EXPECT_THAT(pop_all(queue), ElementsAre(4, 1, 3));
+}
+
+TEST(task_queue, takes_several_at_once_while_it_is_open) {
+  task_queue queue;
+  std::array<task, 3> some{task([] {}), task([] {}), task([] {})};
+  EXPECT_EQ(queue.add_all(some), 0U);
+  EXPECT_EQ(submitted(queue), 0U);
+  EXPECT_TRUE(std::ranges::all_of(some, [](const task& t) { return static_cast<bool>(t); }));
+  queue.set_open(true);
+  submit(queue);
+  EXPECT_EQ(queue.add_all(some), 3U);
+  EXPECT_TRUE(std::ranges::none_of(some, [](const task& t) { return static_cast<bool>(t); }));
+  submit(queue);
+  EXPECT_EQ(submitted(queue), 5U);
+  EXPECT_THAT(pop_all(queue), ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST(task_queue, takes_as_many_at_once_as_there_is_memory_for) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  task_queue queue;
+  queue.set_open(true);
+  std::vector<task> some(300);
+  for (task& t : some) t = task([] {});
+  std::size_t taken = 0;
+  {
+    const takt::no_memory none(4);
+    taken = queue.add_all(some);
+  }
+  EXPECT_GT(taken, 0U);
+  EXPECT_LT(taken, 300U);
+  EXPECT_EQ(submitted(queue), taken);
+  EXPECT_TRUE(static_cast<bool>(some[taken]));
+  EXPECT_EQ(queue.add_all(std::span(some).subspan(taken)), 300U - taken);
+  const std::vector<std::uint64_t> ids = pop_all(queue);
+  EXPECT_EQ(ids.size(), 300U);
+  EXPECT_TRUE(std::ranges::is_sorted(ids));
 }
 
 TEST(task_queue, a_steady_flow_allocates_nothing) {

@@ -67,6 +67,9 @@ void thread_pool::execute(task t) {
   if (!t) throw std::invalid_argument("takt::thread_pool: the task is empty");
   core_->execute(std::move(t));
 }
+std::size_t thread_pool::try_execute(std::span<task> tasks) noexcept {
+  return core_->try_execute(tasks);
+}
 void thread_pool::shutdown() noexcept { core_->shutdown(); }
 task_list thread_pool::shutdown_now() noexcept { return core_->stop(true); }
 void thread_pool::shutdown_and_cancel() noexcept { static_cast<void>(core_->stop(false)); }

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 
@@ -42,6 +43,44 @@ TEST(thread_pool, runs_what_is_submitted) {
   EXPECT_EQ(s.tasks.submitted, 3u);
   EXPECT_EQ(s.tasks.finished, 3u);
   EXPECT_EQ(s.tasks.failed, 1u);
+}
+
+TEST(thread_pool, takes_several_tasks_at_once_while_its_threads_are_at_work) {
+  const auto three = [](std::vector<int>& ran) {
+    std::vector<task> some;
+    for (int i = 0; i < 3; ++i) some.emplace_back([&ran, i] { ran.push_back(i); });
+    return some;
+  };
+  std::vector<int> ran;
+  std::vector<task> some = three(ran);
+  {
+    thread_pool pool{{.core = 1}};
+    EXPECT_EQ(pool.try_execute(some), 0u);  // it has no thread
+    takt::parker at_work;
+    takt::parker go;
+    pool.execute([&] {
+      at_work.unpark();
+      go.park();
+    });
+    at_work.park();
+    task numbered = task(takt::future_task<void>([&] { ran.push_back(3); }));
+    EXPECT_EQ(pool.try_execute(some), 3u);
+    EXPECT_EQ(pool.try_execute({&numbered, 1}), 1u);
+    go.unpark();
+    const auto s = drain(pool);
+    EXPECT_THAT(ran, ElementsAre(0, 1, 2, 3));
+    EXPECT_EQ(s.tasks.submitted, 5u);
+    some = three(ran);
+    EXPECT_EQ(pool.try_execute(some), 0u);
+  }
+  for (const thread_pool::options& how :
+       {thread_pool::options{.core = 1, .queue_capacity = 100},
+        thread_pool::options{.core = 1, .order = takt::queue_order::priority}}) {
+    thread_pool pool{how};
+    pool.prestart();
+    EXPECT_EQ(pool.try_execute(some), 0u);
+    drain(pool);
+  }
 }
 
 TEST(thread_pool, runs_on_its_own_threads) {

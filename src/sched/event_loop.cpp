@@ -31,6 +31,7 @@
 
 #include <takt/base/mutex.hpp>
 #include <takt/base/parker.hpp>
+#include <takt/exec/home_process.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/task/task_runner.hpp>
 
@@ -122,6 +123,11 @@ class loop_core final : public delayed_tasks_owner {
     }
   }
 
+  bool wants_frame() const noexcept {
+    const mutex_lock lock(mu_);
+    return !frames_.empty();
+  }
+
   void stop() noexcept {
     const mutex_lock lock(mu_);
     stopped_ = true;
@@ -134,6 +140,16 @@ class loop_core final : public delayed_tasks_owner {
   bool is_stopped() const noexcept {
     const mutex_lock lock(mu_);
     return stopped_;
+  }
+
+  bool is_running() const noexcept {
+    const mutex_lock lock(mu_);
+    return runs_;
+  }
+  bool is_home() const noexcept {
+    // relaxed: a thread knows whether it was itself; and if not, it does not matter who it was
+    const sync::thread::id home = home_.load(std::memory_order_relaxed);
+    return home == sync::thread::id() || home == sync::this_thread_id();
   }
 
   // --- in another loop
@@ -194,7 +210,7 @@ class loop_core final : public delayed_tasks_owner {
 
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
   /// Whether this is the process that it was made in.
-  [[nodiscard]] bool is_here() const noexcept { return os::process_id() == process_; }
+  [[nodiscard]] bool is_here() const noexcept { return process_.is_here(); }
 
   task_totals totals() const {
     const mutex_lock lock(mu_);
@@ -220,6 +236,7 @@ class loop_core final : public delayed_tasks_owner {
       const mutex_lock lock(of.mu_);
       if (of.runs_) throw std::logic_error("takt::event_loop: it is being run already");
       of.runs_ = true;
+      of.home_.store(sync::this_thread_id(), std::memory_order_relaxed);  // relaxed: see is_home()
       of.disarm();
     }
     runner(const runner&) = delete;
@@ -355,12 +372,14 @@ class loop_core final : public delayed_tasks_owner {
   const std::chrono::nanoseconds frame_;
   const clock& time_;
   const time_point start_;
-  const long process_ = os::process_id();
+  const home_process process_;
 
   lifecycle life_;
   ledger book_;  // its counts: guarded by mu_
   running_task running_;
   parker wake_;
+  // Atomic. Written by who begins to run it.
+  sync::atomic<sync::thread::id> home_{};
 
   mutable mutex mu_;
   bool runs_ TAKT_GUARDED_BY(mu_) = false;
@@ -431,9 +450,12 @@ std::size_t event_loop::run_until(clock::time_point deadline) {
 bool event_loop::run_one() { return core_.run(clock::time_point::max(), 1) != 0; }
 std::size_t event_loop::poll() { return core_.poll(); }
 std::size_t event_loop::run_frame() { return core_.run_frame(); }
+bool event_loop::wants_frame() const noexcept { return core_.wants_frame(); }
 void event_loop::stop() noexcept { core_.stop(); }
 bool event_loop::is_stopped() const noexcept { return core_.is_stopped(); }
 void event_loop::restart() noexcept { core_.restart(); }
+bool event_loop::is_running() const noexcept { return core_.is_running(); }
+bool event_loop::is_home() const noexcept { return core_.is_home(); }
 clock::time_point event_loop::next_deadline() noexcept { return core_.next_deadline(); }
 int event_loop::descriptor() { return core_.descriptor(); }
 void event_loop::shutdown() noexcept { core_.shutdown(); }

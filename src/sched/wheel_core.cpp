@@ -12,7 +12,6 @@
 #include <string>
 #include <utility>
 
-#include "../exec/os.hpp"
 #include "timer_math.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -54,7 +53,6 @@ wheel_core::wheel_core(wheel_scheduler_options how)
       time_(*how_.time),
       start_(time_.now()),
       tick_(how_.tick.count()),
-      process_(os::process_id()),
       book_(time_, *how_.unhandled, how_.observer),
       life_(time_),
       thread_end_(task_options{.time = how_.time}),
@@ -153,6 +151,11 @@ void wheel_core::refuse(task& t, rejection why) {
 }
 
 timer_place wheel_core::add(const when& due, task& t, const timer_request& more) {
+  const std::uint32_t index = insert(due, t, *more.where, more);
+  return index == timer_nodes::none ? timer_place() : timer_place(*this, {0, index});
+}
+
+std::uint32_t wheel_core::insert(when due, task& t, any_executor where, const timer_request& more) {
   const bool relative = how_.stamp == timer_stamp::timer && due.is_delay() &&
                         due.delay() > nanoseconds(0);  // else it begins, and ends, now
   const time_point now = relative && !book_.observed() ? time_point() : time_.now();
@@ -178,29 +181,33 @@ timer_place wheel_core::add(const when& due, task& t, const timer_request& more)
     book_.tell(task_event::kind::submitted, t);
     refuse(t, rejection::shut_down);
   }
-  if (ahead <= nanoseconds(0) && more.periods == nullptr) return add_at_once(deadline, t, more);
+  if (ahead <= nanoseconds(0) && more.periods == nullptr) {
+    add_at_once(t, where);
+    return timer_nodes::none;
+  }
   const std::uint32_t index = claim();
   timer_node& n = nodes_[index];
-  fill(index, t, more);
+  fill(n, index, t, where, more);
   const timer_id id{0, index};
   std::uint32_t handles = 1;
   if (more.place != nullptr) {
     ++handles;
     *more.place = timer_place(*this, id);
   }
-  timer_place made(*this, id);
   if (ahead <= nanoseconds(0)) {
     ++more.periods->runs;
     n.deadline.store(count_of(deadline), std::memory_order_relaxed);  // relaxed: the word, below
     n.make(node::running, handles);
+    timer_place made(*this, id);
     // seq_cst: see invariant 5
     if (stage_.load(std::memory_order_seq_cst) != stage::open &&
         take(index, node::in(node::running), t, nullptr)) {
       wake();
       refuse(t, rejection::shut_down);
     }
-    more.where->execute(run_of(index));
-    return made;
+    where.execute(run_of(index));
+    made.detach();
+    return index;
   }
   n.relative = relative;
   n.deadline.store(relative ? ahead.count() : count_of(deadline),
@@ -211,21 +218,22 @@ timer_place wheel_core::add(const when& due, task& t, const timer_request& more)
   if (stage_.load(std::memory_order_seq_cst) != stage::open) {
     const bool taken_back = take(index, node::in(node::armed), t, nullptr);
     wake();
-    if (taken_back) refuse(t, rejection::shut_down);
+    if (taken_back) {
+      let_go(id);
+      refuse(t, rejection::shut_down);
+    }
   }
-  return made;
+  return index;
 }
 
 // By the caller. What runs once has no entry then.
-timer_place wheel_core::add_at_once(time_point due, task& t, const timer_request& more) {
-  t.set_deadline(due);
+void wheel_core::add_at_once(task& t, any_executor where) {
   more_submitted_.add();
   if (book_.observed()) {
     t.set_id(next_id());
     book_.tell(task_event::kind::submitted, t);
   }
-  hand_over(t, *more.where);
-  return {};
+  hand_over(t, where);
 }
 
 std::uint32_t wheel_core::claim() {
@@ -241,14 +249,14 @@ std::uint32_t wheel_core::claim() {
   }
 }
 
-void wheel_core::fill(std::uint32_t index, task& t, const timer_request& more) noexcept {
-  timer_node& n = nodes_[index];
+void wheel_core::fill(timer_node& n, std::uint32_t index, task& t, any_executor where,
+                      const timer_request& more) noexcept {
   // relaxed: the word publishes it
   n.slack_bits.store(more.slack == nanoseconds(0) ? std::uint8_t{0} : slack_bits(more.slack),
                      std::memory_order_relaxed);
   n.relative = false;
   n.run_at_close = more.run_at_close;
-  n.where = *more.where;
+  n.where = where;
   n.has_more = more.periods != nullptr || book_.observed() || !t.literal_name().empty();
   if (n.has_more) {
     timer_details& d = *::new (static_cast<void*>(&nodes_.details(index)))

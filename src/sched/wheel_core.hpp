@@ -35,6 +35,10 @@
 //      somebody else has it by then. Who closes it sets stage_ first and takes in the inbox then,
 //      with the gaps that it has. So a timer is rejected to its caller, or seen to.
 //   6. mu_ is taken before a timer's lock, and never while one is held.
+//   7. What is due for an executor that takes several at once is ended, and its task in batch_,
+//      before that executor has it. The timer thread gives all of batch_ away before it calls
+//      another executor, and before it looks at the clock again: so the order is kept, and what
+//      runs on this thread finds all that come after it as they were.
 #pragma once
 
 #include <array>
@@ -49,6 +53,8 @@
 #include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/exec/any_executor.hpp>
+#include <takt/exec/home_process.hpp>
+#include <takt/exec/inline_executor.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/observe/counter.hpp>
 #include <takt/observe/histogram.hpp>
@@ -87,6 +93,10 @@ class wheel_core final : public timer_source {
   void change_period(timer_id id, period_state& periods,
                      std::chrono::nanoseconds period) noexcept override;
   void check_period(std::chrono::nanoseconds period) const override;
+
+  /// The same, without a handle for it, of which there is one. \return its place; none if it is
+  /// with the executor already.
+  std::uint32_t insert(when due, task& t, any_executor where, const timer_request& more);
 
   // --- for runs of series
   void run_series(std::uint32_t index) noexcept;
@@ -135,9 +145,10 @@ class wheel_core final : public timer_source {
   void refuse(task& t, rejection why);
   // relaxed: a count
   std::uint64_t next_id() noexcept { return ids_.fetch_add(1, std::memory_order_relaxed) + 1; }
-  timer_place add_at_once(time_point due, task& t, const timer_request& more);
+  void add_at_once(task& t, any_executor where);
   std::uint32_t claim();
-  void fill(std::uint32_t index, task& t, const timer_request& more) noexcept;
+  void fill(timer_node& n, std::uint32_t index, task& t, any_executor where,
+            const timer_request& more) noexcept;
   void enqueue(std::uint32_t index, std::int64_t deadline) noexcept;
   bool take_in() noexcept TAKT_REQUIRES(mu_);
   void place(std::uint32_t index, time_point now) noexcept TAKT_REQUIRES(mu_);
@@ -146,8 +157,10 @@ class wheel_core final : public timer_source {
   void run() noexcept;
   bool hand_over_due() noexcept;
   void fire(std::uint32_t index, time_point now) noexcept;
+  void hand_over_batch() noexcept;
   void hand_over(task& t, any_executor& where);
-  void hand_over_reporting(task& t, any_executor& where, bool seen) noexcept;
+  void give(task& t, any_executor& where);
+  void give_reporting(task& t, any_executor& where, bool seen) noexcept;
   void sleep() noexcept;
   void spin(time_point from, time_point until) const noexcept;
   [[nodiscard]] bool has_ended() noexcept;
@@ -175,7 +188,7 @@ class wheel_core final : public timer_source {
   const clock& time_;
   const time_point start_;
   const std::int64_t tick_;  // ns
-  const long process_;
+  const home_process home_;
 
   ledger book_;  // its counts are not used
   lifecycle life_;
@@ -208,6 +221,9 @@ class wheel_core final : public timer_source {
 
   // Of the timer thread.
   std::uint32_t pending_at_ = 0;  // where the last one was seen that is not ended
+  std::array<task, 32> batch_{};  // what it has taken, and will give to batch_for_ in one step
+  std::size_t batch_count_ = 0;
+  any_executor batch_for_{inline_executor()};
 
   // Atomic. The ids of tasks, if there is an observer.
   sync::atomic<std::uint64_t> ids_{0};

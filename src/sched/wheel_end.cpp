@@ -11,7 +11,6 @@
 
 #include <takt/exec/executor.hpp>
 
-#include "../exec/os.hpp"
 #include "wheel_core.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -230,7 +229,7 @@ void wheel_core::throw_if_own_task() const {
 
 void wheel_core::destroy() noexcept {
   // After fork() the thread is not in this process, and the mutex is in no known state.
-  if (os::process_id() != process_) return;
+  if (!home_.is_here()) return;
   static_cast<void>(stop(false));
   // acquire: those who have cancelled tasks have told the observer, which may go after that
   while (telling_.load(std::memory_order_acquire) != 0) sync::yield();

@@ -34,13 +34,15 @@ cancel_result wheel_core::cancel(timer_id id) noexcept {
   if (phase != node::armed && phase != node::paused) {
     return done(phase == node::running ? cancel_result::running : cancel_result::done);
   }
-  task t;
+  if (!observed && task::is_plain(n.packed)) {
+    wake_if_closing();
+    return cancel_result::prevented;
+  }
+  task t = observed ? take_task(n, id.index, phase == node::paused)
+                    : task::unpack(nodes_.closure(id.index), n.packed);
   if (observed) {
-    t = take_task(n, id.index, phase == node::paused);
     book_.tell(task_event::kind::cancelled, t);
     done(cancel_result::prevented);
-  } else {
-    t = task::unpack(nodes_.closure(id.index), n.packed);
   }
   wake_if_closing();
   t.cancel();  // which may let go of the last handle

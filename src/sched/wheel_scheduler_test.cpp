@@ -2,10 +2,12 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -347,6 +349,107 @@ TEST(wheel_scheduler, without_memory_nothing_is_taken) {
   EXPECT_THAT(rest, IsEmpty());  // no room for them: they are cancelled
   EXPECT_EQ(b.wheel.totals().cancelled, 3u);
   expect_balance(b.wheel);
+}
+
+// --- what is due at once
+
+// Takes up to two tasks at once, and says what it was given.
+class takes_two {
+ public:
+  takes_two(log& said, std::string name) : said_(said), name_(std::move(name)) {}
+  void execute(takt::task t) {
+    if (refuses) throw takt::rejected(takt::rejection::saturated);
+    said_.push_back(name_ + "1");
+    t.run();
+  }
+  std::size_t try_execute(std::span<takt::task> tasks) noexcept {
+    if (refuses) return 0;
+    if (opens_late && !std::exchange(open_, true)) return 0;
+    const std::size_t count = std::min<std::size_t>(2, tasks.size());
+    said_.push_back(name_ + std::to_string(count) + " of " + std::to_string(tasks.size()));
+    for (takt::task& t : tasks.first(count)) t.run();
+    return count;
+  }
+  bool refuses = false;
+  bool opens_late = false;
+
+ private:
+  log& said_;
+  std::string name_;
+  bool open_ = false;
+};
+
+TEST(wheel_scheduler, gives_what_is_due_for_one_executor_to_it_in_one_step) {
+  wheel_bench b;
+  takes_two a(b.said, "a");
+  takes_two other(b.said, "b");
+  for (const char* const what : {"1", "2"}) b.wheel.execute(10ms, a, b.say(what));
+  b.wheel.execute(10ms, other, b.say("3"));
+  b.wheel.execute(10ms, b.here, b.say("4"));
+  b.wheel.execute(10ms, other, b.say("5"));
+  b.pass(10ms);
+  EXPECT_EQ(b.said, (log{"a2 of 2", "1", "2", "b1 of 1", "3", "4", "b1 of 1", "5"}));
+  EXPECT_EQ(b.wheel.totals().finished, 5u);
+}
+
+TEST(wheel_scheduler, gives_one_by_one_what_an_executor_does_not_take_at_once) {
+  wheel_bench b;
+  takes_two a(b.said, "a");
+  a.opens_late = true;
+  for (const char* const what : {"1", "2", "3", "4", "5"}) b.wheel.execute(10ms, a, b.say(what));
+  b.pass(10ms);
+  EXPECT_EQ(b.said, (log{"a1", "1", "a2 of 4", "2", "3", "a1", "4", "a1 of 1", "5"}));
+  EXPECT_EQ(b.wheel.totals().finished, 5u);
+  EXPECT_EQ(b.wheel.totals().pending(), 0u);
+}
+
+TEST(wheel_scheduler, counts_what_is_refused_of_what_is_given_at_once) {
+  wheel_bench b;
+  takes_two a(b.said, "a");
+  a.refuses = true;
+  b.wheel.execute(10ms, a, b.say("1"));
+  auto second = b.wheel.schedule(10ms, a, b.say("2"));
+  b.pass(10ms);
+  EXPECT_THAT(b.said, IsEmpty());
+  EXPECT_TRUE(second.is_ready());
+  EXPECT_EQ(b.unhandled.take_unobserved().size(), 1u);
+  EXPECT_EQ(b.wheel.totals().rejected, 2u);
+  EXPECT_EQ(b.wheel.totals().finished, 0u);
+  EXPECT_EQ(b.wheel.totals().pending(), 0u);
+}
+
+TEST(wheel_scheduler, hands_over_more_than_go_in_one_step_in_order) {
+  wheel_bench b;
+  takes_two a(b.said, "a");
+  std::vector<int> ran;
+  for (int i = 0; i < 200; ++i) b.wheel.execute(10ms, a, [&ran, i] { ran.push_back(i); });
+  b.pass(10ms);
+  EXPECT_EQ(ran.size(), 200u);
+  EXPECT_TRUE(std::ranges::is_sorted(ran));
+}
+
+TEST(wheel_scheduler, what_is_given_one_by_one_can_cancel_what_is_due_with_it) {
+  wheel_bench b;
+  takes_two a(b.said, "a");
+  a.opens_late = true;
+  takt::timer_handle second;
+  cancel_result result = cancel_result::done;
+  b.wheel.execute(10ms, a, [&] { result = second.cancel(); });
+  second = b.wheel.execute(10ms, b.here, b.say("second"));
+  b.pass(10ms);
+  EXPECT_EQ(result, cancel_result::prevented);
+  EXPECT_EQ(b.said, (log{"a1"}));
+}
+
+TEST(wheel_scheduler, what_runs_inline_can_cancel_what_is_due_with_it) {
+  wheel_bench b;
+  takt::timer_handle second;
+  cancel_result result = cancel_result::done;
+  b.wheel.execute(10ms, b.here, [&] { result = second.cancel(); });
+  second = b.wheel.execute(10ms, b.here, b.say("second"));
+  b.pass(10ms);
+  EXPECT_EQ(result, cancel_result::prevented);
+  EXPECT_THAT(b.said, IsEmpty());
 }
 
 TEST(wheel_scheduler, keeps_a_hundred_thousand) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "../exec/os.hpp"
@@ -85,6 +86,7 @@ bool wheel_core::hand_over_due() noexcept {
     if (stage_.load(std::memory_order_relaxed) == stage::stopped) break;
     fire(due_[i].index, now);
   }
+  hand_over_batch();
   return count != 0;
 }
 
@@ -98,14 +100,29 @@ void wheel_core::fire(std::uint32_t index, time_point now) noexcept {
     place(index, how_.stamp == timer_stamp::timer ? time_.now() : now);
     return;
   }
-  lateness_.record(time_between(deadline, now));
   any_executor where = n.where;
   period_state* const periods = n.has_more ? nodes_.details(index).periods : nullptr;
+  const bool joins_batch = periods == nullptr && where.takes_many() && !book_.observed();
+  const bool has_room = batch_count_ != batch_.size() && where == batch_for_;
+  if (batch_count_ != 0 && !(joins_batch && has_room)) {
+    n.unlock(node::armed);  // what runs now may use its handles
+    hand_over_batch();
+    fire(index, now);
+    return;
+  }
+  lateness_.record(time_between(deadline, now));
+  if (joins_batch) {
+    batch_for_ = where;
+    batch_[batch_count_++] = take_task(n, index, false);
+    end_locked(n, index);
+    return;
+  }
   if (periods == nullptr) {
     task t = take_task(n, index, false);
     const bool seen = t.has_future();
     end_locked(n, index);
-    hand_over_reporting(t, where, seen);
+    handed_over_.add();
+    give_reporting(t, where, seen);
     return;
   }
   ++periods->runs;
@@ -118,12 +135,31 @@ void wheel_core::fire(std::uint32_t index, time_point now) noexcept {
   }
 }
 
+// Gives what has been taken for one executor to that.
+void wheel_core::hand_over_batch() noexcept {
+  const std::span<task> all(batch_.data(), std::exchange(batch_count_, 0));
+  if (all.empty()) return;
+  handed_over_.add(all.size());
+  std::size_t given = 0;
+  while (given != all.size()) {
+    given += batch_for_.try_execute(all.subspan(given));
+    if (given == all.size()) return;
+    task t = std::move(all[given++]);
+    const bool seen = t.has_future();
+    give_reporting(t, batch_for_, seen);
+  }
+}
+
 // Gives what runs once to its executor. \throws what that throws.
 void wheel_core::hand_over(task& t, any_executor& where) {
+  handed_over_.add();
+  give(t, where);
+}
+
+void wheel_core::give(task& t, any_executor& where) {
   task told;
   told.describe_as(t);
   std::optional<task_event> event = book_.tell_started(t);
-  handed_over_.add();
   try {
     where.execute(std::move(t));
   } catch (const rejected&) {
@@ -139,9 +175,9 @@ void wheel_core::hand_over(task& t, any_executor& where) {
   book_.tell_ended(event, run_result::finished);
 }
 
-void wheel_core::hand_over_reporting(task& t, any_executor& where, bool seen) noexcept {
+void wheel_core::give_reporting(task& t, any_executor& where, bool seen) noexcept {
   try {
-    hand_over(t, where);
+    give(t, where);
   } catch (const rejected&) {
     if (!seen) how_.unhandled->on_unhandled(unhandled::unobserved, std::current_exception());
   } catch (...) {

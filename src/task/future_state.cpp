@@ -164,24 +164,35 @@ bool future_core::wait_while(bool (*condition)(std::uint32_t), clock::time_point
   return !holds();
 }
 
+task_outcome future_core::outcome() const noexcept {
+  // Not ready: it did not run, as another thread is just cancelling it.
+  if (!is_ready() || is_cancelled()) return task_outcome::cancelled;
+  return has_value() ? task_outcome::finished : task_outcome::failed;
+}
+
+bool future_core::prevent() noexcept {
+  const keep_alive mine(*this);
+  std::uint32_t word = pending;
+  // acquire: the closure, made by another thread, is about to be destroyed by this one
+  if (!word_.compare_exchange_strong(word, completing, std::memory_order_acquire,
+                                     std::memory_order_relaxed)) {
+    return false;
+  }
+  {
+    const body_scope here(*this);
+    drop_closure();
+  }
+  publish(completing, with_cancel);
+  leave_queue();
+  return true;
+}
+
 cancel_result future_core::cancel() noexcept {
   const keep_alive mine(*this);
-  std::uint32_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   for (;;) {
-    if (word == pending) {
-      // acquire: the closure, made by another thread, is about to be destroyed by this one
-      if (!word_.compare_exchange_weak(word, completing, std::memory_order_acquire,
-                                       std::memory_order_relaxed)) {
-        continue;
-      }
-      {
-        const body_scope here(*this);
-        drop_closure();
-      }
-      publish(completing, with_cancel);
-      leave_queue();
-      return cancel_result::prevented;
-    }
+    if (prevent()) return cancel_result::prevented;
+    std::uint32_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+    if (word == pending) continue;                               // it will begin again
     if (word != (pending | running)) return cancel_result::done;
     {
       const mutex_lock lock(mu_);

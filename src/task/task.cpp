@@ -10,12 +10,6 @@ future_core*& state_in(void* storage) noexcept {
   return *std::launder(static_cast<future_core**>(storage));
 }
 
-task_outcome outcome_of(const future_core& state) noexcept {
-  // Not ready: it did not run, as another thread is just cancelling it.
-  if (!state.is_ready() || state.is_cancelled()) return task_outcome::cancelled;
-  return state.has_value() ? task_outcome::finished : task_outcome::failed;
-}
-
 void let_go(void* storage) noexcept {
   const state_ref<future_core> last(state_in(storage));
   last->abandon();
@@ -29,7 +23,7 @@ void* find_in_state(void* storage, const void* type) noexcept {
 
 constexpr task::table task::with_future{[](task& self) {
                                           self.state_->run();
-                                          return outcome_of(*self.state_);
+                                          return self.state_->outcome();
                                         },
                                         nullptr,
                                         &let_go,
@@ -39,7 +33,7 @@ constexpr task::table task::with_future{[](task& self) {
 
 constexpr task::table task::without_future{[](task& self) {
                                              self.state_->run();
-                                             const task_outcome outcome = outcome_of(*self.state_);
+                                             const task_outcome outcome = self.state_->outcome();
                                              if (outcome == task_outcome::failed)
                                                std::rethrow_exception(self.state_->take_error());
                                              return outcome;
@@ -52,7 +46,7 @@ constexpr task::table task::without_future{[](task& self) {
 
 constexpr task::table task::with_periods{
     [](task& self) {
-      return self.state_->run_and_reset() ? task_outcome::again : outcome_of(*self.state_);
+      return self.state_->run_and_reset() ? task_outcome::again : self.state_->outcome();
     },
     nullptr,
     &let_go,
@@ -64,21 +58,48 @@ void task_list::clear() noexcept {
   for (task& t : *this) t.~task();
 }
 
+void task_list::trim() noexcept {
+  if (size_ != 0 || room_ <= few) return;
+  blocks_.clear();
+  room_ = 0;
+  first_ = 0;
+}
+
 void task_list::add_block() {
+  if (room_ == few) {
+    widen();
+    return;
+  }
   blocks_.emplace_back();  // room for it first: if that throws, nothing has changed
   // One of those in front that are done with, if there is one.
   const std::size_t done = first_ / per_block;
   for (std::size_t i = done; i != 0 && i + most_spare > done; --i) {
     if (blocks_[i - 1] == nullptr) continue;
     blocks_.back() = std::move(blocks_[i - 1]);
+    room_ += per_block;
     return;
   }
+  const std::size_t more = room_ == 0 ? few : per_block;
   try {
-    blocks_.back() = std::make_unique_for_overwrite<block>();
+    blocks_.back() = make_block(more);
   } catch (...) {
     blocks_.pop_back();
     throw;
   }
+  room_ += more;
+}
+
+// A large block in the place of the small one.
+void task_list::widen() {
+  block wide = make_block(per_block);
+  for (std::size_t i = 0; i < size_; ++i) {
+    task& t = (*this)[i];
+    ::new (wide.get() + i * sizeof(task)) task(std::move(t));
+    t.~task();  // NOLINT(bugprone-use-after-move): moved-from objects are destroyed, too
+  }
+  blocks_.front() = std::move(wide);
+  room_ = per_block;
+  first_ = 0;
 }
 
 // The first block has no task any more, or there is none at all.
@@ -90,14 +111,16 @@ void task_list::drop_front_block() noexcept {
   if (done * 2 < blocks_.size()) return;
   std::rotate(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(done), blocks_.end());
   first_ = size_ == 0 ? 0 : first_ - done * per_block;
-  std::erase(blocks_, nullptr);
+  room_ -= std::erase(blocks_, nullptr) * per_block;
   drop_spare_blocks();
 }
 
 // Of those at the end.
 void task_list::drop_spare_blocks() noexcept {
   const std::size_t used = (first_ + size_ + per_block - 1) / per_block;
-  if (blocks_.size() > used + most_spare) blocks_.resize(used + most_spare);
+  if (blocks_.size() <= used + most_spare) return;
+  blocks_.resize(used + most_spare);
+  room_ = blocks_.size() * per_block;
 }
 
 void task_list::remove_empty() noexcept {

@@ -75,6 +75,7 @@ void timer_hints::filter(list& l) noexcept {
   chunk* to = l.head;  // where the next one that is kept goes, not after where it comes from
   std::uint16_t end = 0;
   for (chunk* c = l.head; c != nullptr; c = c->next) {
+    prefetch(c->next);
     const std::uint32_t from = c->first;
     const std::uint32_t until = c->end;
     for (std::uint32_t i = from; i < until; ++i) {

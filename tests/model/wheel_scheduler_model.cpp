@@ -4,7 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <utility>
 
+#include <takt/base/mutex.hpp>
 #include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
@@ -349,6 +352,61 @@ TEST(wheel_scheduler_model, places_are_made_while_others_claim_them) {
     add();
     other.join();
     require(wheel.shutdown_now().size() == 6, "all are there");
+  });
+}
+
+// Queues one task at a time by try_execute(), and the next one by execute().
+class takes_one {
+ public:
+  void execute(task t) {
+    const mutex_lock lock(mu_);
+    queued_.push_back(std::move(t));
+  }
+  std::size_t try_execute(std::span<task> tasks) noexcept {
+    const mutex_lock lock(mu_);
+    queued_.push_back(std::move(tasks.front()));
+    return 1;
+  }
+  std::size_t size() {
+    const mutex_lock lock(mu_);
+    return queued_.size();
+  }
+
+ private:
+  mutex mu_;
+  task_list queued_;
+};
+
+// The timer thread has taken some of them, and not given them to their executor yet.
+TEST(wheel_scheduler_model, what_is_given_at_once_against_stop) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    takes_one there;
+    std::optional<wheel_scheduler> wheel(on(time));
+    for (int i = 0; i < 3; ++i) wheel->execute(1ms, there, [] {});
+    sync::thread other([&] { time.advance(1ms); });
+    const std::size_t returned = wheel->shutdown_now().size();
+    other.join();
+    const auto seen = wheel->totals();
+    wheel.reset();
+    require(there.size() + returned == 3, "each has come to one end");
+    require(seen.returned == returned, "it is counted");
+  });
+}
+
+TEST(wheel_scheduler_model, what_is_given_at_once_against_its_cancellation) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    takes_one there;
+    wheel_scheduler wheel(on(time));
+    wheel.execute(1ms, there, [] {});
+    auto guard = wheel.execute(1ms, there, [] {});
+    sync::thread other([&] { time.advance(1ms); });
+    const std::size_t prevented = guard.cancel() == cancel_result::prevented ? 1 : 0;
+    other.join();
+    const std::size_t returned = wheel.close(at_close::give_back).size();
+    require(there.size() + prevented + returned == 2, "each has come to one end");
+    balanced(wheel.totals());
   });
 }
 

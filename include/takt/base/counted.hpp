@@ -33,8 +33,10 @@ class counted {
 
   /// One less; the last one deletes the object.
   void release() noexcept {
-    // acq_rel: all uses by others happen before the destruction by the last
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    // acquire, acq_rel: all uses by others happen before the destruction by the last. Who has the
+    // only one need not write: nobody can come to have another.
+    if (references_.load(std::memory_order_acquire) == 1 ||
+        references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       delete static_cast<Derived*>(this);
     }
   }

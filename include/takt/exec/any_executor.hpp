@@ -2,8 +2,10 @@
 /// A reference to an executor of any type.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -53,6 +55,12 @@ class any_executor : public executor_interface<any_executor> {
   void execute(task t) { table_->execute(&object_, std::move(t)); }
   [[nodiscard]] task_options future_options() const { return table_->options(&object_); }
 
+  /// Whether it has a try_execute(), which then is called; see executor.
+  [[nodiscard]] bool takes_many() const noexcept { return table_->try_execute != nullptr; }
+  [[nodiscard]] std::size_t try_execute(std::span<task> tasks) noexcept {
+    return takes_many() ? table_->try_execute(&object_, tasks) : 0;
+  }
+
   /// Whether both refer to the same executor, or hold equal ones of the same type.
   friend bool operator==(const any_executor& a, const any_executor& b) noexcept {
     return a.object_ == b.object_ && a.table_ == b.table_;
@@ -62,6 +70,7 @@ class any_executor : public executor_interface<any_executor> {
   struct table {
     void (*execute)(void** object, task&& t);
     task_options (*options)(void* const* object);
+    std::size_t (*try_execute)(void** object, std::span<task> tasks) noexcept;  // null: has none
   };
 
   // The executor: what `object` points to, or, if it is held, `object` itself.
@@ -81,8 +90,20 @@ class any_executor : public executor_interface<any_executor> {
     return options_of(executor_in<E, Held>(&copy));
   }
 
+  template <class E>
+  static constexpr bool tries = requires(E& e, std::span<task> tasks) {
+    { e.try_execute(tasks) } noexcept;
+  };
+
   template <class E, bool Held>
-  static constexpr table table_of{&execute_in<E, Held>, &options_in<E, Held>};
+  static std::size_t try_execute_in(void** object, std::span<task> tasks) noexcept {
+    if constexpr (tries<E>) return executor_in<E, Held>(object).try_execute(tasks);
+    return 0;
+  }
+
+  template <class E, bool Held>
+  static constexpr table table_of{&execute_in<E, Held>, &options_in<E, Held>,
+                                  tries<E> ? &try_execute_in<E, Held> : nullptr};
 
   void* object_;
   const table* table_;

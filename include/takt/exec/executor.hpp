@@ -37,6 +37,12 @@ namespace takt::inline TAKT_ABI {
 ///   static constexpr bool is_fifo = true;           // begins them in the order of execute()
 ///   static constexpr bool never_runs_inline = true; // execute() returns before the task begins
 /// \endcode
+///
+/// One that can take several tasks at the cost of one may have
+/// `std::size_t try_execute(std::span<task>) noexcept`: it takes some, from the first one on,
+/// without running any before it returns, and says how many; none, if that is not to be had for
+/// nothing. The rest is for execute(). A wheel_scheduler gives its executors what is due at once by
+/// that.
 template <class E>
 concept executor = requires(E& e, task t) { e.execute(std::move(t)); };
 

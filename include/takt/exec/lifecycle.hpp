@@ -36,9 +36,10 @@ enum class life_state : std::uint8_t {
 ///      +-----stop()------------+-> stop +  (no workers)
 /// \endcode
 ///
-/// Owners: thread_pool, stealing_pool, scheduled_pool, wheel_scheduler, serial_executor. The word
-/// is atomic so that a submission can look at it without a lock; what an owner changes together
-/// with its queue, it changes under its lock.
+/// Owners: thread_pool, stealing_pool, scheduled_pool, wheel_scheduler, serial_executor,
+/// log_service, crawler; a pipeline has that of its threads. The word is atomic so that a
+/// submission can look at it without a lock; what an owner changes together with its queue, it
+/// changes under its lock.
 ///
 /// **Thread safety**: all members from any thread. **Destruction**: nobody waits for the end.
 class lifecycle {

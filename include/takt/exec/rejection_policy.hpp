@@ -31,14 +31,15 @@ class rejection_policy {
   /// execute() throws takt::rejected. The default.
   [[nodiscard]] static rejection_policy abort() { return rejection_policy(kind::abort); }
   /// execute() runs the task itself, also if no thread can be had at all: who submits too fast is
-  /// slowed down. Such a task is its
-  /// caller's: shutdown_now() does not ask it to stop, and nobody waits for it.
+  /// slowed down. Such a task is its caller's: shutdown_now() does not ask it to stop, and nobody
+  /// waits for it.
   [[nodiscard]] static rejection_policy caller_runs() {
     return rejection_policy(kind::caller_runs);
   }
   /// The task is dropped.
   [[nodiscard]] static rejection_policy discard() { return rejection_policy(kind::discard); }
-  /// The task at the head of the queue is dropped for it. If nothing is queued, the new one is.
+  /// The task at the head of the queue is dropped for it, within execute(): if that task owned the
+  /// pool, there is none any more when execute() returns. If nothing is queued, the new one is.
   [[nodiscard]] static rejection_policy discard_oldest() {
     return rejection_policy(kind::discard_oldest);
   }

@@ -68,6 +68,9 @@ class serial_executor : public executor_interface<serial_executor>,
   /// On the threads of `where`, which has to outlive this.
   /// \throws std::invalid_argument if batch is 0 or a pointer is null.
   explicit serial_executor(any_executor where, const options& how = {});
+  /// For the rx room: the same, and calls `taken` with each task that is taken out to be run, under
+  /// the lock that shutdown_now() takes, too.
+  serial_executor(any_executor where, const options& how, void (*taken)(task& t) noexcept);
   ~serial_executor();
   serial_executor(const serial_executor&) = delete;
   serial_executor& operator=(const serial_executor&) = delete;

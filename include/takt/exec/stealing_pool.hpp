@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <span>
 #include <string>
 
 #include <takt/base/config.hpp>
@@ -93,6 +94,9 @@ class stealing_pool : public executor_interface<stealing_pool>,
   /// Has a task run. \throws takt::rejected, as the rejection policy says; std::invalid_argument if
   /// the task is empty; std::bad_alloc. If it throws, the task is not run.
   void execute(task t);
+
+  /// As of thread_pool. None of a worker's own tasks.
+  [[nodiscard]] std::size_t try_execute(std::span<task> tasks) noexcept;
 
   /// Takes no more work; what is queued still runs.
   void shutdown() noexcept;

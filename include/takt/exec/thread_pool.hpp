@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -149,6 +150,11 @@ class thread_pool : public executor_interface<thread_pool>,
   /// Has a task run. \throws takt::rejected, as the rejection policy says; std::invalid_argument if
   /// the task is empty; std::bad_alloc. If it throws, the task is not run.
   void execute(task t);
+
+  /// Queues as many of these as it can, from the first one on, in one step; see executor. Needs
+  /// threads that are all there and at work, and a queue that is not bounded, not by priority and
+  /// not observed; else it takes none. \return how many it has taken.
+  [[nodiscard]] std::size_t try_execute(std::span<task> tasks) noexcept;
 
   /// Takes no more work; what is queued still runs.
   void shutdown() noexcept;

@@ -186,7 +186,7 @@ class atomic {
   }
   static T decode(std::uint64_t bits) noexcept {
     T value;
-    std::memcpy(&value, &bits, sizeof value);
+    std::memcpy(static_cast<void*>(&value), &bits, sizeof value);
     return value;
   }
   static T plus(T v, difference n) noexcept {

@@ -146,12 +146,20 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   std::size_t poll();
   /// Runs what was asked of the next frame, and microtasks. \return how many.
   std::size_t run_frame();
+  /// Whether something was asked of the next frame: a render loop may leave it out otherwise.
+  [[nodiscard]] bool wants_frame() const noexcept;
 
   /// Has run() and the like return, after the task that runs; later calls return at once.
   void stop() noexcept;
   [[nodiscard]] bool is_stopped() const noexcept;
   /// After stop(): it can be run again.
   void restart() noexcept;
+
+  /// Whether somebody is in run() or the like.
+  [[nodiscard]] bool is_running() const noexcept;
+  /// Whether the calling thread runs it, or was the last to do so; true if nobody has yet. Who
+  /// keeps data that belongs to the loop's thread asks before touching it.
+  [[nodiscard]] bool is_home() const noexcept;
 
   /// When there is something to do: min() if that is now, max() if nothing is there. What comes
   /// later and is earlier makes descriptor() readable.

@@ -98,6 +98,9 @@ class timer_place {
   [[nodiscard]] timer_source* source() const noexcept { return source_; }
   [[nodiscard]] timer_id id() const noexcept { return id_; }
 
+  /// Leaves the hold to the caller.
+  void detach() noexcept { source_ = nullptr; }
+
   /// The task was cancelled: who keeps it lets go of it.
   void leave() const noexcept {
     if (source_ != nullptr) source_->cancel(id_);

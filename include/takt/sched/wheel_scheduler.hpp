@@ -49,7 +49,7 @@ struct wheel_scheduler_options {
   /// Tasks are handed over on a grid of this width, at least 1 ms.
   std::chrono::nanoseconds tick = std::chrono::milliseconds(10);
   /// How many slots the wheel has: a power of two, at most 2^24. A timer that is further away than
-  /// all of them may be looked at once in each turn.
+  /// all of them is moved once more on its way, or twice, if that is more than 16 times as far.
   std::size_t ticks_per_wheel = 512;
   timer_stamp stamp = timer_stamp::caller;
   /// Hands over at the deadline itself, not at the next tick.
@@ -117,13 +117,13 @@ class wheel_view : public scheduler {
 /// deadlines, by these.
 ///
 /// **Where.** The executor has to live until it has the task, or that has ended. The timer thread
-/// calls its execute(): one that runs the task there, as inline_executor does, or makes its caller
-/// wait, holds up all others. If the executor refuses a
-/// task, it ends as rejected, and so does a series; without a future the hook hears of it
-/// (`unobserved`). A series whose run is dropped by its executor ends in the same way. Other errors
-/// of an executor, and those of tasks without a future that it runs inline, go to the hook
-/// (`uncaught`), which ends the program unless it is another one than `strict`; of what is due at
-/// once, they leave the call.
+/// calls its execute(); or its try_execute(), if it has one, with several that are due. One that
+/// runs the task there, as inline_executor does, or makes its caller wait, holds up all others. If
+/// the executor refuses a task, it ends as rejected, and so does a series; without a future the
+/// hook hears of it (`unobserved`). A series whose run is dropped by its executor ends in the same
+/// way. Other errors of an executor, and those of tasks without a future that it runs inline, go to
+/// the hook (`uncaught`), which ends the program unless it is another one than `strict`; of what is
+/// due at once, they leave the call.
 ///
 /// **Accounts.** A task that runs once has come to its end here when its executor has it: it counts
 /// as finished, and cancelling it is `done`. If it has a future, that tells more, and can still be

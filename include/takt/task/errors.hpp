@@ -92,6 +92,14 @@ class rejected : public std::exception {
   rejection reason_;
 };
 
+/// What became of a task that was run.
+enum class task_outcome : std::uint8_t {
+  finished,   ///< It came to its end.
+  failed,     ///< It threw; the exception is in its future.
+  cancelled,  ///< It was cancelled, before it began or while it ran.
+  again,      ///< It came to its end, and is still there, to be run again.
+};
+
 /// What cancel() has achieved.
 enum class cancel_result : std::uint8_t {
   /// The work had not begun, and never will. Its closure is destroyed already.

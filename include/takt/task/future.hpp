@@ -80,6 +80,12 @@ class [[nodiscard]] future {
   /// Whether it has ended by cancellation.
   [[nodiscard]] bool is_cancelled() const { return state().is_cancelled(); }
 
+  /// How it has ended. \throws std::logic_error if it is not ready.
+  [[nodiscard]] task_outcome outcome() const {
+    if (!is_ready()) throw std::logic_error("takt::future: it has not ended yet");
+    return state().outcome();
+  }
+
   /// Blocks until ready.
   /// \throws std::system_error (resource_deadlock_would_occur) within the body of the very task, or
   /// if a pool or strand would wait for itself.
@@ -115,6 +121,13 @@ class [[nodiscard]] future {
   /// what a promise delivers it knows only whether it was there: `prevented` does not mean that the
   /// producer has not begun. Runs the continuation, and the stop callbacks of the body.
   cancel_result cancel() const { return state().cancel(); }
+
+  /// Asks the work to stop, without giving up its result: what has not begun is cancelled; what
+  /// runs is told by its token, and the future is ready when that has ended, with what became of
+  /// it. Of what a promise delivers: as cancel(). Of a series, the run that is under way.
+  void request_stop() const {
+    if (!state().prevent()) state().request_stop();
+  }
 
   /// cancel(), then blocks until the body does not run (any more): only then is it safe to destroy
   /// what the body refers to.

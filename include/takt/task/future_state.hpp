@@ -53,6 +53,8 @@ class future_core : public counted<future_core> {
   [[nodiscard]] bool is_pending() const noexcept;
   [[nodiscard]] bool has_value() const noexcept;
   [[nodiscard]] bool is_cancelled() const noexcept;
+  /// How it ended; `cancelled` also if it is just being cancelled. Not for one that has no end yet.
+  [[nodiscard]] task_outcome outcome() const noexcept;
   [[nodiscard]] const clock& time() const noexcept { return *options_.time; }
   [[nodiscard]] const task_options& options() const noexcept { return options_; }
 
@@ -61,6 +63,8 @@ class future_core : public counted<future_core> {
   bool wait_until(clock::time_point deadline, const sync::stop_token& stop);
 
   cancel_result cancel() noexcept;
+  /// Cancels it if it has not begun. \return whether this call did.
+  bool prevent() noexcept;
   cancel_result cancel_and_join(clock::time_point deadline, const sync::stop_token& stop);
 
   /// Registers `c`, or, if the future is ready, calls it as soon as no other continuation is

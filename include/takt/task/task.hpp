@@ -52,14 +52,6 @@ struct task_attributes {
 template <class F>
 inline constexpr bool moves_as_bytes = std::is_trivially_copyable_v<F>;
 
-/// What became of a task that was run.
-enum class task_outcome : std::uint8_t {
-  finished,   ///< It came to its end.
-  failed,     ///< It threw; the exception is in its future.
-  cancelled,  ///< It was cancelled, before it began or while it ran.
-  again,      ///< It came to its end, and is still there, to be run again.
-};
-
 /// A piece of work on its way to a thread: what executors take, queue and run. A callable, with or
 /// without a future that waits for its result, and a name.
 ///
@@ -215,6 +207,11 @@ class alignas(std::max_align_t) task {
     made.table_ = held;
     return made;
   }
+  /// Whether ending what was packed, without running it, leaves nothing to do.
+  [[nodiscard]] static bool is_plain(const void* packed) noexcept {
+    const auto* const held = static_cast<const table*>(packed);
+    return held->destroy == nullptr && held->cancelled == nullptr;
+  }
   /// For executors: what it shares with its future, or with its stop token; null if it has neither.
   /// Stays until the task is dropped or moved, also when it has run.
   [[nodiscard]] future_core* state() const noexcept {
@@ -368,9 +365,9 @@ static_assert(sizeof(task) == 64, "one cache line");
 /// for (takt::task& t : pool.shutdown_now()) keep(std::move(t));
 /// \endcode
 ///
-/// They live in blocks that do not move, of which a few are kept when they are empty: in a steady
-/// flow of some hundred tasks nothing is allocated. Moving the list moves none of them, and does
-/// not allocate or throw.
+/// They live in blocks, of which some, 1 MB at most, are kept when they are empty: in a steady flow
+/// of some ten thousand tasks nothing is allocated. A list that never had more than a few takes
+/// half a KB. Moving the list moves none of them, and does not allocate or throw.
 ///
 /// **Thread safety**: as for a container.
 class task_list {
@@ -416,6 +413,7 @@ class task_list {
   ~task_list() { clear(); }
   void swap(task_list& other) noexcept {
     blocks_.swap(other.blocks_);
+    std::swap(room_, other.room_);
     std::swap(first_, other.first_);
     std::swap(size_, other.size_);
   }
@@ -436,7 +434,7 @@ class task_list {
 
   /// Adds a task at the end. If it throws, `t` is as it was.
   void push_back(task&& t) {
-    if (first_ + size_ == blocks_.size() * per_block) add_block();
+    if (first_ + size_ == room_) add_block();
     ::new (place(first_ + size_)) task(std::move(t));
     ++size_;
   }
@@ -453,22 +451,32 @@ class task_list {
   void pop_back(task& t) noexcept {
     take_out(back(), t);
     --size_;
-    const std::size_t needed = first_ + size_ + (most_spare + 1) * per_block;
-    if (needed <= blocks_.size() * per_block) blocks_.pop_back();
+    if (first_ + size_ + (most_spare + 1) * per_block > room_) return;
+    blocks_.pop_back();
+    room_ -= per_block;
   }
 
   /// Takes out the tasks that are empty.
   void remove_empty() noexcept;
 
+  /// Gives back the memory of an empty list, but for that of a few tasks.
+  void trim() noexcept;
+
  private:
-  static constexpr std::size_t per_block = 64;
-  static constexpr std::size_t most_spare = 8;
-  struct block {
-    alignas(task) std::byte storage[per_block * sizeof(task)];
-  };
+  // One thread adds, another takes out: if each freed what the other allocates, both would wait for
+  // the allocator's lock. So blocks are large, and rarely freed; but the only block of a list that
+  // never had more than `few` is small, for there may be thousands of them.
+  static constexpr std::size_t few = 8;
+  static constexpr std::size_t per_block = 256;
+  static constexpr std::size_t most_spare = 64;
+  using block = std::unique_ptr<std::byte[]>;
+  static_assert(alignof(task) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
   [[nodiscard]] void* place(std::size_t at) const noexcept {
-    return blocks_[at / per_block]->storage + at % per_block * sizeof(task);
+    return blocks_[at / per_block].get() + at % per_block * sizeof(task);
+  }
+  [[nodiscard]] static block make_block(std::size_t tasks) {
+    return std::make_unique_for_overwrite<std::byte[]>(tasks * sizeof(task));
   }
   static void take_out(task& from, task& to) noexcept {
     to = std::move(from);
@@ -476,11 +484,13 @@ class task_list {
   }
   void clear() noexcept;
   void add_block();
+  void widen();
   void drop_front_block() noexcept;
   void drop_spare_blocks() noexcept;
 
   // The tasks are those from `first_` on, counted through the blocks; elsewhere is just storage.
-  std::vector<std::unique_ptr<block>> blocks_;
+  std::vector<block> blocks_;
+  std::size_t room_ = 0;  // of all blocks; `few`: there is one, a small one
   std::size_t first_ = 0;
   std::size_t size_ = 0;
 };

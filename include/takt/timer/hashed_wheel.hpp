@@ -1,8 +1,10 @@
 /// \file
-/// The order of timers in a wheel of one level: for many timers, most of them nearer than a turn.
+/// The order of timers in a wheel of many slots: for many timers, most of them nearer than a turn.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -28,10 +30,10 @@ struct hashed_wheel_options {
   std::size_t slots = 512;
 };
 
-/// The order of hashed_wheel<T>: a ring of slots; a timer is in the slot of its tick, modulo the
-/// number of slots, for as many turns as it takes. insert(), remove() and reschedule() take O(1).
-/// Handing back takes O(1) and a part in sorting a slot, and each turn looks again at those timers
-/// which share a slot with one that is due in this turn. next_deadline() takes up to O(slots).
+/// The order of hashed_wheel<T>: a ring of slots, one for each tick of the turn that is under way;
+/// timers of later turns wait in a few lists, by how many turns they are away, and come nearer when
+/// those turns begin: at most once for each factor of 16. insert(), remove() and reschedule() take
+/// O(1), handing back O(1) and a part in sorting a slot. next_deadline() takes up to O(slots / 64).
 /// hashed_wheel.cpp has the invariants.
 ///
 /// \code
@@ -57,13 +59,9 @@ class hashed_order {
       compact();
     }
     const timer_hint h = hints_.arm(index, key);
-    const std::uint64_t tick = key / tick_;
+    const std::uint64_t tick = tick_of(key);
     if (tick > cursor_) {
-      const std::size_t at = slot_of(tick);
-      slot& s = slots_[at];
-      occupied_[at / 64] |= std::uint64_t{1} << at % 64;
-      hints_.append(s.hints, h);
-      s.least = std::min(s.least, key);
+      place(h, tick);
     } else {
       hints_.append(late_, h);
       late_least_ = std::min(late_least_, key);
@@ -89,28 +87,65 @@ class hashed_order {
 
  private:
   static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  // The number of a turn has digits of so many bits, of which each level of later turns has one.
+  // Not more: there has to be room for a chunk in each slot.
+  static constexpr unsigned digit_bits = 4;
+  static constexpr std::size_t digits = std::size_t{1} << digit_bits;
+  static constexpr std::size_t levels = (64 + digit_bits - 1) / digit_bits;
 
   struct slot {
     timer_hints::list hints;
     std::uint64_t least = none;  // no hint has a smaller key
   };
+  struct level {
+    std::uint64_t occupied = 0;  // a bit for each slot that has hints
+    std::array<slot, digits> slots{};
+  };
 
+  [[nodiscard]] std::uint64_t tick_of(std::uint64_t key) const noexcept {
+    return tick_ == 1 ? key : key / tick_;  // a division takes as long as all the rest
+  }
   [[nodiscard]] std::size_t slot_of(std::uint64_t tick) const noexcept {
     return static_cast<std::size_t>(tick) & (slots_.size() - 1);
   }
+  // Of a tick that is not in the cursor's turn: the highest digit that differs.
+  [[nodiscard]] std::size_t level_of(std::uint64_t tick) const noexcept {
+    return static_cast<std::size_t>(std::bit_width((tick ^ cursor_) >> turn_bits_) - 1) /
+           digit_bits;
+  }
+  [[nodiscard]] std::size_t digit_of(std::uint64_t tick, std::size_t at) const noexcept {
+    return static_cast<std::size_t>(tick >> turn_bits_ >> (at * digit_bits)) % digits;
+  }
 
-  [[nodiscard]] std::size_t gap(std::uint64_t tick, std::size_t most) const noexcept;
+  void place(const timer_hint& h, std::uint64_t tick) noexcept {
+    slot* to = nullptr;
+    if ((tick ^ cursor_) >> turn_bits_ == 0) {
+      const std::size_t at = slot_of(tick);
+      occupied_[at / 64] |= std::uint64_t{1} << at % 64;
+      to = &slots_[at];
+    } else {
+      const std::size_t at = level_of(tick);
+      const std::size_t digit = digit_of(tick, at);
+      later_[at].occupied |= std::uint64_t{1} << digit;
+      to = &later_[at].slots[digit];
+    }
+    hints_.append(to->hints, h);
+    to->least = std::min(to->least, h.key);
+  }
+
+  [[nodiscard]] std::size_t first_slot() const noexcept;
+  [[nodiscard]] std::size_t lowest_level() const noexcept;
   void settle_late() noexcept;
-  void collect(std::size_t at, std::uint64_t tick) noexcept;
-  void open_next(std::uint64_t until) noexcept;
+  bool open_next(std::uint64_t until) noexcept;
   void compact() noexcept;
-  void note_if_empty(std::size_t at) noexcept;
 
   // Constant after construction.
   std::uint64_t tick_;
+  unsigned turn_bits_;  // a turn has 2^turn_bits_ ticks
 
   std::vector<slot> slots_;
   std::vector<std::uint64_t> occupied_;  // a bit for each slot that has hints
+  std::array<level, levels> later_{};    // turns
   timer_hints hints_;
   std::uint64_t cursor_ = 0;  // a tick
   timer_hints::list due_;     // ordered
