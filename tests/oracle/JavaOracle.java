@@ -1,14 +1,10 @@
-// What the JDK's own ScheduledThreadPoolExecutor does with scripts: reads one per line from standard
-// input, and prints what happened in a line for each. scheduled_pool_oracle.cpp does the same for
-// takt; run.py writes the scripts, explains them, and compares.
+// What the JDK's own ScheduledThreadPoolExecutor does with scripts. scheduled_pool_oracle.cpp does the
+// same for takt; pool_scripts.py writes the scripts and explains them; run.py compares.
 //
 // The pool, its queue, its policies and its futures are the JDK's. Time is not: decorateTask() gives
 // each task a deadline on a clock that only scripts move, and the JDK's queue asks that for order
 // and delay. The one worker is held by a gate while operations are issued; the gate is the last of
 // the tasks that are due, so that all of them have run when it is reached.
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -155,7 +151,7 @@ final class JavaOracle {
       j.rejected = true;
       trace.append(" +").append(id).append("!");
     }
-    if (j.how == 'x' || j.how == 's') ++now;  // see run.py
+    if (j.how == 'x' || j.how == 's') ++now;  // see pool_scripts.py
   }
 
   void perform(String op) {
@@ -221,33 +217,22 @@ final class JavaOracle {
     }
   }
 
-  String run(String line) throws InterruptedException {
-    String[] words = line.trim().split(" +");
-    int at = 0;
-    perform("P" + words[at++].substring(1));
-    for (; words[at].charAt(0) == 'T'; ++at) {
-      String[] parts = words[at].substring(1).split(":", -1);
+  String run(Script script) throws InterruptedException {
+    perform("P" + script.head);
+    script.tasks.forEach((id, parts) -> {
       Job j = new Job();
       j.how = parts[1].charAt(0);
       j.delay = parts[2].equals("never") ? NEVER : Long.parseLong(parts[2]);
       j.period = Long.parseLong(parts[3]);
       j.runs = Integer.parseInt(parts[4]);
       j.end = parts[5].charAt(0);
-      j.ops = parts[6].isEmpty() ? new String[0] : parts[6].split(",");
-      jobs.put(Integer.parseInt(parts[0]), j);
-    }
-    List<List<String>> phases = new ArrayList<>();
-    for (; at < words.length; ++at) {
-      if (words[at].equals("|")) {
-        phases.add(new ArrayList<>());
-      } else {
-        phases.get(phases.size() - 1).add(words[at]);
-      }
-    }
+      j.ops = Script.operations(parts);
+      jobs.put(id, j);
+    });
     pool.getQueue().add(new Gate());
     pool.prestartCoreThread();
     held.acquire();
-    for (List<String> ops : phases) {
+    for (List<String> ops : script.phases) {
       boolean gone = stopped;
       trace.append(" |");
       for (String op : ops) perform(op);
@@ -269,11 +254,6 @@ final class JavaOracle {
   }
 
   public static void main(String[] arguments) throws Exception {
-    BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
-    StringBuilder out = new StringBuilder();
-    for (String line = in.readLine(); line != null; line = in.readLine()) {
-      out.append(new JavaOracle().run(line)).append('\n');
-    }
-    System.out.print(out);
+    Script.answerAll(script -> new JavaOracle().run(script));
   }
 }

@@ -1,163 +1,197 @@
 #!/usr/bin/env python3
-"""Random scripts on the JDK's ScheduledThreadPoolExecutor and on takt::scheduled_pool: the order of
-runs, what every call said and what became of every task have to be the same.
-Usage: run.py --takt PROGRAM --classes DIR [--seed S] [--scripts N] [--replay SEED | --script TEXT]
+"""Random scripts on an original, in Java or JavaScript, and on takt: the order of runs, what every call said
+and what became of every task have to be the same.
+Usage: run.py --what pool|rx|rxjs --takt PROGRAM [--classes DIR] [--modules DIR]
+              [--seed S] [--scripts N] [--replay SEED | --script TEXT]
 
-Without a seed the scripts are always the same ones. A failure is shrunk, and printed with its seed.
+What is compared, and the language of its scripts, is in pool_scripts.py (the JDK's
+ScheduledThreadPoolExecutor and takt::scheduled_pool), rx_scripts.py (RxJava and takt::rx) and
+rxjs_scripts.py (rxjs and takt::rx). Without a seed the scripts are always the same ones. A failure is
+shrunk, and printed with its seed.
 
-A script is a line: K and the two policies (delayed, periodic; 1: goes on after shutdown), the tasks,
-and phases. In a phase operations are issued while the one worker is held; then it does all that is
-due.
-  T<id>:<how>:<delay>:<period>:<runs>:<end>:<operations>    a task; the operations are of its first run
-     how   x execute, s submit, e execute later, d schedule, r fixed rate, w fixed delay
-     end   of the last run: n returns, t throws, c cancels itself
-  +<id> submits   -<id> cancels   ><ns> lets time pass   P<policies> changes them
-  S shutdown      N shutdown_now, which is also what ends each script
-A trace: | a phase begins, r<id> a run begins, +<id>! rejected, -<id>=1 cancelled by this, N,<ids> given
-back; and in the end the outcomes.
+A script is a line: K and its head, the tasks (T, their parts with colons between them, of which the
+last is operations), and phases, which begin with | and consist of operations.
 
-Deliberate differences (docs/differences.md), and how they are kept out:
-- Of equal deadlines a task without a delay comes last; so 1 ns passes after each of them.
-- Cancelled tasks are not given back; JavaOracle leaves them out.
-- What is never due does not keep a pool that is shut down alive; JavaOracle cancels it.
-- Runs that are late are left out; so takt is told to catch up.
-- Without a future a task that runs or was given back cannot be cancelled; so e does not try."""
+Both programs answer each script with its trace. Behind it, after a tab, stand the names of the
+deliberate differences that the script met, and that the original's trace was freed of."""
 import argparse
+import collections
+import importlib
+import json
+import os
 import pathlib
-import random
 import shutil
 import subprocess
 import sys
 
-STEP = 1000
-FAR = 10**6 * STEP
-
-
-def generate(seed):
-    """A script: (policies, {id: task}, phases)."""
-    dice = random.Random(seed)
-    count = dice.randint(1, 9)
-    places = [[] for _ in range(dice.randint(1, 5))]  # phases; lists of operations, as below
-    tasks = {}
-    for i in range(count):
-        how = dice.choices("xsedrw", [2, 2, 1, 4, 3, 3])[0]
-        once = how not in "rw"
-        delay = dice.choices([0, -5 * STEP, STEP, 2 * STEP, 3 * STEP, 5 * STEP, FAR, "never"],
-                             [5, 1, 4, 4, 3, 2, 1, 0.4])[0]
-        tasks[i] = {"how": how, "delay": 0 if how in "xs" else delay,
-                    "period": 0 if once else dice.choice([1, STEP, STEP, 2 * STEP, 3 * STEP, FAR]),
-                    "runs": 1 if once else dice.randint(1, 5),
-                    "end": dice.choices("ntc", [6, 2, 1])[0] if once else dice.choice("tc"), "ops": []}
-    for i in range(count):  # in a phase, or within an earlier task
-        within = i > 0 and dice.random() < 0.25
-        (tasks[dice.randrange(i)]["ops"] if within else dice.choice(places)).append(f"+{i}")
-
-    def some(choices, weights):
-        kind = dice.choices(choices, weights)[0]
-        return {"-": f"-{dice.randrange(count)}", "S": "S", "N": "N",
-                ">": f">{dice.choice([1, STEP, STEP, 2 * STEP, 2 * STEP, 3 * STEP, 5 * STEP, FAR])}",
-                "P": f"P{dice.randint(0, 1)}{dice.randint(0, 1)}"}[kind]
-
-    for ops in places:
-        for _ in range(dice.randint(0, 3)):
-            ops.insert(dice.randint(0, len(ops)), some("->SNP", [4, 8, 1.5, 0.3, 1]))
-    for task in tasks.values():
-        while dice.random() < 0.2:
-            task["ops"].insert(dice.randint(0, len(task["ops"])), some("->SNP", [4, 4, 1, 0.3, 1]))
-    return f"{dice.randint(0, 1)}{dice.randint(0, 1)}", tasks, places
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = HERE.parent.parent / "build"
+JAVA = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 
 
 def text(script):
-    keep, tasks, phases = script
-    words = [f"K{keep}"]
-    words += [f"T{i}:{t['how']}:{t['delay']}:{t['period']}:{t['runs']}:{t['end']}:{','.join(t['ops'])}"
+    head, tasks, phases = script
+    words = [f"K{head}"]
+    words += [":".join([f"T{i}", *(str(v) for k, v in t.items() if k != "ops"), ",".join(t["ops"])])
               for i, t in tasks.items()]
     for ops in phases:
         words += ["|", *ops]
     return " ".join(words)
 
 
-def smaller(script):
+def fewer_or_simpler(ops, what):
+    """All lists of operations that lack one, or have a simpler one in its place."""
+    for k, op in enumerate(ops):
+        for other in [[], *([o] for o in what.simpler_operations(op))]:
+            yield ops[:k] + other + ops[k + 1:]
+
+
+def smaller(script, what):
     """All scripts that lack one thing."""
-    keep, tasks, phases = script
+    head, tasks, phases = script
     for i in range(len(phases)):
         if len(phases) > 1:
-            yield keep, tasks, phases[:i] + phases[i + 1:]
+            yield head, tasks, phases[:i] + phases[i + 1:]
             if i > 0:
-                yield keep, tasks, phases[:i - 1] + [phases[i - 1] + phases[i]] + phases[i + 1:]
-        for k in range(len(phases[i])):
-            yield keep, tasks, phases[:i] + [phases[i][:k] + phases[i][k + 1:]] + phases[i + 1:]
-    used = {op[1:] for ops in [*phases, *(t["ops"] for t in tasks.values())] for op in ops if op[0] in "+-"}
+                yield head, tasks, phases[:i - 1] + [phases[i - 1] + phases[i]] + phases[i + 1:]
+        for ops in fewer_or_simpler(phases[i], what):
+            yield head, tasks, phases[:i] + [ops] + phases[i + 1:]
+    used = {i for ops in [*phases, *(t["ops"] for t in tasks.values())] for op in ops for i in what.tasks_of(op)}
     for i, task in tasks.items():
         if str(i) not in used:
-            yield keep, {k: t for k, t in tasks.items() if k != i}, phases
-        for k in range(len(task["ops"])):
-            yield keep, {**tasks, i: {**task, "ops": task["ops"][:k] + task["ops"][k + 1:]}}, phases
+            yield head, {k: t for k, t in tasks.items() if k != i}, phases
+        for ops in fewer_or_simpler(task["ops"], what):
+            yield head, {**tasks, i: {**task, "ops": ops}}, phases
         if task["runs"] > 1:
-            yield keep, {**tasks, i: {**task, "runs": task["runs"] - 1}}, phases
+            yield head, {**tasks, i: {**task, "runs": task["runs"] - 1}}, phases
         if task["delay"] != 0:
-            yield keep, {**tasks, i: {**task, "delay": 0}}, phases
+            yield head, {**tasks, i: {**task, "delay": 0}}, phases
+    for simpler_head, simpler_tasks in what.simpler(head, tasks):
+        yield simpler_head, simpler_tasks, phases
 
 
-def ask(command, lines):
-    """What a program says to scripts, a line each."""
-    try:
-        done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=120)
-        answers, error = done.stdout.splitlines(), done.stderr
-    except subprocess.TimeoutExpired as expired:
-        answers, error = (expired.stdout or b"").decode().splitlines(), "it hangs"
-    if len(answers) < len(lines):
-        answers.append(f"no answer: {error.strip()}")
+def ask(command, lines, seconds=60):
+    """What a program says to scripts, a line each. It is started again behind one that ends it."""
+    answers = []
+    for _ in range(20):
+        rest = lines[len(answers):]
+        if not rest:
+            break
+        try:
+            done = subprocess.run(command, input="\n".join(rest) + "\n", capture_output=True, text=True,
+                                  timeout=seconds)
+            said, error = done.stdout, done.stderr
+        except subprocess.TimeoutExpired as expired:
+            said, error, seconds = (expired.stdout or b"").decode(), "it hangs", min(seconds, 10)
+        answers += said.splitlines()
+        if len(answers) < len(lines):
+            answers.append(f"no answer: {' '.join(error.split())}")
     return answers + ["?"] * (len(lines) - len(answers))
 
 
-def shrink(script, differs):
+def shrink(script, what, differing):
     while True:
-        candidates = list(smaller(script))
-        found = [c for c, (java, takt) in zip(candidates, differs(candidates)) if java != takt and "?" not in takt]
+        candidates = list(smaller(script, what))
+        found = [c for c, pair in zip(candidates, differing(candidates)) if pair]
         if not found:
             return script
         script = min(found, key=lambda c: len(text(c)))
 
 
+class Missing(Exception):
+    """There is no original to compare with."""
+
+
+def java(what, folder):
+    """The command that runs the original, after it was compiled."""
+    if shutil.which("javac") is None:
+        raise Missing("there is no JDK: javac was not found (Debian: openjdk-17-jdk-headless)")
+    for jar, package in what.JARS:
+        if not pathlib.Path(jar).exists():
+            raise Missing(f"{jar} was not found (Debian: {package})")
+    path = ":".join([str(folder), *(jar for jar, _ in what.JARS)])
+    sources = [HERE / name for name in what.SOURCES]
+    compiled = [folder / source.with_suffix(".class").name for source in sources]
+    if not all(c.exists() and c.stat().st_mtime >= s.stat().st_mtime for c, s in zip(compiled, sources)):
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["javac", "-cp", path, "-d", str(folder), *map(str, sources)], check=True)
+    return [*JAVA, "-cp", path, *what.JAVA]
+
+
+def node(what, folder):
+    """The same of one in JavaScript, whose modules are in a folder."""
+    if shutil.which("node") is None:
+        raise Missing("node was not found (Debian: nodejs)")
+    name, _, version = what.MODULE.partition("@")
+    try:
+        found = json.loads((folder / "node_modules" / name / "package.json").read_text())["version"]
+    except FileNotFoundError:
+        raise Missing(f"{name} is not in {folder} (npm install --prefix {folder} {what.MODULE})") from None
+    if found != version:
+        sys.exit(f"oracle: {folder} has {name} {found}; it has to be {version}")
+    os.environ["NODE_PATH"] = str(folder / "node_modules")
+    return ["node", str(HERE / what.NODE)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--takt", required=True, help="the program takt_oracle")
-    parser.add_argument("--classes", required=True, type=pathlib.Path, help="where to compile JavaOracle to")
+    parser.add_argument("--what", required=True, choices=["pool", "rx", "rxjs"], help="what is compared")
+    parser.add_argument("--takt", required=True, help="the program takt_oracle, takt_rx_oracle or takt_rxjs_oracle")
+    parser.add_argument("--classes", type=pathlib.Path, default=BUILD / "dev/tests/oracle",
+                        help="where to compile a Java side to (%(default)s)")
+    parser.add_argument("--modules", type=pathlib.Path, default=BUILD / "npm",
+                        help="where npm has installed a JavaScript side (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the first script")
-    parser.add_argument("--scripts", type=int, default=5000)
+    parser.add_argument("--scripts", type=int)
     parser.add_argument("--replay", type=int, metavar="SEED", help="one script, with both traces")
     parser.add_argument("--script", metavar="TEXT", help="the same, of a script that was printed")
     arguments = parser.parse_args()
-    if shutil.which("javac") is None:
-        print("oracle: SKIPPED, there is no JDK: javac was not found (Debian: openjdk-17-jdk-headless)")
+    what = importlib.import_module(f"{arguments.what}_scripts")
+    try:
+        if hasattr(what, "NODE"):
+            original = node(what, arguments.modules)
+        else:
+            original = java(what, arguments.classes / arguments.what)
+    except Missing as reason:
+        print(f"oracle: SKIPPED, {reason}")
         return 77
-    source = pathlib.Path(__file__).resolve().parent / "JavaOracle.java"
-    compiled = arguments.classes / "JavaOracle.class"
-    if not compiled.exists() or compiled.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run(["javac", "-d", str(arguments.classes), str(source)], check=True)
-    java = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(arguments.classes), "JavaOracle"]
 
     def both(lines):
-        return list(zip(ask(java, lines), ask([arguments.takt], lines)))
+        """Of each script: the original's trace, takt's, and the differences that were kept out."""
+        expected = (answer.partition("\t")[::2] for answer in ask(original, lines))
+        return [(trace, got, met.split(",") if met else [])
+                for (trace, met), got in zip(expected, ask([arguments.takt], lines))]
+
+    def differing(scripts):
+        return [expected != got and got != "?" for expected, got, _ in both(list(map(text, scripts)))]
+
+    def show(line):
+        ((expected, got, met),) = both([line])
+        print(f"script  {line}\n{what.ORIGINAL:8}{expected}\ntakt    {got}" + (f"\nkept out: {', '.join(met)}" if met else ""))
+        return 0 if expected == got else 1
 
     if arguments.replay is not None or arguments.script:
-        line = arguments.script or text(generate(arguments.replay))
-        ((expected, got),) = both([line])
-        print(f"script  {line}\njava    {expected}\ntakt    {got}")
-        return 0 if expected == got else 1
-    seeds = range(arguments.seed, arguments.seed + arguments.scripts)
-    scripts = [generate(seed) for seed in seeds]
-    wrong = [(len(text(s)), seed, s) for seed, s, (expected, got) in zip(seeds, scripts, both(list(map(text, scripts))))
+        return show(arguments.script or text(what.generate(arguments.replay)))
+    seeds = range(arguments.seed, arguments.seed + (arguments.scripts or what.SCRIPTS))
+    scripts = [what.generate(seed) for seed in seeds]
+    answers = both(list(map(text, scripts)))
+    wrong = [(len(text(s)), seed, s) for seed, s, (expected, got, _) in zip(seeds, scripts, answers)
              if expected != got and got != "?"]
     print(f"oracle: {len(scripts)} scripts, seeds {seeds[0]} to {seeds[-1]}: {len(wrong)} differ")
+    met = collections.Counter(name for *_, names in answers for name in names)
+    for name, meaning in what.DIFFERENCES.items():
+        print(f"  kept out of {met.pop(name, 0):4}: {name}: {meaning}")
+    assert not met, f"differences that nobody knows: {met}"
     if not wrong:
         return 0
     _, seed, script = min(wrong, key=lambda w: w[:2])
-    least = text(shrink(script, lambda all: both(list(map(text, all)))))
-    ((expected, got),) = both([least])
-    print(f"seed {seed} (--replay {seed}); all seeds: {' '.join(str(w[1]) for w in wrong[:50])}\n"
-          f"script  {text(script)}\nsmallest:\nscript  {least}\njava    {expected}\ntakt    {got}")
+    print(f"seeds {' '.join(str(w[1]) for w in wrong[:50])}\nseed {seed}:")
+    show(text(script))
+    print("smallest:", flush=True)
+    least = text(shrink(script, what, differing))
+    show(least)
+    print(f"again: {HERE / 'run.py'} --what {arguments.what} --takt {arguments.takt} "
+          f"--replay {seed}\n   or: ... --script '{least}'")
     return 1
 
 

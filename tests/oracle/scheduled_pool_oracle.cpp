@@ -1,88 +1,31 @@
-// What takt::scheduled_pool does with scripts: reads one per line from standard input, and prints
-// what happened in a line for each. JavaOracle.java does the same for the JDK; run.py writes the
-// scripts, explains them, and compares.
+// What takt::scheduled_pool does with scripts. JavaOracle.java does the same for the JDK;
+// pool_scripts.py writes the scripts and explains them; run.py compares.
 //
-// Time is moved by scripts only. The clock also holds the one worker: when that has nothing to do,
-// and wants to wait for its next deadline, it is kept there while operations are issued. So all
-// that is due has run when it is held, whatever state the pool is in.
+// Time is moved by scripts only, and the clock holds the one worker while operations are issued,
+// whatever state the pool is in.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <iostream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
-#include <takt/clock/clock.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/unhandled.hpp>
+
+#include "script.hpp"
+#include "script_clock.hpp"
 
 namespace {
 
 using std::chrono::nanoseconds;
 using takt::cancel_result;
-using takt::mutex_lock;
-
-class script_clock final : public takt::clock {
- public:
-  [[nodiscard]] time_point now() const noexcept override {
-    const mutex_lock lock(mu_);
-    return now_;
-  }
-  void park_until(takt::parker& p, time_point deadline) const noexcept override {
-    if (takt::sync::this_thread_id() == owner_) {  // for the end of the pool
-      takt::steady.park_until(p, deadline);
-      return;
-    }
-    mutex_lock lock(mu_);
-    held_ = true;
-    changed_.notify_all();
-    while (held_) changed_.wait(lock);
-  }
-
-  void advance(nanoseconds d) {
-    const mutex_lock lock(mu_);
-    now_ += d;
-  }
-  // Lets the worker look again, and waits until it has nothing to do, or has left.
-  void let_work() {
-    mutex_lock lock(mu_);
-    held_ = false;
-    changed_.notify_all();
-    while (!held_ && !gone_) changed_.wait(lock);
-  }
-  void wait_until_held() {
-    mutex_lock lock(mu_);
-    while (!held_) changed_.wait(lock);
-  }
-  void worker_is_gone() {
-    const mutex_lock lock(mu_);
-    gone_ = true;
-    changed_.notify_all();
-  }
-  [[nodiscard]] bool is_worker_gone() const {
-    const mutex_lock lock(mu_);
-    return gone_;
-  }
-
- private:
-  const takt::sync::thread::id owner_ = takt::sync::this_thread_id();
-  mutable takt::mutex mu_;
-  mutable takt::condition changed_;
-  time_point now_ TAKT_GUARDED_BY(mu_);
-  mutable bool held_ TAKT_GUARDED_BY(mu_) = false;
-  bool gone_ TAKT_GUARDED_BY(mu_) = false;
-};
 
 class no_hook final : public takt::unhandled_hook {
  public:
@@ -95,7 +38,7 @@ struct job {
   nanoseconds period{};
   int runs = 0;
   char end = 0;  // of the last run: n returns, t throws, c cancels itself
-  std::vector<std::string> ops;
+  oracle::words ops;
 
   takt::future<void> result;  // of s, d, r, w
   takt::timer_handle timer;   // of e, d, r, w
@@ -107,34 +50,11 @@ struct job {
   int ran = 0;
 };
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts{""};
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
-class script {
+class pool_oracle {
  public:
-  explicit script(const std::string& line) {
-    std::istringstream words(line);
-    std::string word;
-    words >> word;
-    perform("P" + word.substr(1));
-    while (words >> word) {
-      if (word == "|") {
-        phases_.emplace_back();
-      } else if (phases_.empty()) {
-        add_job(word.substr(1));
-      } else {
-        phases_.back().push_back(word);
-      }
-    }
+  explicit pool_oracle(oracle::script script) : phases_(std::move(script.phases)) {
+    perform("P" + script.head);
+    for (const auto& [id, parts] : script.tasks) add_job(id, parts);
   }
 
   std::string run() {
@@ -143,12 +63,12 @@ class script {
     for (const auto& ops : phases_) {
       trace_ += " |";
       for (const std::string& op : ops) perform(op);
-      if (!time_.is_worker_gone()) time_.let_work();
+      if (!time_.is_gone()) time_.let_work();
     }
     if (!stopped_) {
       trace_ += " |";
       stop();
-      if (!time_.is_worker_gone()) time_.let_work();
+      if (!time_.is_gone()) time_.let_work();
     }
     pool_.await_termination();
     for (auto& [id, j] : jobs_) trace_ += " " + std::to_string(id) + "=" + outcome(j);
@@ -160,21 +80,20 @@ class script {
  private:
   // What is run.
   struct body {
-    script* self;
+    pool_oracle* self;
     int id;
     void operator()() const { self->run_body(id); }
   };
 
-  void add_job(const std::string& text) {
-    const std::vector<std::string> parts = split(text, ':');
+  void add_job(int id, const oracle::words& parts) {
     job j;
     j.how = parts.at(1).at(0);
     j.delay = parts.at(2) == "never" ? takt::never : nanoseconds(std::stoll(parts.at(2)));
     j.period = nanoseconds(std::stoll(parts.at(3)));
     j.runs = std::stoi(parts.at(4));
     j.end = parts.at(5).at(0);
-    if (!parts.at(6).empty()) j.ops = split(parts.at(6), ',');
-    jobs_.emplace(std::stoi(parts.at(0)), std::move(j));
+    j.ops = oracle::operations(parts);
+    jobs_.emplace(id, std::move(j));
   }
 
   void run_body(int id) {
@@ -227,7 +146,7 @@ class script {
       j.rejected = true;
       trace_ += " +" + std::to_string(id) + "!";
     }
-    if (j.how == 'x' || j.how == 's') time_.advance(nanoseconds(1));  // see run.py
+    if (j.how == 'x' || j.how == 's') time_.advance(nanoseconds(1));  // see pool_scripts.py
   }
 
   void cancel(int id) {
@@ -299,29 +218,21 @@ class script {
     return "finished";
   }
 
-  script_clock time_;
+  oracle::script_clock time_;
   no_hook hook_;
   std::map<int, job> jobs_;
-  std::vector<std::vector<std::string>> phases_;
+  std::vector<oracle::words> phases_;
   std::string trace_;
   int current_ = -1;  // the task that runs
   bool stopped_ = false;
   std::vector<takt::task_list> rest_;
   takt::scheduled_pool pool_{{.core = 1,
                               .missed = takt::catch_up,
-                              .thread = {.on_exit = [this] { time_.worker_is_gone(); }},
+                              .thread = {.on_exit = [this] { time_.let_go(); }},
                               .time = &time_,
                               .unhandled = &hook_}};
 };
 
 }  // namespace
 
-int main() {
-  try {
-    for (std::string line; std::getline(std::cin, line);) std::cout << script(line).run() << '\n';
-  } catch (const std::exception& e) {
-    std::cerr << "takt_oracle: " << e.what() << '\n';
-    return 1;
-  }
-  return 0;
-}
+int main() { return oracle::answer_all<pool_oracle>("takt_oracle"); }

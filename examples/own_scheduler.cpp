@@ -1,0 +1,64 @@
+// An action scheduler of one's own: work for when the program has nothing else to do, in slices. It
+// says how an action is asked for and taken back, and when actions are drained; what an action is,
+// the library knows.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include <takt/takt.hpp>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+class idle_scheduler final : public takt::rx::action_scheduler {
+ public:
+  explicit idle_scheduler(const takt::clock& time) : time_(time) {}
+  ~idle_scheduler() override { close(); }
+
+  takt::clock::time_point now() const noexcept override { return time_.now(); }
+
+  // The program is idle: one slice. What is scheduled meanwhile is for the next one.
+  void run_slice() { drain(slice_++); }
+
+ private:
+  // An idle program does not hurry: a delay is as good as none.
+  void request(takt::rx::action_node& a, std::chrono::nanoseconds /*delay*/) override {
+    enqueue(a, slice_);
+  }
+  bool recycle(takt::rx::action_node& a, takt::rx::action_delay /*delay*/) noexcept override {
+    dequeue(a);
+    return false;  // nothing is kept: ask again
+  }
+
+  const takt::clock& time_;
+  std::uint64_t slice_ = 0;
+};
+
+}  // namespace
+
+int main() {
+  takt::event_loop loop;
+  idle_scheduler idle{takt::steady};
+  std::string log;
+
+  // A long piece of work, in slices.
+  const auto index = idle.schedule(
+      0ms,
+      [&](auto& self, int page) {
+        log += std::to_string(page);
+        if (page < 3) self.schedule(0ms, page + 1);
+      },
+      1);
+  const auto unwanted = idle.schedule([&] { log += "never"; });
+  unwanted.unsubscribe();
+
+  for (int i = 0; i < 4; ++i) {
+    loop.poll();  // what the program is for
+    idle.run_slice();
+    log += '.';
+  }
+  std::printf("%s\n", log.c_str());
+  return log == "1.2.3.." ? 0 : 1;
+}

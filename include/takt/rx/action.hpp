@@ -1,0 +1,231 @@
+/// \file
+/// Work that schedules itself again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/counted.hpp>
+#include <takt/base/intrusive_list.hpp>
+#include <takt/base/move_only_function.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/clock/time.hpp>
+#include <takt/rx/subscription.hpp>
+#include <takt/rx/subscription_core.hpp>
+#include <takt/sched/timer_handle.hpp>
+#include <takt/task/future_state.hpp>
+#include <takt/timer/timer_table.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+class action_node;
+class action_scheduler;
+
+/// Where actions find their scheduler, as long as that is there. For the rx room; belongs to the
+/// thread of the scheduler.
+class action_home final : public counted<action_home> {
+ public:
+  explicit action_home(action_scheduler& of) noexcept : scheduler(&of) {}
+  action_scheduler* scheduler;  ///< Null once it is gone.
+
+ private:
+  friend class counted<action_home>;
+  ~action_home() = default;
+};
+
+/// A place in the queue of an action_scheduler. Owns its action while it is there.
+struct action_entry : list_node<> {
+  action_node* action = nullptr;
+  std::uint64_t batch = 0;  ///< Which drain it is for, if the scheduler tells them apart.
+};
+
+/// An action without its work. What who writes a scheduler of his own gets to see; see
+/// action_scheduler.
+///
+/// **Thread safety**: as of action.
+class action_node : public subscription_core, public list_node<struct of_pending> {
+ public:
+  /// The last one that it was scheduled with.
+  [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return delay_; }
+  /// Whether it was scheduled and has not begun since.
+  [[nodiscard]] bool is_pending() const noexcept { return pending_; }
+
+  /// For action: whether it can be scheduled: it is open, and its scheduler is there.
+  /// \throws std::logic_error if this is not the scheduler's thread.
+  [[nodiscard]] bool may_schedule() const;
+  /// For action: if so, schedules it.
+  void schedule(std::chrono::nanoseconds delay);
+  /// For schedulers: it was closed by another thread.
+  void come_home() noexcept;
+
+ protected:
+  explicit action_node(action_home& home) noexcept : home_(&home) { home.retain(); }
+  ~action_node() override;
+
+ private:
+  friend class action_scheduler;
+  friend class async_scheduler;
+  friend class virtual_time_scheduler;
+  enum class timer_phase : std::uint8_t { none, armed, fired };
+
+  virtual void call() = 0;
+  virtual void drop_work() noexcept = 0;
+  void on_unsubscribe() override;
+
+  // All of it belongs to the scheduler's thread.
+  action_home* const home_;  // retained
+  std::chrono::nanoseconds delay_{0};
+  bool pending_ = false;
+  bool given_up_ = false;    // closed, and nothing is left of it in the scheduler
+  int runs_ = 0;             // how many are under way: one may contain another
+  std::uint64_t begun_ = 0;  // how many have begun
+  int more_places_ = 0;      // in the queue, beside place_
+  action_entry place_;
+  // Of async_scheduler: its timer, and when that is or was due.
+  timer_phase phase_ = timer_phase::none;
+  timer_handle timer_;
+  clock::time_point due_{};
+  // Of virtual_time_scheduler: its place in the order of time.
+  timer_id turn_;
+};
+
+/// An owner of an action. For who writes a scheduler of his own.
+class action_ref {
+ public:
+  action_ref() noexcept = default;
+  explicit action_ref(action_node& a) noexcept : action_(&a) { a.own(); }
+  /// Takes over an owner.
+  action_ref(action_node* owned, std::in_place_t /*taken*/) noexcept : action_(owned) {}
+  action_ref(action_ref&& other) noexcept : action_(std::exchange(other.action_, nullptr)) {}
+  action_ref& operator=(action_ref&& other) noexcept {
+    action_ref moved(std::move(other));
+    std::swap(action_, moved.action_);
+    return *this;
+  }
+  ~action_ref() {
+    if (action_ != nullptr) action_->disown();
+  }
+
+  explicit operator bool() const noexcept { return action_ != nullptr; }
+  [[nodiscard]] action_node& operator*() const noexcept { return *action_; }
+  [[nodiscard]] action_node* operator->() const noexcept { return action_; }
+
+ private:
+  action_node* action_ = nullptr;
+};
+
+/// An action with its state, and without its work.
+template <class State>
+class action_with : public action_node {
+ public:
+  using action_node::action_node;
+  std::optional<State> state;
+};
+template <>
+class action_with<void> : public action_node {
+ public:
+  using action_node::action_node;
+};
+
+/// Work that was given to an action_scheduler, and can be given to it again: a subscription with
+/// schedule().
+///
+/// \code
+/// takt::rx::action<int> a = async.schedule(1s, [](auto& self, int n) {
+///   if (n < 10) self.schedule(1s, n + 1);     // the only way to repeat
+/// }, 1);
+///
+/// a.schedule(5s, 7);     // instead of what is pending, with another state
+/// a.unsubscribe();
+/// \endcode
+///
+/// Work gets the action itself and its state, an lvalue that stays until the next schedule(), or
+/// the state only; without a state, the action or nothing. The action stays open when it has run,
+/// so that who keeps it may schedule it later. It is closed by unsubscribe(), by what its work
+/// throws, and by the end of its scheduler; then schedule() does nothing. If it is not closed, and
+/// nobody keeps it, it is gone when it has run. Its work is destroyed when it is closed, or gone.
+///
+/// **Thread safety**: unsubscribe() from any thread; see async_scheduler for when work may run
+/// after that. schedule() by the thread of the scheduler only.
+template <class State>
+class action : public subscription {  // NOLINT(cppcoreguidelines-slicing): names the same one
+ public:
+  /// Closed.
+  action() noexcept = default;
+
+  /// Runs it after so long. Replaces state and delay; what is pending is not run, but for a
+  /// queue_scheduler, see there. \throws what the scheduler's schedule() throws.
+  template <class Rep, class Period>
+    requires std::is_void_v<State>
+  void schedule(std::chrono::duration<Rep, Period> delay) const {
+    if (node_ != nullptr && node_->may_schedule()) node_->schedule(to_nanoseconds(delay));
+  }
+  template <class Rep, class Period, class T>
+    requires(!std::is_void_v<State> && std::is_constructible_v<State, T>)
+  void schedule(std::chrono::duration<Rep, Period> delay, T&& state) const {
+    if (node_ == nullptr || !node_->may_schedule()) return;
+    const std::chrono::nanoseconds after = to_nanoseconds(delay);
+    node_->state = State(std::forward<T>(state));
+    node_->schedule(after);
+  }
+
+  /// For the rx room: takes over an owner.
+  explicit action(action_with<State>& owned) noexcept : subscription(owned), node_(&owned) {}
+
+ private:
+  action_with<State>* node_ = nullptr;  // the core, if there is one
+};
+
+/// The same with its work.
+template <class F, class State>
+class action_with_work final : public action_with<State> {
+ public:
+  template <class G>
+  action_with_work(action_home& home, G&& work)
+      : action_with<State>(home), work_(std::in_place, std::forward<G>(work)) {}
+
+ private:
+  void call() override {
+    if constexpr (std::is_void_v<State>) {
+      if constexpr (std::is_invocable_v<F&, action<State>&>) {
+        action<State> self = handle();
+        static_cast<void>(std::invoke(*work_, self));
+      } else {
+        static_cast<void>(std::invoke(*work_));
+      }
+    } else if constexpr (std::is_invocable_v<F&, action<State>&, State&>) {
+      action<State> self = handle();
+      static_cast<void>(std::invoke(*work_, self, *this->state));
+    } else {
+      static_cast<void>(std::invoke(*work_, *this->state));
+    }
+  }
+  [[nodiscard]] action<State> handle() noexcept {
+    this->own();
+    return action<State>(*this);
+  }
+  void drop_work() noexcept override {
+    work_.reset();
+    if constexpr (!std::is_void_v<State>) this->state.reset();
+  }
+
+  std::optional<F> work_;
+};
+
+/// Whether an F is work with such a state.
+template <class F, class State = void>
+inline constexpr bool is_action_work =
+    std::is_invocable_v<F&, action<State>&, State&> || std::is_invocable_v<F&, State&>;
+template <class F>
+inline constexpr bool is_action_work<F, void> =
+    std::is_invocable_v<F&, action<void>&> || std::is_invocable_v<F&>;
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

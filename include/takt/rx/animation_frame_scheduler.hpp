@@ -1,0 +1,32 @@
+/// \file
+/// Actions with the next frame.
+#pragma once
+
+#include <takt/base/config.hpp>
+#include <takt/rx/batch_scheduler.hpp>
+#include <takt/sched/event_loop.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+/// Runs actions with the next frame of an event_loop; see batch_scheduler. Frames come at the rate
+/// of the loop's options, or when a render loop calls run_frame().
+///
+/// \code
+/// takt::event_loop loop{{.frame = 16ms}};
+/// takt::rx::animation_frame_scheduler frames{loop};
+///
+/// frames.schedule([&](auto& self) {
+///   draw();
+///   self.schedule(0ms);          // with the next one, too
+/// });
+/// \endcode
+///
+/// **Thread safety**, shutdown and the rest: as of async_scheduler.
+class animation_frame_scheduler final : public batch_scheduler {
+ public:
+  explicit animation_frame_scheduler(event_loop& loop) : batch_scheduler(loop, loop.frames()) {}
+};
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

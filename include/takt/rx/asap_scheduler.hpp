@@ -1,0 +1,28 @@
+/// \file
+/// Actions as soon as the task that runs has ended.
+#pragma once
+
+#include <takt/base/config.hpp>
+#include <takt/rx/batch_scheduler.hpp>
+#include <takt/sched/event_loop.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+/// Runs actions among the microtasks of an event_loop: after the task that runs, before anything
+/// else; see batch_scheduler.
+///
+/// \code
+/// takt::rx::asap_scheduler asap{loop};
+/// asap.schedule([] { print("second"); });
+/// print("first");
+/// \endcode
+///
+/// **Thread safety**, shutdown and the rest: as of async_scheduler.
+class asap_scheduler final : public batch_scheduler {
+ public:
+  explicit asap_scheduler(event_loop& loop) : batch_scheduler(loop, loop.microtasks()) {}
+};
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,61 @@
+/// \file
+/// Calls that can be taken back, on the queues of an event loop.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/counted.hpp>
+#include <takt/base/move_only_function.hpp>
+#include <takt/sched/event_loop.hpp>
+#include <takt/task/future_state.hpp>
+#include <takt/timer/timer_table.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+/// Calls on a queue of an event_loop, by handle: with its microtasks, what browsers call
+/// setImmediate and clearImmediate; with its frames, requestAnimationFrame and
+/// cancelAnimationFrame.
+///
+/// \code
+/// takt::rx::loop_requests immediate{loop.microtasks()};
+///
+/// const auto handle = immediate.set([] { tidy_up(); });
+/// immediate.clear(handle);           // it is not called
+/// \endcode
+///
+/// A handle is forgotten when its call begins, or is cleared; it never names another one.
+///
+/// **Thread safety**: for the thread of the loop. **Destruction** clears what is left; the queue
+/// outlives it.
+class loop_requests {
+ public:
+  using handle = timer_id;
+
+  explicit loop_requests(loop_queue& where) : where_(where), core_(new core) {}
+  ~loop_requests();
+  loop_requests(const loop_requests&) = delete;
+  loop_requests& operator=(const loop_requests&) = delete;
+
+  /// Has `f` called when it is its turn. What it throws leaves run() of the loop.
+  /// \throws takt::rejected if the loop is shut down; std::bad_alloc.
+  handle set(move_only_function<void()> f);
+  /// It is not called, and destroyed. \return false if it has been called, or cleared.
+  bool clear(handle which) noexcept;
+  /// How many are still to be called.
+  [[nodiscard]] std::size_t pending() const noexcept { return core_->calls.size(); }
+
+ private:
+  struct core final : counted<core> {
+    timer_table<move_only_function<void()>> calls;
+  };
+
+  loop_queue& where_;
+  core* const core_;  // retained, also by the tasks of the loop
+};
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,224 @@
+/// \file
+/// A task of a worker, and its handle.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/intrusive_list.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/base/parker.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/clock/time.hpp>
+#include <takt/rx/subscription.hpp>
+#include <takt/rx/subscription_core.hpp>
+#include <takt/sched/timer_handle.hpp>
+#include <takt/task/errors.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/future_task.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+class worker_core;
+
+/// What a task has that waits for its time, or is periodic. For the rx room.
+struct action_timing {
+  // Belongs to who schedules the task, and then to who runs it.
+  clock::time_point due{};
+  period_state periods;
+
+  // Atomic. Written by who runs it.
+  sync::atomic<std::uint64_t> runs{0};
+  sync::atomic<std::uint64_t> missed{0};
+
+  mutex mu;
+  timer_handle timer TAKT_GUARDED_BY(mu);           // of the last wait
+  std::uint64_t timer_run TAKT_GUARDED_BY(mu) = 0;  // after how many runs that began
+  parker* sleeper TAKT_GUARDED_BY(mu) = nullptr;    // of a thread that waits for it to be due
+};
+
+/// A task of a worker without its callable. For the rx room; its phases are in
+/// scheduled_action.cpp. There may be millions: what few of them need is elsewhere.
+///
+/// **Thread safety**: cancel(), and all of subscription_core, from any thread; the rest as it says.
+class action_core : public subscription_core, public list_node<struct link_of_worker> {
+ public:
+  /// Ends it, and tells what that did.
+  cancel_result cancel();
+  /// The same, asks it to stop, and waits for the end of its body, the deadline or the stop
+  /// request.
+  cancel_result cancel_and_join(clock::time_point deadline, const sync::stop_token& stop);
+  /// Whether it has run for the last time, or will never run, and its callable is gone. Until then
+  /// its worker's clock is there.
+  [[nodiscard]] bool has_ended() const noexcept;
+  [[nodiscard]] clock::time_point now() const noexcept;
+  [[nodiscard]] std::uint64_t run_count() const noexcept;
+  [[nodiscard]] std::uint64_t missed_count() const noexcept;
+
+ protected:
+  action_core() = default;
+  ~action_core() override;
+
+  virtual void call() = 0;
+  virtual void drop_closure() noexcept = 0;
+  virtual void request_stop() noexcept {}
+
+ private:
+  friend class worker_core;
+  enum class phase : std::uint8_t { waiting, running, cancelled, ending, prevented, ended };
+  enum class submission : std::uint8_t { over, under_way, dropped };
+  enum class list : std::uint8_t { none, tracked, cancelled };
+
+  /// What came of a run.
+  struct result {
+    std::exception_ptr error;  ///< What it threw; null if nothing.
+    bool again = false;        ///< It is to run once more, when it is due.
+  };
+
+  void on_unsubscribe() override;
+  cancel_result end_early() noexcept;
+  [[nodiscard]] bool is_ending() const noexcept;
+  [[nodiscard]] bool begin() noexcept;
+  [[nodiscard]] result run();
+  void keep_timer(timer_handle timer, std::uint64_t run) noexcept;
+  void wait_until_due() noexcept;
+
+  // Constant once it is scheduled.
+  worker_core* worker_ = nullptr;          // retained
+  std::unique_ptr<action_timing> timing_;  // null: it has no time to wait for
+  std::uint64_t number_ = 0;               // its own, if it is tracked; or of the last one that is
+  bool periodic_ = false;
+  bool tracked_ = false;  // by its worker's list, until it closes; else by its strand's queue
+
+  // Guarded by the worker's lock.
+  list in_ = list::none;
+
+  // Atomic. Written by who runs it and who cancels it.
+  sync::atomic<phase> phase_{phase::waiting};
+  // Atomic. Written by who makes it ending.
+  sync::atomic<sync::thread::id> ender_{};
+  // Atomic. Written by who schedules it, and who drops it meanwhile.
+  sync::atomic<submission> submission_{submission::over};
+
+  // Belongs to who runs it; also read by who cancels it while it runs.
+  sync::thread::id runner_;
+};
+
+/// The same with its callable.
+template <class F, bool Periodic>
+class action_of final : public action_core {
+  using called = std::conditional_t<Periodic, F&, F>;
+  static constexpr bool with_token = takes_stop_token<called>;
+
+ public:
+  template <class G>
+  action_of(std::in_place_t made_of, G&& f) : call_(made_of, std::forward<G>(f)) {}
+
+ private:
+  void call() override {
+    if constexpr (Periodic && with_token) {
+      static_cast<void>(std::invoke(*call_, stop_.get_token()));
+    } else if constexpr (Periodic) {
+      static_cast<void>(std::invoke(*call_));
+    } else if constexpr (with_token) {
+      static_cast<void>(
+          std::invoke(static_cast<one_shot<F, sync::stop_token>>(*call_), stop_.get_token()));
+    } else {
+      static_cast<void>(std::invoke(static_cast<one_shot<F>>(*call_)));
+    }
+  }
+  void drop_closure() noexcept override { call_.reset(); }
+  void request_stop() noexcept override {
+    if constexpr (with_token) stop_.request_stop();
+  }
+
+  struct no_source {};
+  [[no_unique_address]] std::conditional_t<with_token, sync::stop_source, no_source> stop_;
+  std::optional<F> call_;
+};
+
+/// The handle of a task that was given to a worker: a subscription that is closed when the task has
+/// run, was cancelled or was refused. What is added to it is unsubscribed then.
+///
+/// \code
+/// takt::rx::scheduled_action a = worker.schedule(1s, [] { step(); });
+/// a.add([] { tidy_up(); });      // when it has run, or was cancelled
+///
+/// a.unsubscribe();               // or, to know what that did:
+/// a.cancel();                    // prevented, running or done
+/// a.cancel_and_join();           // what it refers to may go
+/// \endcode
+///
+/// Cancelling destroys the callable before it returns, unless that runs. If it runs, it goes on; it
+/// is asked to stop only if the worker is interruptible, see there.
+///
+/// The rest is as for subscription.
+class scheduled_action : public subscription {
+ public:
+  /// Closed.
+  scheduled_action() noexcept = default;
+  scheduled_action(const scheduled_action&) noexcept = default;
+  scheduled_action(scheduled_action&& other) noexcept
+      : subscription(static_cast<subscription&&>(other)),
+        action_(std::exchange(other.action_, nullptr)) {}
+  scheduled_action& operator=(scheduled_action other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~scheduled_action() = default;
+  void swap(scheduled_action& other) noexcept {
+    subscription::swap(other);
+    std::swap(action_, other.action_);
+  }
+
+  /// As unsubscribe(), and tells what that did. `done`: it has run, or was cancelled before.
+  /// \throws what unsubscribing throws.
+  cancel_result cancel() const;
+
+  /// cancel(), asks the body to stop, whatever the worker's options, and blocks until it does not
+  /// run (any more): only then is it safe to destroy what it refers to.
+  /// \return `prevented` or `done`; `running` if stop was requested first, or if called from within
+  /// that very body. \throws what unsubscribing throws; and then it has not waited.
+  cancel_result cancel_and_join(const sync::stop_token& stop = {}) const {
+    return cancel_and_join_until(clock::time_point::max(), stop);
+  }
+  /// As above, for that long at most: then `running`.
+  template <class Rep, class Period>
+  cancel_result cancel_and_join_for(std::chrono::duration<Rep, Period> timeout,
+                                    const sync::stop_token& stop = {}) const {
+    const std::chrono::nanoseconds time = to_nanoseconds(timeout);
+    if (action_ == nullptr || action_->has_ended()) return cancel_result::done;
+    return cancel_and_join_until(deadline_after(action_->now(), time), stop);
+  }
+  /// As above, until that time at most.
+  cancel_result cancel_and_join_until(clock::time_point deadline,
+                                      const sync::stop_token& stop = {}) const;
+
+  /// How many runs have begun; and, of a periodic one, how many were left out, see missed_runs.
+  [[nodiscard]] std::uint64_t run_count() const noexcept;
+  [[nodiscard]] std::uint64_t missed_count() const noexcept;
+
+  /// For the rx room: takes over an owner.
+  explicit scheduled_action(action_core& owned) noexcept : subscription(owned), action_(&owned) {}
+  /// For the rx room: closed, because the worker is.
+  [[nodiscard]] static scheduled_action refused() noexcept {
+    return scheduled_action(subscription::rejected());
+  }
+
+ private:
+  explicit scheduled_action(subscription closed) noexcept : subscription(std::move(closed)) {}
+
+  action_core* action_ = nullptr;  // the core, if there is one
+};
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,116 @@
+/// \file
+/// Where workers come from.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/move_only_function.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/clock/time.hpp>
+#include <takt/exec/executor.hpp>
+#include <takt/rx/scheduled_action.hpp>
+#include <takt/rx/worker.hpp>
+#include <takt/sched/missed_runs.hpp>
+#include <takt/sched/when.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/future_task.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+class scheduler_core;
+
+/// Makes workers; what RxJava calls a Scheduler. Those with threads of their own are members of
+/// schedulers, from() is for executors of yours, test_scheduler for tests.
+///
+/// \code
+/// takt::rx::schedulers run;                       // in main()
+///
+/// takt::rx::worker w = run.computation().create_worker();
+/// w.schedule([] { step(); });                     // one after the other
+/// run.io().schedule([] { read_file(); });         // on its own
+/// \endcode
+///
+/// **Shutdown.** shutdown() closes all its workers and stops its threads; what runs is asked to
+/// stop, if it takes a token, and not waited for. Workers that are made later are closed. start()
+/// makes it usable again, with new threads; on one that is not shut down it does nothing. The
+/// destructor shuts down, and waits for what its threads run and for the tasks of its own
+/// schedule(), so it is not called by one of these; what a worker on an executor of yours, or on a
+/// thread of its own, runs is waited for by the destructor of that worker. In a child process after
+/// fork() the destructors of schedulers and workers do nothing.
+///
+/// **Thread safety**: all members from any thread, but for the destructor. It outlives its workers,
+/// or at least the last call of one of their members.
+class scheduler {
+ public:
+  /// Workers on an executor that outlives it; see worker.
+  template <executor E>
+  [[nodiscard]] static scheduler from(E& where, const worker_options& how = {}) {
+    return scheduler([&where] { return worker::place_on(where); }, how);
+  }
+
+  ~scheduler();
+  scheduler(const scheduler&) = delete;
+  scheduler& operator=(const scheduler&) = delete;
+
+  [[nodiscard]] worker create_worker();
+
+  /// Has one task run by a worker of its own. As of worker.
+  template <class F>
+    requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
+  scheduled_action schedule(F&& f) {
+    return run_alone(worker::make<false>(std::forward<F>(f)), std::chrono::nanoseconds(0), nullptr);
+  }
+  template <class F>
+    requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
+  scheduled_action schedule(when due, F&& f) {
+    return run_alone(worker::make<false>(std::forward<F>(f)), due, nullptr);
+  }
+  template <class Rep, class Period, class F>
+    requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+  scheduled_action schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
+                                          F&& f, std::optional<missed_runs> missed = {}) {
+    const worker::series rate{to_nanoseconds(period), false, missed};
+    return run_alone(worker::make<true>(std::forward<F>(f)), first, &rate);
+  }
+
+  template <class Rep, class Period, class F>
+    requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+  scheduled_action schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
+                                             F&& f) {
+    const worker::series rate{to_nanoseconds(delay), true, {}};
+    return run_alone(worker::make<true>(std::forward<F>(f)), first, &rate);
+  }
+
+  /// After shutdown(): makes it usable again.
+  void start();
+  void shutdown() noexcept;
+  [[nodiscard]] bool is_shutdown() const noexcept;
+
+  /// How many of its workers are open.
+  [[nodiscard]] std::size_t workers() const noexcept;
+  /// The time by its clock.
+  [[nodiscard]] clock::time_point now() const noexcept;
+
+  /// For the rx room.
+  explicit scheduler(std::unique_ptr<scheduler_core> core) noexcept;
+  /// For the rx room: whether this is the process that it was made in.
+  [[nodiscard]] bool is_here() const noexcept;
+
+ private:
+  scheduler(std::function<worker_place()> places, const worker_options& how);
+  scheduled_action run_alone(worker::unscheduled action, const when& due,
+                             const worker::series* rate);
+
+  std::unique_ptr<scheduler_core> core_;
+};
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

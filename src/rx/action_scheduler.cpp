@@ -1,0 +1,242 @@
+// An action is
+//   idle      open; nothing is asked for
+//   pending   request() has seen to it that it will be drained: it is in the queue, or has a timer,
+//             or a turn in virtual time
+//   running   its work is being called; it may be pending again meanwhile
+//   closed    for ever
+//
+//   idle, pending, running -> pending   start(): schedule()
+//   pending -> running                  execute()
+//   running -> idle                     it was not scheduled again
+//   any -> closed                       unsubscribe(), or its work has thrown
+//
+// Invariants
+//   1. A pending action is in pending_; so close() finds all that will run. It is owned by its
+//      places in the queue, by its timer, or by its turn: by what belongs to the scheduler.
+//   2. A closed action has no place, timer or turn; but one that another thread has closed may,
+//      until come_home(), or until who comes upon it gives it up.
+//   3. Work is destroyed when its action is closed and does not run.
+#include <takt/rx/action_scheduler.hpp>
+
+#include <stdexcept>
+
+#include <takt/rx/aggregate_error.hpp>
+#include <takt/task/errors.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+// --- action_node
+
+action_node::~action_node() { home_->release(); }
+
+bool action_node::may_schedule() const {
+  if (is_unsubscribed() || home_->scheduler == nullptr) return false;
+  home_->scheduler->check_thread();
+  return true;
+}
+
+void action_node::schedule(std::chrono::nanoseconds delay) {
+  home_->scheduler->start(*this, delay);
+}
+
+void action_node::come_home() noexcept {
+  if (home_->scheduler != nullptr) {
+    home_->scheduler->give_up(*this);
+  } else if (runs_ == 0) {
+    drop_work();
+  }
+}
+
+void action_node::on_unsubscribe() {
+  if (home_->scheduler == nullptr || !home_->scheduler->is_elsewhere(*this)) come_home();
+}
+
+// --- action_scheduler
+
+action_scheduler::action_scheduler() : home_(new action_home(*this)) {}
+
+action_scheduler::~action_scheduler() {
+  home_->scheduler = nullptr;
+  while (action_entry* const e = queue_.pop_front()) {
+    action_ref dropped(e->action, std::in_place);
+    if (e != &dropped->place_) delete e;
+  }
+  while (pending_.pop_front() != nullptr) {
+  }
+  home_->release();
+}
+
+void action_scheduler::close() noexcept {
+  while (!pending_.empty()) {
+    const action_ref a(pending_.front());
+    give_up(*a);
+    a->unsubscribe(strict);
+  }
+}
+
+void action_scheduler::start(action_node& a, std::chrono::nanoseconds delay) {
+  const action_ref kept(a);  // what is taken back may be its last owner
+  const bool requested = recycle(a, delay);
+  a.delay_ = delay;
+  set_pending(a, false);
+  set_pending(a, true);  // behind all others
+  if (requested) return;
+  const std::uint64_t begun = a.begun_;
+  try {
+    request(a, delay);
+  } catch (const rejected&) {
+    if (a.begun_ != begun) throw;  // what it was asked for has come, and the error is of work
+    a.mark_rejected();
+    a.unsubscribe();
+  } catch (...) {
+    if (a.begun_ == begun) set_pending(a, false);
+    throw;
+  }
+}
+
+// Of one that is closed, or about to be.
+void action_scheduler::give_up(action_node& a) noexcept {
+  const action_ref kept(a);
+  set_pending(a, false);
+  dequeue(a);
+  static_cast<void>(recycle(a, std::nullopt));
+  a.given_up_ = true;
+  if (a.runs_ == 0) a.drop_work();
+}
+
+void action_scheduler::set_pending(action_node& a, bool pending) noexcept {
+  if (a.pending_ == pending) return;
+  a.pending_ = pending;
+  if (pending) {
+    pending_.push_back(a);
+  } else {
+    pending_.erase(a);
+  }
+}
+
+std::vector<action_ref> action_scheduler::pending() {
+  std::vector<action_ref> all;
+  for (action_node& a : pending_) all.emplace_back(a);
+  return all;
+}
+
+// --- the queue
+
+void action_scheduler::enqueue(action_node& a, std::uint64_t batch) {
+  action_entry* place = &a.place_;
+  if (place->is_linked()) {
+    place = new action_entry;
+    ++a.more_places_;
+  }
+  place->action = &a;
+  place->batch = batch;
+  queue_.push_back(*place);
+  a.own();
+}
+
+void action_scheduler::dequeue(action_node& a) noexcept {
+  if (!a.place_.is_linked() && a.more_places_ == 0) return;
+  const action_ref kept(a);
+  if (a.place_.is_linked()) {
+    queue_.erase(a.place_);
+    a.disown();
+  }
+  for (auto at = queue_.begin(); a.more_places_ != 0;) {
+    action_entry& e = *at++;
+    if (e.action != &a) continue;
+    queue_.erase(e);
+    delete &e;
+    --a.more_places_;
+    a.disown();
+  }
+}
+
+bool action_scheduler::has_queued(std::uint64_t batch) const noexcept {
+  return !queue_.empty() && queue_.back().batch == batch;
+}
+
+action_ref action_scheduler::take(std::uint64_t batch) noexcept {
+  while (!queue_.empty() && queue_.front().batch == batch) {
+    action_entry* const e = queue_.pop_front();
+    action_ref a(e->action, std::in_place);
+    if (e != &a->place_) {
+      delete e;
+      --a->more_places_;
+    }
+    if (!a->is_unsubscribed()) return a;
+    give_up(*a);
+  }
+  return {};
+}
+
+// --- running
+
+std::exception_ptr action_scheduler::execute(action_node& a) noexcept {
+  if (a.is_unsubscribed()) {
+    if (!a.given_up_) return nullptr;  // another thread has closed it just now
+    return std::make_exception_ptr(
+        std::logic_error("takt::rx::action_scheduler: executing a cancelled action"));
+  }
+  set_pending(a, false);
+  std::exception_ptr error;
+  ++a.begun_;
+  ++a.runs_;
+  try {
+    a.call();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  --a.runs_;
+  if (error != nullptr) {
+    try {
+      error_collector errors;
+      errors.run([&] { std::rethrow_exception(error); });
+      errors.run([&] { a.unsubscribe(); });
+      errors.throw_if_any();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+  if (a.is_unsubscribed()) {
+    give_up(a);
+  } else if (!a.pending_) {
+    static_cast<void>(recycle(a, std::nullopt));
+  }
+  return error;
+}
+
+void action_scheduler::flush_from(action_node& due) {
+  if (draining_) {
+    enqueue(due);
+    return;
+  }
+  draining_ = true;
+  const std::exception_ptr error = run_all(action_ref(due), 0);
+  draining_ = false;
+  if (error != nullptr) abandon(error, 0);
+}
+
+void action_scheduler::drain(std::uint64_t batch) {
+  if (const std::exception_ptr error = run_all(take(batch), batch)) abandon(error, batch);
+}
+
+// One, and then those that are at the front of the queue, until one throws.
+std::exception_ptr action_scheduler::run_all(action_ref first, std::uint64_t batch) noexcept {
+  for (action_ref a = std::move(first); a; a = take(batch)) {
+    if (std::exception_ptr error = execute(*a)) return error;
+  }
+  return nullptr;
+}
+
+void action_scheduler::abandon(const std::exception_ptr& error, std::uint64_t batch) {
+  error_collector errors;
+  errors.run([&] { std::rethrow_exception(error); });
+  while (const action_ref rest = take(batch)) {
+    errors.run([&] { rest->unsubscribe(); });
+  }
+  errors.throw_if_any();
+}
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

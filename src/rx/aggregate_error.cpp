@@ -1,0 +1,41 @@
+#include <takt/rx/aggregate_error.hpp>
+
+#include <new>
+#include <string>
+#include <utility>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+aggregate_error::aggregate_error(std::vector<std::exception_ptr> errors)
+    : std::runtime_error("takt::rx: " + std::to_string(errors.size()) +
+                         " errors while unsubscribing"),
+      errors_(std::make_shared<const std::vector<std::exception_ptr>>(std::move(errors))) {}
+
+void error_collector::add(const std::exception_ptr& error) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const aggregate_error& several) {
+    for (const std::exception_ptr& one : several.errors()) add(one);
+    return;
+  } catch (...) {
+  }
+  if (first_ == nullptr) {
+    first_ = error;
+    return;
+  }
+  try {
+    rest_.push_back(error);
+  } catch (const std::bad_alloc&) {  // the first one is told
+  }
+}
+
+void error_collector::throw_if_any() {
+  if (first_ == nullptr) return;
+  if (rest_.empty()) std::rethrow_exception(first_);
+  rest_.insert(rest_.begin(), first_);
+  throw aggregate_error(std::move(rest_));
+}
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

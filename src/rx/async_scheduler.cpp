@@ -1,0 +1,98 @@
+// The timer of an action is
+//   none    there is none
+//   armed   there is a task of the loop, due at due_
+//   fired   that has come; the action is being run, or about to be. If it is scheduled again with
+//           the same delay meanwhile, it stays so, and is armed again in the end
+//
+// Unless there is none, the scheduler owns the action: a loop that is shut down may drop the task.
+#include <takt/rx/async_scheduler.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+#include <takt/task/errors.hpp>
+
+#include "../sched/timer_math.hpp"
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+using std::chrono::nanoseconds;
+
+struct async_scheduler::timer_task {
+  action_ref action;
+  void operator()() const {
+    action_node& a = *action;
+    if (a.is_unsubscribed()) {  // by another thread
+      a.come_home();
+    } else if (a.home_->scheduler != nullptr) {
+      static_cast<async_scheduler*>(a.home_->scheduler)->fire(a);
+    }
+  }
+};
+
+void async_scheduler::request(action_node& a, nanoseconds delay) {
+  a.due_ = deadline_after(now(), std::max(delay, nanoseconds(0)));
+  arm(a);
+}
+
+bool async_scheduler::recycle(action_node& a, action_delay delay) noexcept {
+  if (a.phase_ == action_node::timer_phase::none) return false;
+  if (delay && *delay == a.delay() && !a.is_pending()) return true;
+  a.phase_ = action_node::timer_phase::none;
+  std::exchange(a.timer_, timer_handle()).cancel();
+  a.disown();  // the caller owns it, too
+  return false;
+}
+
+void async_scheduler::arm(action_node& a) {
+  a.timer_ = loop_.execute(a.due_, timer_task{action_ref(a)});
+  using phase = action_node::timer_phase;
+  if (std::exchange(a.phase_, phase::armed) == phase::none) a.own();
+}
+
+void async_scheduler::fire(action_node& a) {
+  using phase = action_node::timer_phase;
+  a.phase_ = phase::fired;
+  a.timer_ = timer_handle();
+  const auto keep_interval = [&] {
+    if (a.phase_ != phase::fired || a.is_unsubscribed()) return;
+    if (a.delay() <= nanoseconds(0)) {
+      a.due_ = now();
+    } else {
+      const period_state grid{.period = a.delay(), .missed = missed_runs(nanoseconds(0))};
+      a.due_ = next_run(grid, a.due_, now()).first;
+    }
+    try {
+      arm(a);
+    } catch (const rejected&) {
+      a.mark_rejected();
+      a.unsubscribe();
+    }
+  };
+  try {
+    flush_from(a);
+  } catch (...) {
+    keep_interval();
+    throw;
+  }
+  keep_interval();
+}
+
+bool async_scheduler::is_elsewhere(action_node& closed) noexcept {
+  if (loop_.is_home()) return false;
+  try {
+    loop_.execute([kept = action_ref(closed)] { kept->come_home(); });
+  } catch (...) {  // the loop takes no more: its timer comes to it, or the scheduler's end
+  }
+  return true;
+}
+
+void async_scheduler::check_thread() const {
+  if (loop_.is_home() || !loop_.is_running()) return;
+  throw std::logic_error(
+      "takt::rx::action_scheduler: schedule() is for the thread that runs the loop; others post");
+}
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,185 @@
+// The loop is served within flush(): what it has to do now is done after each action; and for what
+// is due later there is one action more, wake_, whose turn is that of the loop's earliest deadline.
+#include <takt/rx/marble_scheduler.hpp>
+
+#include <typeinfo>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+using std::chrono::nanoseconds;
+
+// --- errors
+
+namespace {
+
+struct error_text {
+  const std::type_info* type = nullptr;
+  std::string text{};
+  friend bool operator==(const error_text&, const error_text&) = default;
+};
+
+error_text text_of(const std::exception_ptr& e) {
+  if (e == nullptr) return {};
+  try {
+    std::rethrow_exception(e);
+  } catch (const std::exception& known) {
+    return {&typeid(known), known.what()};
+  } catch (...) {
+    return {&typeid(void), {}};
+  }
+}
+
+}  // namespace
+
+bool same_error(const std::exception_ptr& a, const std::exception_ptr& b) noexcept {
+  return a == b || text_of(a) == text_of(b);
+}
+
+// --- subscriptions
+
+class expected_subscriptions::check final : public marble_expectation {
+ public:
+  explicit check(std::function<std::vector<subscription_times>()> of) : log_(std::move(of)) {}
+
+  [[nodiscard]] std::string problem() const override {
+    const std::vector<subscription_times> actual = log_();
+    if (actual == expected) return {};
+    return "expected the subscriptions " + drawn(expected) + "\n but they were " + drawn(actual);
+  }
+
+  std::vector<subscription_times> expected;
+
+ private:
+  static std::string drawn(const std::vector<subscription_times>& all) {
+    std::string text = "[";
+    for (const subscription_times& s : all) {
+      text += (text.size() == 1 ? "" : ", ") + print_marbles(s);
+    }
+    return text + "]";
+  }
+
+  const std::function<std::vector<subscription_times>()> log_;
+};
+
+void expected_subscriptions::to_be(const std::vector<std::string>& diagrams) const {
+  for (const std::string& diagram : diagrams) {
+    const subscription_times times = parse_subscription_marbles(diagram, of_.syntax());
+    if (times.subscribed != never) check_->expected.push_back(times);
+  }
+  check_->ready = true;
+}
+
+expected_subscriptions marble_scheduler::expect_log(
+    std::function<std::vector<subscription_times>()> log) {
+  auto made = std::make_shared<expected_subscriptions::check>(std::move(log));
+  expected_.push_back(made);
+  return {*this, std::move(made)};
+}
+
+// --- the scheduler
+
+marble_scheduler::marble_scheduler(options how)
+    : virtual_time_scheduler({.max_time = std::chrono::milliseconds(750)}),
+      how_(std::move(how)),
+      loop_({.frame = never, .time = &time()}) {}
+
+marble_scheduler::~marble_scheduler() { close(); }
+
+void marble_scheduler::refuse_markers(std::string_view diagram, const char* kind,
+                                      const char* markers) {
+  const std::size_t at = diagram.find_first_of(markers);
+  if (at == std::string_view::npos) return;
+  throw std::invalid_argument("takt::rx::marble_scheduler: a " + std::string(kind) +
+                              " observable cannot have '" + diagram[at] +
+                              "': " + std::string(diagram));
+}
+
+void marble_scheduler::animate(std::string_view diagram) {
+  if (!syntax_.run_mode) {
+    throw std::logic_error("takt::rx::marble_scheduler: animate() is for run() only");
+  }
+  if (animated_) {
+    throw std::logic_error(
+        "takt::rx::marble_scheduler: animate() was called in this run() already");
+  }
+  const std::vector<marble> frames = parse_marbles(diagram, syntax_);
+  for (const marble& m : frames) {
+    if (m.kind == marble_kind::next) continue;
+    throw std::invalid_argument("takt::rx::marble_scheduler: animate() neither ends nor fails: " +
+                                std::string(diagram));
+  }
+  animated_ = true;
+  for (const marble& m : frames) {
+    schedule(m.time, [this] { served_ += loop_.run_frame(); });
+  }
+}
+
+std::size_t marble_scheduler::flush() {
+  const clock::time_point until = limit();
+  for (const auto& start : std::exchange(hot_, {})) start();
+  std::size_t ran = 0;
+  served_ = 0;
+  serve_loop();
+  while (step(until)) {
+    ++ran;
+    serve_loop();
+  }
+  look();
+  return ran + served_;
+}
+
+void marble_scheduler::serve_loop() {
+  if (loop_.is_running()) return;  // a task of it has called flush()
+  for (; loop_.next_deadline() == clock::time_point::min(); ++served_) loop_.run_one();
+  const clock::time_point next = loop_.next_deadline();
+  if (next == clock::time_point::max()) {
+    wake_.unsubscribe();
+  } else if (wake_.is_unsubscribed() || next != wake_due_) {
+    wake_.unsubscribe();
+    wake_due_ = next;
+    wake_ = schedule(time_between(now(), next), [this](auto& self) {
+      self.unsubscribe();
+      // In a flush() by a task of the loop, the one that runs that task goes on with the loop.
+      if (loop_.is_running() || loop_.next_deadline() > now()) return;
+      ++served_;
+      loop_.run_one();
+    });
+  }
+}
+
+void marble_scheduler::look() {
+  std::vector<std::shared_ptr<marble_expectation>> seen;
+  std::erase_if(expected_, [&](const auto& e) {
+    if (e->ready) seen.push_back(e);
+    return e->ready;
+  });
+  for (const auto& e : seen) {
+    const std::string problem = e->problem();
+    if (problem.empty()) continue;
+    if (!how_.report) throw marble_mismatch("takt::rx::marble_scheduler: " + problem);
+    how_.report(problem);
+  }
+}
+
+void marble_scheduler::end_run() {
+  flush();
+  if (!loop_.wants_frame() || animated_) return;
+  throw std::logic_error(
+      "takt::rx::marble_scheduler: a frame was asked for, and animate() was not called");
+}
+
+marble_scheduler::run_scope::run_scope(marble_scheduler& of)
+    : of_(of), syntax_(of.syntax_), max_time_(of.max_time()) {
+  of.syntax_ = {};
+  of.animated_ = false;
+  of.set_max_time(never);
+}
+
+marble_scheduler::run_scope::~run_scope() {
+  of_.syntax_ = syntax_;
+  of_.set_max_time(max_time_);
+}
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,251 @@
+#include <takt/rx/marbles.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+namespace {
+
+using std::chrono::nanoseconds;
+using namespace std::chrono_literals;
+
+[[noreturn]] void refuse(std::string_view diagram, const std::string& why) {
+  throw std::invalid_argument("takt::rx marbles '" + std::string(diagram) + "': " + why);
+}
+
+constexpr nanoseconds longest = std::chrono::years(100);
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+std::string number(nanoseconds t) {
+  std::string text = std::to_string(t.count() / 1'000'000);
+  if (nanoseconds part = t % 1ms; part != 0ns) {
+    std::string digits = std::to_string(std::abs(part.count()));
+    digits.insert(0, 6 - digits.size(), '0');
+    digits.erase(digits.find_last_not_of('0') + 1);
+    if (t < 0ns && t > -1ms) text.insert(0, 1, '-');
+    text += '.' + digits;
+  }
+  return text + "ms";
+}
+
+// Goes through a diagram, character by character, and knows the time.
+class reader {
+ public:
+  reader(std::string_view diagram, const marble_syntax& how) : text_(diagram), how_(how) {
+    if (how.frame < 0ns) refuse(diagram, "a frame cannot last " + number(how.frame));
+  }
+
+  // The next character that means something beside time; empty at the end. It is at time().
+  std::string_view next() {
+    while (at_ < text_.size()) {
+      if (how_.run_mode && pass_time()) continue;
+      const std::string_view c = character();
+      at_ += c.size();
+      const nanoseconds begin = frame_;
+      if (c != " " || !how_.run_mode) pass(how_.frame);
+      if (c == " " || c == "-") continue;
+      if (c == "(") {
+        group_ = begin;
+        continue;
+      }
+      if (c == ")") {
+        group_.reset();
+        continue;
+      }
+      time_ = group_.value_or(begin);
+      return c;
+    }
+    return {};
+  }
+  [[nodiscard]] nanoseconds time() const noexcept { return time_; }
+  // As if the last character took no time.
+  void take_back_frame() noexcept { frame_ -= how_.frame; }
+
+ private:
+  // The bytes of one character.
+  [[nodiscard]] std::string_view character() const noexcept {
+    std::size_t end = at_ + 1;
+    while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xC0U) == 0x80U) ++end;
+    return text_.substr(at_, end - at_);
+  }
+
+  void pass(nanoseconds d) {
+    if (d > longest || frame_ > longest - d) refuse(text_, "it is longer than a hundred years");
+    frame_ += d;
+  }
+
+  // "10ms ", "1.5s ", "2m ", at the beginning or after a space.
+  bool pass_time() {
+    if (!is_digit(text_[at_]) || (at_ != 0 && text_[at_ - 1] != ' ')) return false;
+    std::size_t end = at_;
+    while (end < text_.size() && is_digit(text_[end])) ++end;
+    if (end + 1 < text_.size() && text_[end] == '.' && is_digit(text_[end + 1])) {
+      ++end;
+      while (end < text_.size() && is_digit(text_[end])) ++end;
+    }
+    const std::string_view rest = text_.substr(end);
+    const auto unit = [&](std::string_view name) { return rest.starts_with(name); };
+    double scale = 0;
+    if (unit("ms ")) {
+      scale = 1e6;
+    } else if (unit("s ")) {
+      scale = 1e9;
+    } else if (unit("m ")) {
+      scale = 60e9;
+    } else {
+      return false;
+    }
+    const double count = std::strtod(std::string(text_.substr(at_, end - at_)).c_str(), nullptr);
+    pass(to_nanoseconds(std::chrono::duration<double, std::nano>(std::round(count * scale))));
+    at_ = end + rest.find(' ') + 1;
+    return true;
+  }
+
+  const std::string_view text_;
+  const marble_syntax how_;
+  std::size_t at_ = 0;
+  nanoseconds frame_{0};
+  nanoseconds time_{0};
+  std::optional<nanoseconds> group_;
+};
+
+std::string symbol_of(const marble& m) {
+  if (m.kind == marble_kind::complete) return "|";
+  return m.kind == marble_kind::error ? "#" : m.symbol;
+}
+
+std::string list_of(std::span<const marble> marbles) {
+  std::string text;
+  for (const marble& m : marbles) {
+    if (!text.empty()) text += ' ';
+    text += symbol_of(m) + '@' + number(m.time);
+  }
+  return text;
+}
+
+// A line that grows with time.
+class writer {
+ public:
+  // False if that has passed.
+  bool pass_to(nanoseconds t) {
+    if (t < now_) return false;
+    const nanoseconds gap = t - now_;
+    now_ = t;
+    if (gap < 10ms && gap % 1ms == 0ns) {
+      line_.append(static_cast<std::size_t>(gap / 1ms), '-');
+    } else {
+      if (!line_.empty()) line_ += ' ';
+      line_ += number(gap) + ' ';
+    }
+    return true;
+  }
+  void put(std::string_view character, nanoseconds frame = 1ms) {
+    line_ += character;
+    now_ += frame;
+  }
+  [[nodiscard]] const std::string& line() const noexcept { return line_; }
+
+ private:
+  std::string line_;
+  nanoseconds now_{0};
+};
+
+}  // namespace
+
+std::vector<marble> parse_marbles(std::string_view diagram, const marble_syntax& how) {
+  if (diagram.find('!') != std::string_view::npos) {
+    refuse(diagram, "the unsubscription marker '!' is for diagrams of subscriptions");
+  }
+  std::vector<marble> marbles;
+  std::optional<nanoseconds> zero;  // the first ^
+  reader in(diagram, how);
+  for (std::string_view c = in.next(); !c.empty(); c = in.next()) {
+    if (c == "^") {
+      if (!zero) zero = in.time();
+    } else if (c == "|") {
+      marbles.push_back({in.time(), marble_kind::complete});
+    } else if (c == "#") {
+      marbles.push_back({in.time(), marble_kind::error});
+    } else {
+      marbles.push_back({in.time(), marble_kind::next, std::string(c)});
+    }
+  }
+  for (marble& m : marbles) m.time -= zero.value_or(0ns);
+  return marbles;
+}
+
+subscription_times parse_subscription_marbles(std::string_view diagram, const marble_syntax& how) {
+  subscription_times times;
+  reader in(diagram, how);
+  for (std::string_view c = in.next(); !c.empty(); c = in.next()) {
+    if (c != "^" && c != "!") {
+      refuse(diagram,
+             "there can only be '^' and '!' in a subscription, found '" + std::string(c) + "'");
+    }
+    nanoseconds& which = c == "^" ? times.subscribed : times.unsubscribed;
+    if (which != never)
+      refuse(diagram, "found a second '" + std::string(c) + "'; there can only be one");
+    which = in.time();
+    if (c == "!") in.take_back_frame();
+  }
+  return times;
+}
+
+nanoseconds parse_marble_time(std::string_view diagram, const marble_syntax& how) {
+  reader in(diagram, how);
+  for (std::string_view c = in.next(); !c.empty(); c = in.next()) {
+    if (c == "|") return in.time();
+  }
+  refuse(diagram, "a time needs a completion marker '|'");
+}
+
+// Digits may look like a time, and one that is too long at that.
+static bool reads_as(std::string_view diagram, std::span<const marble> marbles) {
+  try {
+    return std::ranges::equal(parse_marbles(diagram), marbles);
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+std::string print_marbles(std::span<const marble> marbles) {
+  writer out;
+  for (std::size_t i = 0; i < marbles.size();) {
+    const nanoseconds t = marbles[i].time;
+    std::size_t end = i + 1;
+    while (end < marbles.size() && marbles[end].time == t) ++end;
+    if (!out.pass_to(t)) return list_of(marbles);
+    const bool group = end - i > 1;
+    if (group) out.put("(");
+    for (; i < end; ++i) out.put(symbol_of(marbles[i]));
+    if (group) out.put(")");
+  }
+  return reads_as(out.line(), marbles) ? out.line() : list_of(marbles);
+}
+
+std::string print_marbles(const subscription_times& times) {
+  writer out;
+  if (times.subscribed == times.unsubscribed && times.subscribed != never) {
+    out.pass_to(times.subscribed);
+    return out.line() + "(^!)";
+  }
+  std::pair first{times.subscribed, "^"};
+  std::pair second{times.unsubscribed, "!"};
+  if (second.first < first.first) std::swap(first, second);  // a diagram may say so
+  for (const auto& [time, sign] : {first, second}) {
+    if (time == never) continue;
+    out.pass_to(time);
+    out.put(sign, time == times.unsubscribed ? 0ms : 1ms);  // as it is read
+  }
+  return out.line();
+}
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

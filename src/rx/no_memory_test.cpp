@@ -1,0 +1,170 @@
+// Every allocation of schedule() fails in turn: it throws, nothing runs and nothing is kept.
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <takt/clock/manual_clock.hpp>
+#include <takt/exec/inline_executor.hpp>
+#include <takt/exec/manual_executor.hpp>
+#include <takt/rx/animation_frame_scheduler.hpp>
+#include <takt/rx/asap_scheduler.hpp>
+#include <takt/rx/async_scheduler.hpp>
+#include <takt/rx/queue_scheduler.hpp>
+#include <takt/rx/scheduler.hpp>
+#include <takt/rx/virtual_time_scheduler.hpp>
+#include <takt/rx/worker.hpp>
+#include <takt/sched/event_loop.hpp>
+
+#include "../../tests/support/pools.hpp"
+#include "../base/counting_new.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace takt;
+
+struct rx_no_memory : testing::Test {
+  void SetUp() override { TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED(); }
+
+  // Until it succeeds. `settle` runs what there is to run.
+  template <class Call, class Settle>
+  void fail_each(Call call, Settle settle) {
+    for (std::size_t after = 0;; ++after) {
+      bool failed = false;
+      try {
+        const no_memory soon(after);
+        call();
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      }
+      if (!failed) {
+        EXPECT_GT(after, 0U) << "it allocates";
+        return;
+      }
+      settle();
+      EXPECT_EQ(ran, 0) << "after " << after;
+      EXPECT_EQ(held.use_count(), 1) << "after " << after;
+    }
+  }
+  auto work() {
+    return [this, kept = held] { ++ran; };
+  }
+  void pass() {
+    time.advance(1s);
+    loop.poll();
+    executor.run_all();
+    loop.poll();
+    executor.run_all();
+  }
+
+  int ran = 0;
+  std::shared_ptr<int> held = std::make_shared<int>(0);
+  takt_test::recording_hook hook;
+  manual_clock time;
+  event_loop loop{{.frame = 10ms, .time = &time}};
+  manual_executor executor;
+};
+
+TEST_F(rx_no_memory, worker) {
+  rx::worker strand(executor, {.timers = &loop, .unhandled = &hook});
+  rx::worker direct(loop, {.unhandled = &hook});
+  for (rx::worker* const w : {&strand, &direct}) {
+    const auto settle = [&] {
+      EXPECT_EQ(w->tracked(), 0U);
+      pass();
+    };
+    fail_each([&] { w->schedule(work()); }, settle);
+    pass();
+    EXPECT_EQ(std::exchange(ran, 0), 1);
+    fail_each([&] { w->schedule(1s, work()); }, settle);
+    pass();
+    EXPECT_EQ(std::exchange(ran, 0), 1);
+    fail_each([&] { w->schedule_at_fixed_rate(1s, 1h, work()); }, settle);
+    pass();
+    EXPECT_EQ(std::exchange(ran, 0), 1);
+    w->unsubscribe();
+  }
+  EXPECT_TRUE(hook.unobserved().empty());
+}
+
+TEST_F(rx_no_memory, scheduler) {
+  rx::scheduler s = rx::scheduler::from(executor, {.timers = &loop, .unhandled = &hook});
+  fail_each([&] { s.schedule(work()); },
+            [&] {
+              EXPECT_EQ(s.workers(), 0U);
+              pass();
+            });
+  pass();
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(s.workers(), 0U);
+  EXPECT_TRUE(hook.unobserved().empty());
+  ran = 0;
+  inline_executor here;
+  rx::scheduler at_once = rx::scheduler::from(here, {.unhandled = &hook});
+  fail_each([&] { at_once.schedule(work()); }, [] {});
+  EXPECT_EQ(ran, 1);
+}
+
+TEST_F(rx_no_memory, one_that_runs_within_schedule) {
+  const rx::worker_options how{.unhandled = &hook};
+  for (const auto kind : {rx::worker_place::kind::immediate, rx::worker_place::kind::trampoline}) {
+    rx::worker w(rx::worker_place{.how = kind}, how);
+    fail_each([&] { w.schedule(work()); }, [&] { EXPECT_EQ(w.tracked(), 0U); });
+    EXPECT_EQ(std::exchange(ran, 0), 1);
+  }
+}
+
+TEST_F(rx_no_memory, actions) {
+  rx::async_scheduler async{loop};
+  rx::queue_scheduler queue{loop};
+  rx::asap_scheduler asap{loop};
+  rx::animation_frame_scheduler frames{loop};
+  for (rx::action_scheduler* const s :
+       {static_cast<rx::action_scheduler*>(&async), static_cast<rx::action_scheduler*>(&queue),
+        static_cast<rx::action_scheduler*>(&asap), static_cast<rx::action_scheduler*>(&frames)}) {
+    for (const auto delay : {0ms, 5ms}) {
+      fail_each([&] { s->schedule(delay, work()); }, [&] { pass(); });
+      pass();
+      EXPECT_EQ(std::exchange(ran, 0), 1);
+    }
+  }
+}
+
+TEST_F(rx_no_memory, virtual_time) {
+  rx::virtual_time_scheduler v;
+  fail_each([&] { v.schedule(1ms, work()); }, [&] { EXPECT_EQ(v.flush(), 0U); });
+  EXPECT_EQ(v.flush(), 1U);
+  EXPECT_EQ(ran, 1);
+}
+
+// What is pending, and is to be moved, stays or is gone; it is not lost in between.
+TEST_F(rx_no_memory, scheduling_again) {
+  rx::async_scheduler async{loop};
+  rx::asap_scheduler asap{loop};
+  rx::virtual_time_scheduler v;
+  for (rx::action_scheduler* const s :
+       {static_cast<rx::action_scheduler*>(&async), static_cast<rx::action_scheduler*>(&asap),
+        static_cast<rx::action_scheduler*>(&v)}) {
+    for (std::size_t after = 0; after < 10; ++after) {
+      const auto a = s->schedule(1ms, work());
+      try {
+        const no_memory soon(after);
+        a.schedule(2ms);
+      } catch (const std::bad_alloc&) {
+      }
+      pass();
+      v.flush();
+      ran = 0;
+      a.schedule(1ms);
+      pass();
+      v.flush();
+      EXPECT_EQ(std::exchange(ran, 0), 1) << "after " << after;
+    }
+  }
+}
+
+}  // namespace

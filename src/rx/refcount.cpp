@@ -1,0 +1,59 @@
+#include <takt/rx/refcount.hpp>
+
+#include <cstddef>
+#include <utility>
+
+#include <takt/base/sync.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+namespace {
+
+class refcount_core final : public sociable_core {
+ public:
+  explicit refcount_core(subscription main) noexcept : main_(std::move(main)) {}
+
+  // One more that keeps the main one, unless it is too late.
+  bool enter() noexcept {
+    std::size_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+    do {
+      if ((word & closing) != 0) return false;
+    } while (!word_.compare_exchange_weak(word, word + one, std::memory_order_relaxed));  // no data
+    return true;
+  }
+  void leave() {
+    // acq_rel: what was done before the others left happens before the end
+    if (word_.fetch_sub(one, std::memory_order_acq_rel) == (one | closing)) main_.unsubscribe();
+  }
+
+ private:
+  static constexpr std::size_t closing = 1;
+  static constexpr std::size_t one = 2;
+
+  void on_unsubscribe() override {
+    // acq_rel: as in leave()
+    if (word_.fetch_or(closing, std::memory_order_acq_rel) == 0) main_.unsubscribe();
+  }
+
+  const subscription main_;
+  // Atomic. Whether it is closed, and how many are open.
+  sync::atomic<std::size_t> word_{0};
+};
+
+}  // namespace
+
+refcount::refcount(const subscription& main) : subscription(*new refcount_core(main)) {}
+
+subscription refcount::get() const {
+  auto* const shared = static_cast<refcount_core*>(core());
+  if (shared == nullptr) return {};
+  // Made first: it may throw.
+  subscription one([main = static_cast<const subscription&>(*this)] {
+    static_cast<refcount_core*>(main.core())->leave();
+  });
+  return shared->enter() ? one : subscription();
+}
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

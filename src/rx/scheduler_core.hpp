@@ -1,0 +1,72 @@
+// The inside of a scheduler: says where workers run, knows those that are open, and counts those
+// that nobody but their task keeps, so that its end can wait for them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include <takt/base/config.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/exec/home_process.hpp>
+#include <takt/rx/composite.hpp>
+#include <takt/rx/scheduled_action.hpp>
+#include <takt/rx/worker.hpp>
+#include <takt/sched/when.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+/// Thread safety: all members from any thread, but for end().
+class scheduler_core {
+ public:
+  virtual ~scheduler_core() = default;
+  scheduler_core(const scheduler_core&) = delete;
+  scheduler_core& operator=(const scheduler_core&) = delete;
+
+  [[nodiscard]] worker create_worker();
+  scheduled_action run_alone(worker::unscheduled action, const when& due,
+                             const worker::series* rate);
+  void start();
+  void shutdown() noexcept;
+  /// Shuts down, and waits for what runs alone.
+  void end() noexcept;
+
+  /// Whether this is the process that it was made in.
+  [[nodiscard]] bool is_here() const noexcept;
+  [[nodiscard]] bool is_shutdown() const noexcept;
+  [[nodiscard]] std::size_t workers() const noexcept;
+  [[nodiscard]] const clock& time() const noexcept { return *time_; }
+
+ protected:
+  /// \param time  that of the workers.
+  scheduler_core(const worker_options& how, const clock& time);
+
+  /// Where the next worker runs. These three one at a time.
+  [[nodiscard]] virtual worker_place next_place() TAKT_REQUIRES(mu_) = 0;
+  /// Threads, new ones after stop_threads().
+  virtual void start_threads() TAKT_REQUIRES(mu_) {}
+  virtual void stop_threads() noexcept TAKT_REQUIRES(mu_) {}
+
+  mutable mutex mu_;
+
+ private:
+  [[nodiscard]] worker_place take_place(composite& registry);
+  void begin_group() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
+    groups_.emplace_back(new worker_group(*time_));
+  }
+
+  // Constant after construction.
+  const worker_options how_;
+  const clock* const time_;
+  const home_process home_;
+
+  // Guarded by mu_.
+  composite open_ TAKT_GUARDED_BY(mu_);  // the workers; closed: shut down
+  // The last one is that of the workers of now; the others have been shut down.
+  std::vector<state_ref<worker_group>> groups_ TAKT_GUARDED_BY(mu_);
+};
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,192 @@
+#include <takt/rx/schedulers.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <takt/exec/thread_pool.hpp>
+#include <takt/sched/scheduled_pool.hpp>
+
+#include "scheduler_core.hpp"
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+worker_options workers_of(const schedulers_options& how) {
+  return {.interruptible = how.interruptible,
+          .missed = how.missed,
+          .time = how.time,
+          .unhandled = how.unhandled};
+}
+
+scheduled_pool_options one_thread(const schedulers_options& how, const std::string& name) {
+  scheduled_pool_options one = scheduled_pool::single();
+  one.name = how.name + "-" + name;
+  one.time = how.time;
+  one.unhandled = how.unhandled;
+  return one;
+}
+
+// immediate() and trampoline(): on the thread that calls.
+class caller_places final : public scheduler_core {
+ public:
+  caller_places(const schedulers_options& how, worker_place::kind kind)
+      : scheduler_core(workers_of(how), *how.time), kind_(kind) {}
+
+ private:
+  worker_place next_place() override { return {.how = kind_}; }
+
+  const worker_place::kind kind_;
+};
+
+class new_thread_places final : public scheduler_core {
+ public:
+  explicit new_thread_places(const schedulers_options& how)
+      : scheduler_core(workers_of(how), *how.time), thread_(one_thread(how, "thread")) {}
+
+ private:
+  worker_place next_place() override {
+    worker_place place = worker::place_on(std::make_unique<scheduled_pool>(thread_));
+    place.how = worker_place::kind::direct;
+    return place;
+  }
+
+  const scheduled_pool_options thread_;
+};
+
+// single() and computation(): threads that workers share, each with its own.
+class loop_places final : public scheduler_core {
+ public:
+  loop_places(const schedulers_options& how, std::size_t loops, const std::string& name)
+      : scheduler_core(workers_of(how), *how.time), loops_(loops) {
+    for (std::size_t i = 1; i <= loops; ++i) {
+      threads_.push_back(one_thread(how, loops == 1 ? name : name + "-" + std::to_string(i)));
+    }
+    add_pools();
+  }
+
+ private:
+  worker_place next_place() override TAKT_REQUIRES(mu_) {
+    scheduled_pool& pool = *pools_[pools_.size() - loops_ + next_++ % loops_];
+    worker_place place = worker::place_on(pool);
+    place.how = worker_place::kind::direct;
+    return place;
+  }
+  void start_threads() override TAKT_REQUIRES(mu_) { add_pools(); }
+  void stop_threads() noexcept override TAKT_REQUIRES(mu_) {
+    for (std::size_t i = 0; i < loops_; ++i) {
+      pools_[pools_.size() - 1 - i]->shutdown_and_cancel();
+    }
+  }
+  void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
+    for (const scheduled_pool_options& thread : threads_) {
+      pools_.push_back(std::make_unique<scheduled_pool>(thread));
+    }
+  }
+
+  const std::size_t loops_;
+  std::vector<scheduled_pool_options> threads_;  // constant after construction
+  std::size_t next_ TAKT_GUARDED_BY(mu_) = 0;
+  // The last ones are in use; workers of before a shutdown may still refer to the others.
+  std::vector<std::unique_ptr<scheduled_pool>> pools_ TAKT_GUARDED_BY(mu_);
+};
+
+class io_places final : public scheduler_core {
+ public:
+  explicit io_places(const schedulers_options& how)
+      : scheduler_core(workers_of(how), *how.time),
+        threads_(threads_of(how)),
+        timer_(one_thread(how, "io-timer")) {
+    add_pools();
+  }
+
+ private:
+  // Destroyed in reverse order: the timers, which pass tasks on, go first.
+  struct pools {
+    pools(const thread_pool_options& t, const scheduled_pool_options& w) : threads(t), timers(w) {}
+    thread_pool threads;
+    scheduled_pool timers;
+  };
+
+  static thread_pool_options threads_of(const schedulers_options& how) {
+    thread_pool_options threads = thread_pool::cached();
+    if (how.io_threads != unbounded) {
+      threads = thread_pool::fixed(how.io_threads);
+      threads.core_time_out = true;
+    }
+    threads.keep_alive = how.io_keep_alive;
+    threads.name = how.name + "-io";
+    threads.time = how.time;
+    threads.unhandled = how.unhandled;
+    return threads;
+  }
+  worker_place next_place() override TAKT_REQUIRES(mu_) {
+    worker_place place = worker::place_on(pools_.back()->threads);
+    place.timers = &pools_.back()->timers;
+    return place;
+  }
+  void start_threads() override TAKT_REQUIRES(mu_) { add_pools(); }
+  void stop_threads() noexcept override TAKT_REQUIRES(mu_) {
+    pools_.back()->timers.shutdown_and_cancel();
+    pools_.back()->threads.shutdown_and_cancel();
+  }
+  void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
+    pools_.push_back(std::make_unique<pools>(threads_, timer_));
+  }
+
+  const thread_pool_options threads_;
+  const scheduled_pool_options timer_;
+  // As of loop_places.
+  std::vector<std::unique_ptr<pools>> pools_ TAKT_GUARDED_BY(mu_);
+};
+
+schedulers_options checked(const schedulers_options& how) {
+  if (how.computation == 0) {
+    throw std::invalid_argument("takt::rx::schedulers: computation is 0");
+  }
+  if (how.io_threads == 0) throw std::invalid_argument("takt::rx::schedulers: io_threads is 0");
+  if (how.io_keep_alive <= nanoseconds(0)) {
+    throw std::invalid_argument("takt::rx::schedulers: io_keep_alive is not above 0 (" +
+                                std::to_string(how.io_keep_alive.count()) + " ns)");
+  }
+  if (how.time == nullptr) throw std::invalid_argument("takt::rx::schedulers: time is null");
+  if (how.unhandled == nullptr) {
+    throw std::invalid_argument("takt::rx::schedulers: unhandled is null");
+  }
+  return how;
+}
+
+}  // namespace
+
+schedulers::schedulers(const options& how)
+    : immediate_(std::make_unique<caller_places>(checked(how), worker_place::kind::immediate)),
+      trampoline_(std::make_unique<caller_places>(how, worker_place::kind::trampoline)),
+      new_thread_(std::make_unique<new_thread_places>(how)),
+      single_(std::make_unique<loop_places>(how, 1, "single")),
+      computation_(std::make_unique<loop_places>(how, how.computation, "computation")),
+      io_(std::make_unique<io_places>(how)) {}
+
+// All are told to stop before any is waited for; but not after fork(), see scheduler.
+schedulers::~schedulers() {
+  if (io_.is_here()) shutdown();
+}
+
+void schedulers::start() {
+  for (scheduler* s : {&immediate_, &trampoline_, &new_thread_, &single_, &computation_, &io_}) {
+    s->start();
+  }
+}
+
+void schedulers::shutdown() noexcept {
+  for (scheduler* s : {&immediate_, &trampoline_, &new_thread_, &single_, &computation_, &io_}) {
+    s->shutdown();
+  }
+}
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

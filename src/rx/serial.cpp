@@ -1,0 +1,65 @@
+#include <takt/rx/serial.hpp>
+
+#include <takt/base/mutex.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+namespace {
+
+class slot_core final : public sociable_core {
+ public:
+  explicit slot_core(bool unsubscribes_previous) noexcept
+      : unsubscribes_previous_(unsubscribes_previous) {}
+
+  void set(subscription next) {
+    if (next.core() == this) return;
+    {
+      const mutex_lock lock(mu_);
+      if (!is_unsubscribed()) {
+        current_.swap(next);
+        if (!unsubscribes_previous_) return;
+      }
+    }
+    next.unsubscribe();  // the one before; or, if this is closed, the one that came too late
+  }
+
+  subscription get() const noexcept {
+    const mutex_lock lock(mu_);
+    return current_;
+  }
+
+ private:
+  void on_unsubscribe() override {
+    subscription last;
+    {
+      const mutex_lock lock(mu_);
+      last.swap(current_);
+    }
+    last.unsubscribe();
+  }
+
+  const bool unsubscribes_previous_;
+  mutable mutex mu_;
+  subscription current_ TAKT_GUARDED_BY(mu_);
+};
+
+}  // namespace
+
+subscription_slot::subscription_slot(bool unsubscribes_previous)
+    : subscription(*new slot_core(unsubscribes_previous)) {}
+
+void subscription_slot::set(const subscription& next) const {
+  if (core() != nullptr) {
+    static_cast<slot_core*>(core())->set(next);
+  } else {
+    next.unsubscribe();
+  }
+}
+
+subscription subscription_slot::get() const {
+  return core() == nullptr ? subscription() : static_cast<slot_core*>(core())->get();
+}
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

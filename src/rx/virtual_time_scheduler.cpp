@@ -1,0 +1,57 @@
+#include <takt/rx/virtual_time_scheduler.hpp>
+
+#include <exception>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <takt/rx/aggregate_error.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+virtual_time_scheduler::virtual_time_scheduler(const options& how)
+    : start_(how.start), max_time_(how.max_time), now_(how.start), time_(how.start) {}
+
+void virtual_time_scheduler::request(action_node& a, std::chrono::nanoseconds delay) {
+  a.due_ = deadline_after(now_, delay);
+  a.turn_ = turns_.insert(a.due_, action_ref(a));
+}
+
+bool virtual_time_scheduler::recycle(action_node& a, action_delay /*delay*/) noexcept {
+  turns_.remove(std::exchange(a.turn_, timer_id()));
+  return false;
+}
+
+std::size_t virtual_time_scheduler::flush() {
+  const clock::time_point until = limit();
+  std::size_t ran = 0;
+  while (step(until)) ++ran;
+  return ran;
+}
+
+bool virtual_time_scheduler::step(clock::time_point until) {
+  const clock::time_point next = turns_.next_deadline();
+  if (next == clock::time_point::max() || next > until) return false;
+  if (next > now_) {
+    now_ = next;
+    time_.advance_to(next);
+  }
+  timer_id id;
+  turns_.advance_to(now_, std::span(&id, 1));
+  const action_ref a = std::move(*turns_.remove(id));
+  a->turn_ = timer_id();
+  const std::exception_ptr error = execute(*a);
+  if (error == nullptr) return true;
+  error_collector errors;
+  errors.run([&] { std::rethrow_exception(error); });
+  std::multimap<clock::time_point, action_ref> rest;  // by time, and then by schedule()
+  for (action_ref& other : pending()) rest.emplace(other->due_, std::move(other));
+  for (const auto& each : rest) errors.run([&] { each.second->unsubscribe(); });
+  errors.throw_if_any();
+  return true;
+}
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,37 @@
+#include <takt/rx/worker.hpp>
+
+#include "worker_core.hpp"
+
+namespace takt::inline TAKT_ABI {
+namespace rx {
+
+worker::worker(worker_place place, const options& how)
+    : core_(new worker_core(std::move(place), how)) {}
+
+worker::~worker() {
+  if (core_ != nullptr) core_->destroy();
+}
+
+scheduled_action worker::start(unscheduled action, const when& due, const series* rate) {
+  if (core_ == nullptr) return scheduled_action::refused();
+  return core_->start(std::move(action), due, rate);
+}
+
+bool worker::is_unsubscribed() const noexcept {
+  return core_ == nullptr || core_->is_unsubscribed();
+}
+
+subscription worker::as_subscription() const noexcept {
+  if (core_ == nullptr) return {};
+  core_->own();
+  return subscription(*core_);
+}
+
+std::size_t worker::tracked() const noexcept { return core_ == nullptr ? 0 : core_->tracked(); }
+
+clock::time_point worker::now() const noexcept {
+  return core_ == nullptr ? clock::time_point() : core_->now();
+}
+
+}  // namespace rx
+}  // namespace takt::inline TAKT_ABI

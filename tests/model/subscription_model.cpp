@@ -1,0 +1,268 @@
+// Subscriptions under every kind of interleaving: each callback once, nothing lost, nothing kept.
+#include <memory>
+
+#include <takt/base/sync.hpp>
+#include <takt/rx/composite.hpp>
+#include <takt/rx/refcount.hpp>
+#include <takt/rx/serial.hpp>
+#include <takt/rx/subscription.hpp>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using model::require;
+using rx::composite;
+using rx::subscription;
+
+// What only its callback touches: two at a time, or one after the other without order, is a race.
+using touched = sync::var<int>;
+
+subscription counting(touched& n) {
+  subscription made([&n] { n.write() += 1; });
+  return made;
+}
+
+TEST(subscription_model, add_against_unsubscribe) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    const composite all;
+    const subscription child = counting(n);
+    sync::thread other([&] { all.unsubscribe(); });
+    all.add(child);
+    other.join();
+    require(child.is_unsubscribed(), "by one or the other");
+    require(n.read() == 1, "once");
+    require(all.size() == 0, "nothing is kept");
+  });
+}
+
+TEST(subscription_model, add_against_the_end_of_the_child) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    const composite first;
+    const composite second;
+    const subscription child = counting(n);
+    sync::thread other([&] { child.unsubscribe(); });
+    first.add(child);
+    second.add(child);
+    other.join();
+    require(n.read() == 1, "once");
+    require(first.size() + second.size() == 0, "it has left, or did not come");
+  });
+}
+
+// Each of them makes a family for both, and one of them comes too late.
+TEST(subscription_model, two_add_the_first_child_of_the_same) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    touched m(0);
+    const composite all;
+    const composite more;
+    const subscription child = counting(n);
+    sync::thread one([&] {
+      all.add(child);
+      all.add(counting(m));
+    });
+    sync::thread two([&] { more.unsubscribe(); });
+    more.add(child);
+    one.join();
+    two.join();
+    require(child.is_unsubscribed(), "with the one that was closed");
+    require(n.read() == 1, "once");
+    require(all.size() == 1, "the other is there");
+    all.unsubscribe();
+    require(m.read() == 1, "once");
+  });
+}
+
+TEST(subscription_model, unsubscribe_twice) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    const composite all{counting(n), counting(n)};
+    sync::thread other([&] { all.unsubscribe(); });
+    all.unsubscribe();
+    other.join();
+    require(n.read() == 2, "each once, in order");
+  });
+}
+
+TEST(subscription_model, the_child_closes_while_its_parents_do) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    const composite first;
+    const composite second;
+    const subscription child = counting(n);
+    first.add(child);
+    second.add(child);
+    sync::thread one([&] { first.unsubscribe(); });
+    sync::thread two([&] { child.unsubscribe(); });
+    second.clear();
+    one.join();
+    two.join();
+    require(n.read() == 1, "once");
+    require(first.size() + second.size() == 0, "nothing is kept");
+  });
+}
+
+TEST(subscription_model, remove_against_clear) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    touched m(0);
+    const composite all;
+    const subscription child = counting(n);
+    all.add(child);
+    all.add(counting(m));
+    sync::thread other([&] { all.clear(); });
+    const bool removed = all.remove(child);
+    other.join();
+    require(removed || child.is_unsubscribed(), "one of them has it");
+    require(n.read() == 1 && m.read() == 1, "each once");
+    require(all.size() == 0, "nothing is kept");
+  });
+}
+
+TEST(subscription_model, release_against_unsubscribe) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    const composite kept;
+    const composite all;
+    const subscription child = counting(n);
+    kept.add(child);  // so that the other link is one on the heap
+    all.add(child);
+    sync::thread other([&] { all.unsubscribe(); });
+    const bool released = all.release(child);
+    other.join();
+    require(released != child.is_unsubscribed(), "one of them has it");
+    child.unsubscribe();
+    require(n.read() == 1, "once");
+    require(kept.size() == 0, "nothing is kept");
+  });
+}
+
+TEST(subscription_model, two_release_the_same) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    const composite kept;
+    const composite all;
+    const subscription child = counting(n);
+    kept.add(child);
+    all.add(child);
+    bool there = false;
+    sync::thread other([&] { there = all.release(child); });
+    const bool here = all.release(child);
+    other.join();
+    require(here != there, "one of them has it");
+  });
+}
+
+TEST(subscription_model, two_add_the_same_against_release) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    const composite all;
+    const subscription child = counting(n);
+    sync::thread one([&] { all.add(child); });
+    sync::thread two([&] { all.release(child); });
+    all.add(child);
+    one.join();
+    two.join();
+    require(all.size() <= 1, "it is there once at most");
+    all.unsubscribe();
+    child.unsubscribe();
+    require(n.read() == 1, "once");
+  });
+}
+
+TEST(subscription_model, the_last_handle_goes_while_the_child_closes) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    const subscription child = counting(n);
+    auto parent = std::make_unique<composite>();
+    auto second = std::make_unique<composite>();
+    parent->add(child);
+    second->add(child);
+    sync::thread other([&] { child.unsubscribe(); });
+    parent.reset();
+    second.reset();
+    other.join();
+    require(n.read() == 1, "once");
+  });
+}
+
+TEST(subscription_model, unsubscribing_itself) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    const composite all;
+    subscription self = subscription::empty();
+    self.add([&] {
+      n.write() += 1;
+      self.unsubscribe();
+      all.remove(self);
+      all.unsubscribe();
+    });
+    all.add(self);
+    sync::thread other([&] { all.unsubscribe(); });
+    self.unsubscribe();
+    other.join();
+    require(n.read() == 1, "once");
+    require(all.is_unsubscribed(), "by one or the other");
+  });
+}
+
+TEST(subscription_model, set_against_unsubscribe) {
+  check({.runs = 20'000}, [] {
+    touched a(0);
+    touched b(0);
+    const rx::serial place;
+    place.set(counting(a));
+    sync::thread other([&] { place.unsubscribe(); });
+    place.set(counting(b));
+    other.join();
+    require(a.read() == 1 && b.read() == 1, "each once");
+  });
+}
+
+TEST(subscription_model, the_last_of_a_refcount) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    const rx::refcount shared(counting(n));
+    const subscription mine = shared.get();
+    sync::thread other([&] { shared.unsubscribe(); });
+    sync::thread third([&] { shared.get().unsubscribe(); });
+    mine.unsubscribe();
+    other.join();
+    third.join();
+    require(n.read() == 1, "once, when it is closed and nobody has it");
+  });
+}
+
+TEST(subscription_model, stop_against_unsubscribe) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    sync::stop_source source;
+    {
+      const subscription s = counting(n);
+      rx::unsubscribe_on(source.get_token(), s);
+      sync::thread other([&] { source.request_stop(); });
+      s.unsubscribe();
+      other.join();
+    }
+    require(n.read() == 1, "once");
+  });
+}
+
+TEST(subscription_model, stop_against_the_last_handle) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    sync::stop_source source;
+    subscription s = counting(n);
+    rx::unsubscribe_on(source.get_token(), s);
+    sync::thread other([&] { source.request_stop(); });
+    s = subscription();
+    other.join();
+    require(n.read() <= 1, "once, or nobody was there");
+  });
+}
+
+}  // namespace

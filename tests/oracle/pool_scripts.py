@@ -1,0 +1,78 @@
+"""Random scripts of the JDK's ScheduledThreadPoolExecutor and of takt::scheduled_pool, for run.py.
+
+The head of a script is the two policies (delayed, periodic; 1: goes on after shutdown). In a phase
+operations are issued while the one worker is held; then it does all that is due.
+  T<id>:<how>:<delay>:<period>:<runs>:<end>:<operations>    a task; the operations are of its first run
+     how   x execute, s submit, e execute later, d schedule, r fixed rate, w fixed delay
+     end   of the last run: n returns, t throws, c cancels itself
+  +<id> submits   -<id> cancels   ><ns> lets time pass   P<policies> changes them
+  S shutdown      N shutdown_now, which is also what ends each script
+A trace: | a phase begins, r<id> a run begins, +<id>! rejected, -<id>=1 cancelled by this, N,<ids> given
+back; and in the end the outcomes.
+
+Deliberate differences (docs/differences.md), and how they are kept out:
+- Of equal deadlines a task without a delay comes last; so 1 ns passes after each of them.
+- Cancelled tasks are not given back; JavaOracle leaves them out.
+- What is never due does not keep a pool that is shut down alive; JavaOracle cancels it.
+- Runs that are late are left out; so takt is told to catch up.
+- Without a future a task that runs or was given back cannot be cancelled; so e does not try."""
+import random
+
+ORIGINAL = "java"
+SOURCES = ["JavaOracle.java", "Script.java"]
+JARS = []
+JAVA = ["JavaOracle"]
+SCRIPTS = 5000
+DIFFERENCES = {}  # none that could be counted
+
+STEP = 1000
+FAR = 10**6 * STEP
+
+
+def generate(seed):
+    """A script: (policies, {id: task}, phases)."""
+    dice = random.Random(seed)
+    count = dice.randint(1, 9)
+    places = [[] for _ in range(dice.randint(1, 5))]  # phases; lists of operations, as below
+    tasks = {}
+    for i in range(count):
+        how = dice.choices("xsedrw", [2, 2, 1, 4, 3, 3])[0]
+        once = how not in "rw"
+        delay = dice.choices([0, -5 * STEP, STEP, 2 * STEP, 3 * STEP, 5 * STEP, FAR, "never"],
+                             [5, 1, 4, 4, 3, 2, 1, 0.4])[0]
+        tasks[i] = {"how": how, "delay": 0 if how in "xs" else delay,
+                    "period": 0 if once else dice.choice([1, STEP, STEP, 2 * STEP, 3 * STEP, FAR]),
+                    "runs": 1 if once else dice.randint(1, 5),
+                    "end": dice.choices("ntc", [6, 2, 1])[0] if once else dice.choice("tc"), "ops": []}
+    for i in range(count):  # in a phase, or within an earlier task
+        within = i > 0 and dice.random() < 0.25
+        (tasks[dice.randrange(i)]["ops"] if within else dice.choice(places)).append(f"+{i}")
+
+    def some(choices, weights):
+        kind = dice.choices(choices, weights)[0]
+        return {"-": f"-{dice.randrange(count)}", "S": "S", "N": "N",
+                ">": f">{dice.choice([1, STEP, STEP, 2 * STEP, 2 * STEP, 3 * STEP, 5 * STEP, FAR])}",
+                "P": f"P{dice.randint(0, 1)}{dice.randint(0, 1)}"}[kind]
+
+    for ops in places:
+        for _ in range(dice.randint(0, 3)):
+            ops.insert(dice.randint(0, len(ops)), some("->SNP", [4, 8, 1.5, 0.3, 1]))
+    for task in tasks.values():
+        while dice.random() < 0.2:
+            task["ops"].insert(dice.randint(0, len(task["ops"])), some("->SNP", [4, 4, 1, 0.3, 1]))
+    return f"{dice.randint(0, 1)}{dice.randint(0, 1)}", tasks, places
+
+
+def tasks_of(op):
+    """Of what tasks an operation is."""
+    return [op[1:]] if op[0] in "+-" else []
+
+
+def simpler_operations(op):
+    """What could stand in the place of an operation."""
+    return ()
+
+
+def simpler(head, tasks):
+    """What else can be made simpler."""
+    return ()
