@@ -1,0 +1,37 @@
+// A program with services that start in order, work until a signal comes, and stop in reverse.
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+
+#include <takt/takt.hpp>
+
+using namespace std::chrono_literals;
+
+int main() {
+  const takt::stop_signals signals;  // first: SIGINT and SIGTERM reach no thread that is made later
+
+  takt::thread_pool pool{{.core = 2, .name = "work"}};
+  takt::wheel_scheduler timers{{.tick = 1ms}};
+  std::atomic<int> beats = 0;
+
+  takt::service_group app;
+  app.add("pool", pool);  // what is used, before who uses it
+  app.add("timers", timers);
+  app.add("heart", {.start =
+                        [&] {
+                          // Nobody presses Ctrl-C here: the third beat does it.
+                          static_cast<void>(timers.schedule_at_fixed_rate(0ms, 1ms, pool, [&beats] {
+                            if (++beats == 3) kill(getpid(), SIGTERM);
+                          }));
+                        },
+                    .shutdown = [] {},  // its timer ends with the timers
+                    .await_end = [](auto, auto) { return true; }});
+
+  const takt::stop_report report = app.run(5s, signals);
+  std::printf("signal %d after at least 3 beats; %s\n", signals.first(),
+              report.to_string().c_str());
+  return report.is_clean() && beats >= 3 ? 0 : 1;
+}

@@ -1,0 +1,243 @@
+// Crawls a directory tree, and makes an index of the words in its files: a pipeline of a walk,
+// readers, and one who keeps the index.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <takt/takt.hpp>
+
+#include "tool.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* help = R"(usage: index [OPTION]... FOLDER
+
+Prints the words in the files of a folder and of those below it, each with the files that it is in
+and how often: word, tab, count, space, file, tab, count, space, file, and so on.
+
+  --out FILE      write it there, when all is done, instead of to the output
+  --readers N     files that are read at a time (2)
+  --min N         leave out words of fewer letters (3)
+  --max-bytes N   leave out files that are larger (1000000), and always such as are not text
+  --help          this text
+
+What cannot be read is named, and left out. Ctrl-C ends it without an index; what was in FILE is
+still there then, as it is if FILE cannot be written.
+
+exit code: 0 done; 1 an error, or something could not be read; 2 wrong usage; 3 it was stopped
+)";
+
+struct settings {
+  fs::path folder;
+  fs::path out;
+  std::size_t readers = 2;
+  std::size_t min = 3;
+  std::size_t max_bytes = 1'000'000;
+};
+
+settings read_settings(const std::vector<std::string>& words) {
+  settings s;
+  tool::command_line line;
+  line.value("--out", [&](const std::string& v) { s.out = v; });
+  line.number("--readers", s.readers, 1);
+  line.number("--min", s.min, 1);
+  line.number("--max-bytes", s.max_bytes, 1);
+  const std::vector<std::string> rest = line.parse(words);
+  if (rest.empty()) throw tool::misuse("no folder");
+  if (rest.size() > 1) throw tool::misuse("one folder, not '" + rest[1] + "', too");
+  s.folder = rest[0];
+  if (!fs::is_directory(s.folder)) throw tool::misuse("'" + rest[0] + "' is no folder");
+  if (s.readers > 1000) throw tool::misuse("option --readers needs a number from 1 to 1000");
+  return s;
+}
+
+using word_counts = std::map<std::string, std::size_t>;
+
+struct indexed_file {
+  fs::path name;
+  word_counts words;
+};
+
+// What could not be read. Used by many threads.
+class complaints {
+ public:
+  void add(const fs::path& file, const std::error_code& why) {
+    std::fprintf(stderr, "%sindex: cannot read '%s': %s\n", tool::line_start(STDERR_FILENO),
+                 file.c_str(), why.message().c_str());
+    ++count_;
+  }
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  std::atomic<std::size_t> count_ = 0;
+};
+
+// All that is in a file.
+std::string text_of(const fs::path& file, complaints& unread) {
+  std::string text;
+  std::FILE* const in = std::fopen(file.c_str(), "rbe");
+  if (in == nullptr) {
+    unread.add(file, {errno, std::generic_category()});
+    return text;
+  }
+  std::array<char, 65'536> block{};
+  while (std::feof(in) == 0 && std::ferror(in) == 0) {
+    text.append(block.data(), std::fread(block.data(), 1, block.size(), in));
+  }
+  if (std::ferror(in) != 0) unread.add(file, {errno, std::generic_category()});
+  std::fclose(in);
+  return text;
+}
+
+// Letters and digits are words; bytes above 127 are taken for letters, as UTF-8 has them.
+word_counts words_of(const std::string& text, std::size_t shortest) {
+  word_counts words;
+  if (text.find('\0') != std::string::npos) return words;  // not text
+  std::string word;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const unsigned char c = i < text.size() ? static_cast<unsigned char>(text[i]) : ' ';
+    if (c >= 128 || std::isalnum(c) != 0) {
+      word.push_back(static_cast<char>(std::tolower(c)));
+    } else {
+      if (word.size() >= shortest) ++words[word];
+      word.clear();
+    }
+  }
+  return words;
+}
+
+// Puts the files of a folder, and of those below it, into the pipeline. A folder that cannot be
+// read is passed over.
+void walk(const settings& s, takt::outlet<fs::path>& out, complaints& unread) {
+  std::vector<fs::path> folders{s.folder};
+  while (!folders.empty() && !out.stop().stop_requested()) {
+    const fs::path folder = std::move(folders.back());
+    folders.pop_back();
+    std::error_code error;
+    fs::directory_iterator at(folder, error);
+    while (!error && at != fs::directory_iterator()) {
+      std::error_code ignored;
+      const fs::file_type type = at->symlink_status(ignored).type();
+      if (type == fs::file_type::directory) {
+        folders.push_back(at->path());
+      } else if (type == fs::file_type::regular && at->file_size(ignored) <= s.max_bytes) {
+        out.push(at->path());
+      }
+      at.increment(error);
+    }
+    if (error) unread.add(folder, error);
+  }
+}
+
+using word_index = std::map<std::string, std::vector<std::pair<std::size_t, std::string>>>;
+
+// A pipe, a device: what is there stays, and is written into.
+bool is_written_into(const fs::path& file) {
+  return fs::exists(file) && !fs::is_regular_file(file);
+}
+
+bool print(const word_index& index, std::FILE* to) {
+  for (const auto& [word, files] : index) {
+    std::fputs(word.c_str(), to);
+    for (const auto& [count, file] : files) std::fprintf(to, "\t%zu %s", count, file.c_str());
+    std::fputc('\n', to);
+  }
+  return std::fflush(to) == 0 && std::ferror(to) == 0;
+}
+
+// Into a file of its own, which then takes the place of the one that is there: so that is the old
+// index or the new one, and never half of one.
+void write_to(const fs::path& name, const word_index& index) {
+  const bool replaces = !is_written_into(name);
+  const fs::path file = fs::exists(name) ? fs::canonical(name) : name;  // not the link to it
+  fs::path to = file;
+  if (replaces) to += ".new";
+  std::FILE* const out = std::fopen(to.c_str(), "we");
+  bool good = out != nullptr && print(index, out);
+  int why = errno;
+  if (out != nullptr && std::fclose(out) != 0 && good) {
+    good = false;
+    why = errno;
+  }
+  if (good && replaces && std::rename(to.c_str(), file.c_str()) != 0) {
+    good = false;
+    why = errno;
+  }
+  if (good) return;
+  if (replaces) std::remove(to.c_str());
+  throw std::system_error(why, std::generic_category(), "cannot write '" + file.string() + "'");
+}
+
+int run(const std::vector<std::string>& words) {
+  using namespace std::chrono_literals;
+  const settings s = read_settings(words);
+  std::optional<takt::stop_signals> signals(std::in_place);  // first: before any thread
+
+  complaints unread;
+  word_index index;  // only the last stage touches it
+  std::atomic<std::size_t> files = 0;
+  takt::pipeline indexing =
+      takt::pipeline::from<fs::path>([&](takt::outlet<fs::path>& out) { walk(s, out, unread); },
+                                     {.name = "walk"})
+          .then(
+              [&](const fs::path& file) {
+                return indexed_file{file, words_of(text_of(file, unread), s.min)};
+              },
+              {.name = "read", .workers = s.readers})
+          .into(
+              [&](const indexed_file& file) {
+                ++files;
+                for (const auto& [word, count] : file.words) {
+                  index[word].emplace_back(count, file.name.string());
+                }
+              },
+              {.name = "index"});
+
+  tool::progress line;
+  while (!indexing.await_termination(200ms, signals->stop_token())) {
+    if (signals->stop_token().stop_requested()) {
+      indexing.shutdown_and_cancel();
+      if (!indexing.await_termination(signals->force_token())) {
+        tool::leave_at_once("index", tool::unfinished);
+      }
+    }
+    line.show(std::to_string(files) + " files");
+  }
+  line.clear();
+  if (signals->first() != 0) {
+    std::fprintf(stderr, "index: stopped after %zu files, without an index\n", files.load());
+    return tool::unfinished;
+  }
+  indexing.join();  // throws what went wrong
+  for (auto& [word, where] : index) std::sort(where.begin(), where.end());
+  std::fprintf(stderr, "index: %zu words in %zu files\n", index.size(), files.load());
+  if (s.out.empty() || is_written_into(s.out)) {
+    signals.reset();  // who reads it may take long, and Ctrl-C may end that at once
+  }
+  if (!s.out.empty()) {
+    write_to(s.out, index);
+  } else {
+    print(index, stdout);
+    tool::finish_output();
+  }
+  return unread.count() == 0 ? tool::success : tool::failure;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return tool::run("index", help, argc, argv, run); }

@@ -1,0 +1,354 @@
+/// \file
+/// The stages of a pipeline: what their functions are given, and what is known of them.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include <takt/base/config.hpp>
+#include <takt/base/move_only_function.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/observe/counter.hpp>
+#include <takt/service/channel.hpp>
+#include <takt/task/errors.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// How the first stage of a pipeline is made.
+struct source_options {
+  std::string name = "source";  ///< For statistics and errors.
+  std::size_t workers = 1;      ///< Threads, each of which calls the function once; at least 1.
+};
+
+/// How another stage of a pipeline is made.
+struct stage_options {
+  std::string name{};         ///< For statistics and errors; empty: "stage 1" and so on.
+  std::size_t workers = 1;    ///< Threads; at least 1.
+  std::size_t capacity = 64;  ///< How many items wait for it at most; at least 1.
+};
+
+/// What became of the items of a stage. Plain values.
+struct stage_statistics {
+  std::string name;
+  std::size_t workers = 0;
+  std::uint64_t accepted = 0;  ///< Items that came in; of a source none.
+  std::uint64_t finished = 0;  ///< Its function has returned.
+  std::uint64_t failed = 0;    ///< Its function has thrown.
+  std::uint64_t cut_off =
+      0;  ///< Its function gave up, or could not pass on what it made, as all was stopped.
+  std::uint64_t discarded = 0;  ///< Its function was not called, as all was stopped.
+  std::uint64_t produced = 0;   ///< What it has passed on to the next stage; of the last one none.
+
+  /// Accepted, and without an end yet.
+  [[nodiscard]] std::uint64_t pending() const noexcept {
+    return accepted - finished - failed - cut_off - discarded;
+  }
+};
+
+/// Thrown by pipeline::join(): a stage has thrown.
+///
+/// \code
+/// try {
+///   indexing.join();
+/// } catch (const takt::stage_failed& e) {
+///   report(e.what());   // "takt::pipeline: stage 'read' has failed: ..."; but for the cause if
+///                       // there was no memory for its text
+///   if (const fs::path* file = e.item<fs::path>()) retry(*file);
+/// }
+/// \endcode
+///
+/// **Thread safety**: that of a std::exception; copies share what they tell.
+class stage_failed : public std::exception {
+ public:
+  /// For the pipeline: it is made while there is memory, and told of the failure later, if there is
+  /// one.
+  explicit stage_failed(const std::string& stage);
+  void tell(std::string&& text, const std::exception_ptr& cause, std::shared_ptr<const void> item,
+            const std::type_info& type) noexcept;
+
+  [[nodiscard]] const char* what() const noexcept override;
+  [[nodiscard]] const std::string& stage() const noexcept;
+  /// What the stage has thrown.
+  [[nodiscard]] const std::exception_ptr& cause() const noexcept;
+  /// The item at which it did, as the function has left it; null if it is not a T, the stage is a
+  /// source, or there was no memory to keep it.
+  template <class T>
+  [[nodiscard]] const T* item() const noexcept {
+    return item_type() == typeid(T) ? static_cast<const T*>(item_address()) : nullptr;
+  }
+
+ private:
+  [[nodiscard]] const std::type_info& item_type() const noexcept;
+  [[nodiscard]] const void* item_address() const noexcept;
+
+  struct details;
+  std::shared_ptr<details> told_;
+};
+
+/// Where the function of a stage puts what it makes, for the next stage. One for each worker.
+///
+/// **Thread safety**: all members from any thread while the function runs. **Destruction**: the
+/// pipeline's; it tells the next stage that this worker is done.
+template <class T>
+class outlet {
+ public:
+  /// Passes on a value; waits while the next stage has as many as it can take.
+  /// \throws takt::rejected (shut_down) if no more is wanted: let it pass, and the stage ends
+  /// quietly. The value is gone then.
+  void push(T value) {
+    if (to_.push_until(clock::time_point::max(), value) == push_result::accepted) return;
+    refused_.store(true, std::memory_order_relaxed);  // relaxed: for who throws it
+    throw rejected(rejection::shut_down);
+  }
+
+  /// Requested when the pipeline is cancelled; of a source also when it is shut down.
+  [[nodiscard]] const sync::stop_token& stop() const noexcept { return stop_; }
+  /// Which of the workers of its stage this is, from 0.
+  [[nodiscard]] std::size_t worker() const noexcept { return worker_; }
+
+  /// For the stages.
+  outlet(typename channel<T>::producer to, sync::stop_token stop, std::size_t worker)
+      : to_(std::move(to)), stop_(std::move(stop)), worker_(worker) {}
+  [[nodiscard]] bool was_refused() const noexcept {
+    return refused_.load(std::memory_order_relaxed);  // relaxed: as above
+  }
+  void end() noexcept { to_.end(); }
+
+ private:
+  // Constant after construction, until end().
+  typename channel<T>::producer to_;
+  const sync::stop_token stop_;
+  const std::size_t worker_;
+
+  // Atomic. Written by push().
+  sync::atomic<bool> refused_{false};
+};
+
+/// What the function of a stage may look like: it takes an item, and maybe a stop token.
+template <class F, class T>
+inline constexpr bool takes_item_and_token = std::invocable<F&, T&, const sync::stop_token&>;
+template <class F, class T>
+concept called_with_item = std::invocable<F&, T&> || takes_item_and_token<F, T>;
+
+/// Calls it.
+template <class F, class T>
+decltype(auto) call_with_item(F& f, T& item, const sync::stop_token& stop) {
+  if constexpr (std::invocable<F&, T&>) {
+    return std::invoke(f, item);
+  } else {
+    return std::invoke(f, item, stop);
+  }
+}
+template <class F, class T>
+using item_result = decltype(call_with_item(std::declval<F&>(), std::declval<T&>(),
+                                            std::declval<const sync::stop_token&>()));
+
+/// What a stage tells its pipeline, and asks it.
+class pipeline_control {
+ public:
+  /// For sources, and for the others.
+  [[nodiscard]] virtual sync::stop_token stop_of_source() const noexcept = 0;
+  [[nodiscard]] virtual sync::stop_token stop_of_all() const noexcept = 0;
+  /// A worker of the source has ended.
+  virtual void source_ended() noexcept = 0;
+  /// A stage has thrown. `how` is told of it if it is the first.
+  virtual void failed(stage_failed& how, const std::exception_ptr& cause,
+                      std::shared_ptr<const void> item, const std::type_info& type) noexcept = 0;
+
+ protected:
+  pipeline_control() = default;
+  pipeline_control(const pipeline_control&) = default;
+  pipeline_control& operator=(const pipeline_control&) = default;
+  ~pipeline_control() = default;
+};
+
+/// A stage, whatever its types: what pipeline_core sees of it.
+class pipeline_stage {
+ public:
+  virtual ~pipeline_stage() = default;
+  pipeline_stage(const pipeline_stage&) = delete;
+  pipeline_stage& operator=(const pipeline_stage&) = delete;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::size_t workers() const noexcept { return workers_; }
+  [[nodiscard]] stage_statistics statistics();  ///< But for `produced`.
+
+  /// Makes the handles of its workers: of all stages, before any of them runs.
+  virtual void prepare(pipeline_control& of) = 0;
+  /// What a worker does, once for each of them. Its handles end with it.
+  virtual void run(std::size_t worker) noexcept = 0;
+  /// The queue in front of it; null, if it is a source.
+  [[nodiscard]] virtual channel_core* queue() noexcept { return nullptr; }
+  /// Discards what is in there, and lets all go that wait.
+  virtual void abort() noexcept {}
+
+  /// \throws std::invalid_argument, always.
+  [[noreturn]] static void refuse(const std::string& stage, const std::string& why);
+
+ protected:
+  /// \throws std::invalid_argument, with the name, if there are no workers.
+  pipeline_stage(std::string name, std::size_t workers);
+  /// The capacity. \throws std::invalid_argument, with the name, if it is 0.
+  static std::size_t checked_capacity(const std::string& name, std::size_t capacity);
+
+  /// The function of a worker has thrown, just now, at an item, if there is one.
+  template <class T>
+  void report(T* item) noexcept {
+    const std::exception_ptr cause = std::current_exception();
+    std::shared_ptr<const void> kept;
+    try {
+      if (item != nullptr) kept = std::make_shared<T>(std::move(*item));
+    } catch (...) {  // then it is reported without
+    }
+    report(cause, std::move(kept), typeid(T));
+  }
+
+  pipeline_control* of_ = nullptr;  // constant after prepare()
+
+  counter finished_;
+  counter cut_off_;
+
+ private:
+  void report(const std::exception_ptr& cause, std::shared_ptr<const void> item,
+              const std::type_info& type) noexcept;
+
+  // Constant after construction.
+  const std::string name_;
+  const std::size_t workers_;
+  stage_failed failure_;  // what it points to: see pipeline_control::failed()
+
+  counter failed_;
+};
+
+using stage_list = std::vector<std::unique_ptr<pipeline_stage>>;
+
+/// A stage that makes values of type Out, or none if that is void.
+template <class Out>
+class producing_stage : public pipeline_stage {
+ public:
+  /// Says where they go.
+  void connect(channel<Out>& next) noexcept { next_ = &next; }
+
+ protected:
+  using pipeline_stage::pipeline_stage;
+
+  void make_outlets(const sync::stop_token& stop) {
+    for (std::size_t i = 0; i < workers(); ++i) {
+      outlets_.push_back(std::make_unique<outlet<Out>>(next_->make_producer(), stop, i));
+    }
+  }
+  [[nodiscard]] outlet<Out>& outlet_of(std::size_t worker) noexcept { return *outlets_[worker]; }
+
+ private:
+  channel<Out>* next_ = nullptr;                       // constant after connect()
+  std::vector<std::unique_ptr<outlet<Out>>> outlets_;  // constant after prepare()
+};
+template <>
+class producing_stage<void> : public pipeline_stage {
+ protected:
+  using pipeline_stage::pipeline_stage;
+};
+
+/// Whether what is being handled says that its thrower was asked to stop, and did.
+[[nodiscard]] bool gave_up(const sync::stop_token& stop) noexcept;
+
+/// The first stage.
+template <class Out, class F>
+class source_stage final : public producing_stage<Out> {
+ public:
+  source_stage(F f, const source_options& how)
+      : producing_stage<Out>(how.name, how.workers), call_(std::move(f)) {}
+
+  void prepare(pipeline_control& of) override {
+    this->of_ = &of;
+    this->make_outlets(of.stop_of_source());
+  }
+  void run(std::size_t worker) noexcept override {
+    outlet<Out>& out = this->outlet_of(worker);
+    try {
+      std::invoke(call_, out);
+    } catch (...) {
+      if (!out.was_refused() && !gave_up(out.stop())) this->report(static_cast<Out*>(nullptr));
+    }
+    out.end();
+    this->of_->source_ended();
+  }
+
+ private:
+  F call_;
+};
+
+/// Any other stage. Out is void for the last one.
+template <class In, class Out, class F>
+class item_stage final : public producing_stage<Out> {
+ public:
+  item_stage(F f, const stage_options& how, std::string name, const clock& time)
+      : producing_stage<Out>(std::move(name), how.workers),
+        call_(std::move(f)),
+        queue_({.capacity = pipeline_stage::checked_capacity(this->name(), how.capacity),
+                .time = &time}) {}
+
+  [[nodiscard]] channel<In>* queue() noexcept override { return &queue_; }
+  void abort() noexcept override { queue_.abort(); }
+
+  void prepare(pipeline_control& of) override {
+    this->of_ = &of;
+    stop_ = of.stop_of_all();
+    for (std::size_t i = 0; i < this->workers(); ++i) handles_.push_back(queue_.make_consumer());
+    if constexpr (!std::is_void_v<Out>) this->make_outlets(stop_);
+  }
+  void run(std::size_t worker) noexcept override {
+    auto& in = handles_[worker];
+    try {
+      while (std::optional<In> item = in.pop()) {
+        if (!process(*item, worker)) break;
+      }
+    } catch (...) {  // an item that could not be moved
+      this->report(static_cast<In*>(nullptr));
+    }
+    if constexpr (!std::is_void_v<Out>) this->outlet_of(worker).end();
+    in.end();
+  }
+
+ private:
+  bool process(In& item, std::size_t worker) noexcept {
+    try {
+      if constexpr (std::is_void_v<Out>) {
+        static_cast<void>(worker);
+        static_cast<void>(call_with_item(call_, item, stop_));
+      } else {
+        std::invoke(call_, item, this->outlet_of(worker));
+      }
+      this->finished_.add();
+      return true;
+    } catch (...) {
+      bool cut_off = gave_up(stop_);
+      if constexpr (!std::is_void_v<Out>) cut_off |= this->outlet_of(worker).was_refused();
+      if (cut_off) {
+        this->cut_off_.add();
+      } else {
+        this->report(&item);
+      }
+      return false;
+    }
+  }
+
+  F call_;
+  channel<In> queue_;
+  std::vector<typename channel<In>::consumer>
+      handles_;            // constant after prepare(): each a worker's
+  sync::stop_token stop_;  // constant after prepare()
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,252 @@
+/// \file
+/// A batch of tasks that does not outlive the function which began it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <takt/base/config.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/clock/time.hpp>
+#include <takt/exec/any_executor.hpp>
+#include <takt/exec/home_process.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/fwd.hpp>  // the default of T
+#include <takt/task/errors.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/future_state.hpp>
+#include <takt/task/future_task.hpp>
+#include <takt/task/task.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// How a task_scope is made.
+struct task_scope_options {
+  /// Where its tasks run; outlives the scope. Empty: on threads of its own, as many as there are
+  /// tasks at a time (thread_pool::cached()).
+  std::optional<any_executor> where{};
+  /// If stop is requested here, it is of the scope. With the token of the task that makes it, a
+  /// scope within a scope stops with that.
+  sync::stop_token stop{};
+  const clock* time = &steady;  ///< Of its deadlines, if it has threads of its own. Outlives it.
+};
+
+/// Runs a batch of tasks, waits for them, and tells what became of each; after a time it asks the
+/// rest to stop. Nothing of it outlives the scope, so tasks may refer to what was there before it.
+///
+/// \code
+/// // Which hosts have mail? Those that do not answer within five seconds are given up.
+/// takt::task_scope<bool> checks;
+/// for (const std::string& host : hosts) {
+///   checks.spawn([&host](std::stop_token stop) { return has_mail(host, stop); });
+/// }
+/// std::vector<takt::future<bool>> answers = checks.join(5s);   // in the order of spawn()
+/// for (std::size_t i = 0; i < answers.size(); ++i) {
+///   switch (answers[i].outcome()) {
+///     case takt::task_outcome::finished: show(hosts[i], answers[i].get()); break;
+///     case takt::task_outcome::failed:   complain(hosts[i], answers[i]); break;   // get() throws
+///     default:                           give_up(hosts[i]);                       // stopped
+///   }
+/// }
+/// \endcode
+///
+/// The time bounds when the rest is asked to stop, not when join() returns: what has not begun then
+/// never begins; what runs is told by its token, and join() waits for it, so let it heed that. A
+/// task that is asked and finishes all the same has finished, and one that throws takt::cancelled
+/// was stopped.
+///
+/// Tasks may spawn further ones; join() waits for these as well. A task that wants a scope of its
+/// own gives it its token: `takt::task_scope<int> inner{{.stop = stop}};`.
+///
+/// **Beside** fork_join, which splits the work of a stealing_pool's task, a scope has a deadline,
+/// results, and any executor; beside invoke_all(), it leaves nothing behind that still runs.
+///
+/// **Stopping**: request_stop(), at any time and by any thread, its own tasks included; what is
+/// spawned later is stopped before it begins. The destructor asks all to stop and waits for those
+/// that run; errors that nobody has looked at then go to the unhandled hook. In a child process
+/// after fork() it does nothing.
+///
+/// **Thread safety**: spawn() and request_stop() from any thread; join() and the destructor by one,
+/// which is not one of its tasks.
+template <class T>
+class task_scope {
+ public:
+  using options = task_scope_options;
+
+  /// \throws std::invalid_argument if time is null.
+  explicit task_scope(const options& how = {}) : s_(std::make_unique<shared>(how)) {
+    if (how.stop.stop_possible()) s_->on_stop_.emplace(how.stop, stop_all{*this});
+  }
+  task_scope(const task_scope&) = delete;
+  task_scope& operator=(const task_scope&) = delete;
+  ~task_scope() {
+    if (!home_.is_here()) {
+      static_cast<void>(s_.release());  // its locks are in no known state
+      return;
+    }
+    s_->on_stop_.reset();
+    request_stop();
+    for_each_spawned([](future_state<T>& state) {
+      if (!state.is_ready()) state.cancel_and_join(clock::time_point::max(), {});
+    });
+  }
+
+  /// Has `f` run, which takes a `std::stop_token` or nothing, and gives a T.
+  /// \throws takt::rejected if the executor does not take it; std::invalid_argument if `f` is
+  /// empty; std::bad_alloc. It is no part of the scope then.
+  template <class F>
+    requires(std::is_same_v<typename task_result<std::decay_t<F>>::type, T>)
+  void spawn(F&& f, const task_attributes& about = {}) {
+    std::size_t index = 0;
+    bool stopped = false;
+    {
+      const mutex_lock lock(s_->mu_);
+      index = s_->spawned_.size();
+      s_->spawned_.emplace_back();  // its turn; and the memory, before it begins
+      ++s_->spawning_;
+      stopped = s_->stopping_;
+    }
+    future<T> made;
+    try {
+      // What is not to begin is made all the same, so that all are there in the end.
+      made = stopped ? never_begun() : s_->where_.submit(std::forward<F>(f), about);
+    } catch (...) {
+      finish_spawn(index, {});
+      throw;
+    }
+    finish_spawn(index, std::move(made));
+  }
+
+  /// Asks all tasks to stop: see above. Runs their stop callbacks.
+  void request_stop() noexcept {
+    {
+      const mutex_lock lock(s_->mu_);
+      if (std::exchange(s_->stopping_, true)) return;
+    }
+    // One by one and without the lock: closures are destroyed, and callbacks run.
+    for (std::size_t i = 0;; ++i) {
+      state_ref<future_state<T>> next;
+      {
+        const mutex_lock lock(s_->mu_);
+        if (i >= s_->spawned_.size()) return;
+        if (!s_->spawned_[i].valid()) continue;
+        next = shared_state(i);
+      }
+      future<T>(std::move(next)).request_stop();
+    }
+  }
+  [[nodiscard]] bool stop_requested() const noexcept {
+    const mutex_lock lock(s_->mu_);
+    return s_->stopping_;
+  }
+
+  /// Waits until all tasks have ended. \return their futures, which are ready, in the order of
+  /// spawn(); the scope is empty then, and can be used again unless it was stopped.
+  /// \throws std::system_error (resource_deadlock_would_occur) within a task of the executor, if
+  /// the wait would be for ever; the tasks are still there then.
+  std::vector<future<T>> join() { return join_until(clock::time_point::max()); }
+  /// As above; after that long it asks the rest to stop.
+  template <class Rep, class Period>
+  std::vector<future<T>> join(std::chrono::duration<Rep, Period> timeout) {
+    return join_until(
+        deadline_after(s_->where_.future_options().time->now(), to_nanoseconds(timeout)));
+  }
+  /// As above; at that time, by the clock of the executor.
+  std::vector<future<T>> join_until(clock::time_point deadline) {
+    std::vector<future<T>> all = for_each_spawned([&](future_state<T>& state) {
+      if (state.wait_until(deadline, {})) return;
+      request_stop();
+      state.wait_until(clock::time_point::max(), {});
+    });
+    std::erase_if(all, [](const future<T>& f) { return !f.valid(); });  // was refused
+    return all;
+  }
+
+ private:
+  struct stop_all {
+    task_scope& scope;
+    void operator()() const noexcept { scope.request_stop(); }
+  };
+
+  static thread_pool_options own_threads(const options& how) {
+    thread_pool_options threads = thread_pool::cached();
+    threads.name = "takt-scope";
+    threads.time = how.time;
+    return threads;
+  }
+
+  [[nodiscard]] future<T> never_begun() const {
+    promise<T> p(s_->where_.future_options());
+    p.set_cancelled();
+    return p.get_future();
+  }
+
+  [[nodiscard]] state_ref<future_state<T>> shared_state(std::size_t index) const
+      TAKT_REQUIRES(s_->mu_) {
+    future_state<T>& state = s_->spawned_[index].state();
+    state.retain();
+    return state_ref<future_state<T>>(&state);
+  }
+
+  // An empty one was refused, and keeps its turn: others have theirs behind it.
+  void finish_spawn(std::size_t index, future<T> made) {
+    state_ref<future_state<T>> late;
+    {
+      const mutex_lock lock(s_->mu_);
+      s_->spawned_[index] = std::move(made);
+      if (s_->stopping_ && s_->spawned_[index].valid()) late = shared_state(index);
+      --s_->spawning_;
+      s_->no_longer_spawning_.notify_all();
+    }
+    if (late) future<T>(std::move(late)).request_stop();
+  }
+
+  // Calls wait(state) for each, those included that are spawned meanwhile. \return all of them.
+  template <class Wait>
+  std::vector<future<T>> for_each_spawned(Wait wait) {
+    for (std::size_t i = 0;; ++i) {
+      state_ref<future_state<T>> next;
+      {
+        mutex_lock lock(s_->mu_);
+        while (i < s_->spawned_.size() && !s_->spawned_[i].valid() && s_->spawning_ != 0) {
+          s_->no_longer_spawning_.wait(lock);
+        }
+        if (i == s_->spawned_.size()) return std::exchange(s_->spawned_, {});
+        if (!s_->spawned_[i].valid()) continue;
+        next = shared_state(i);
+      }
+      wait(*next);
+    }
+  }
+
+  // Constant after construction.
+  const home_process home_;
+
+  struct shared {
+    explicit shared(const options& how)
+        : where_(how.where ? *how.where : any_executor(own_.emplace(own_threads(how)))) {}
+
+    // Constant after construction.
+    std::optional<thread_pool> own_;
+    any_executor where_;
+
+    mutable mutex mu_;
+    // An empty one is just being spawned, or was refused.
+    std::vector<future<T>> spawned_ TAKT_GUARDED_BY(mu_);
+    std::size_t spawning_ TAKT_GUARDED_BY(mu_) = 0;
+    condition no_longer_spawning_ TAKT_GUARDED_BY(mu_);  // one less
+    bool stopping_ TAKT_GUARDED_BY(mu_) = false;
+
+    std::optional<sync::stop_callback<stop_all>> on_stop_;  // last: it uses the rest
+  };
+  std::unique_ptr<shared> s_;  // what it points to is not destroyed in a child process
+};
+
+}  // namespace takt::inline TAKT_ABI

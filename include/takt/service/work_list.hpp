@@ -1,0 +1,113 @@
+/// \file
+/// Work that is to be done once, and is not lost when whoever does it stops.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <takt/base/config.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// A piece of work: the key by which it is accepted once, and what else is to be known of it. Any
+/// bytes.
+struct work_item {
+  std::string key;
+  std::string data{};
+  friend bool operator==(const work_item&, const work_item&) = default;
+};
+
+/// How many items a list has of each kind.
+struct work_counts {
+  std::size_t waiting = 0;    ///< To be claimed.
+  std::size_t claimed = 0;    ///< Somebody is at it.
+  std::size_t confirmed = 0;  ///< Done, and never claimed again.
+  friend bool operator==(const work_counts&, const work_counts&) = default;
+};
+
+/// Thrown by a work_list that cannot be opened, or cannot keep what it is given.
+class work_list_error : public std::runtime_error {
+ public:
+  enum class reason : std::uint8_t {
+    foreign,  ///< What is there is no work list, or one of another version.
+    damaged,  ///< It was one, and cannot be read.
+    in_use,   ///< Somebody else has it open.
+    failed,   ///< The system refuses: no permission, no space, no disk.
+  };
+  work_list_error(reason why, const std::string& what) : std::runtime_error(what), why_(why) {}
+  [[nodiscard]] reason why() const noexcept { return why_; }
+
+ private:
+  reason why_;
+};
+
+/// Items of work, each of which is accepted once, claimed, and confirmed when it is done: what a
+/// crawler goes through. memory_work_list keeps them in memory, file_work_list in a file that
+/// survives the process.
+///
+/// \code
+/// void work_on(takt::work_list& list) {
+///   while (std::optional<takt::work_item> item = list.claim()) {
+///     try {
+///       list.confirm(item->key, do_it(*item));     // with what it has led to
+///     } catch (...) {
+///       list.give_back(item->key);                 // for another day
+///       throw;
+///     }
+///   }
+/// }
+/// \endcode
+///
+/// \code
+///   accept() --> waiting <--> claimed --> confirmed
+///                   claim(), give_back()   confirm()
+/// \endcode
+///
+/// **Order.** Items are claimed in the order in which they were accepted; one that is given back
+/// has its old place. **Once.** An item whose key was ever accepted is not accepted again, also
+/// when it is confirmed. **Nothing is lost**: what was claimed and not confirmed by a process that
+/// is gone is waiting in the next one, if the list survives processes at all; what accept() or
+/// confirm() has returned from is kept.
+///
+/// **Errors.** accept() and confirm() throw work_list_error if they cannot keep what they were
+/// told, and std::bad_alloc; then nothing has changed.
+///
+/// **Thread safety**: all members from any thread. **Destruction**: when nobody uses it; it does
+/// not end what is claimed. There is nothing to shut down.
+class work_list {
+ public:
+  virtual ~work_list();
+  work_list(const work_list&) = delete;
+  work_list& operator=(const work_list&) = delete;
+
+  /// Takes items whose keys are new. \return how many were.
+  virtual std::size_t accept(std::span<const work_item> items) = 0;
+  std::size_t accept(const work_item& item) { return accept({&item, 1}); }
+
+  /// The oldest item that waits, for the caller to do; none if none waits.
+  [[nodiscard]] virtual std::optional<work_item> claim() = 0;
+
+  /// A claimed item is done; takes what it has led to, as accept() does, in one step. \return how
+  /// many of those were new. \throws std::logic_error if the key is not claimed.
+  virtual std::size_t confirm(std::string_view key, std::span<const work_item> found) = 0;
+  void confirm(std::string_view key) { confirm(key, {}); }
+
+  /// A claimed item is not done, and waits again. \throws std::logic_error if the key is not
+  /// claimed.
+  virtual void give_back(std::string_view key) = 0;
+
+  [[nodiscard]] virtual work_counts counts() const = 0;
+  /// Those that wait and those that are claimed, in order.
+  [[nodiscard]] virtual std::vector<work_item> unconfirmed() const = 0;
+
+ protected:
+  work_list() = default;
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,189 @@
+// What services do in a child process, after fork(): nothing, as their threads are not there, and
+// their locks in no known state.
+#if defined(__linux__) && !defined(TAKT_PORTABLE_PARKING)
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <takt/base/sync.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/service/channel.hpp>
+#include <takt/service/crawler.hpp>
+#include <takt/service/file_work_list.hpp>
+#include <takt/service/log_service.hpp>
+#include <takt/service/memory_work_list.hpp>
+#include <takt/service/pipeline.hpp>
+#include <takt/service/service_group.hpp>
+#include <takt/service/stop_signals.hpp>
+#include <takt/service/task_scope.hpp>
+
+#include "../../tests/support/pools.hpp"
+#include "../../tests/support/temporary_folder.hpp"
+
+namespace {
+
+using takt_test::gate;
+
+// Whether a child process that does that comes to its end, in good order.
+template <class F>
+testing::AssertionResult works_in_a_child(F what) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);  // ends it, if it hangs
+    what();
+    _exit(0);
+  }
+  int status = -1;
+  if (child == -1 || waitpid(child, &status, 0) != child) {
+    return testing::AssertionFailure() << "there is no child process";
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "status " << status;
+}
+
+TEST(in_a_child_process, a_scope_does_not_wait_for_its_tasks) {
+  std::stop_source outer;
+  gate begun;
+  gate go_on;
+  auto scope =
+      std::make_unique<takt::task_scope<void>>(takt::task_scope_options{.stop = outer.get_token()});
+  scope->spawn([&] {
+    begun.open();
+    go_on.wait();
+  });
+  begun.wait();
+  EXPECT_TRUE(works_in_a_child([&] { scope.reset(); }));
+  go_on.open();
+  EXPECT_EQ(scope->join().size(), 1u);
+}
+
+// A thread of the parent waits in it, and its service has not ended.
+TEST(in_a_child_process, a_group_stops_nothing) {
+  gate never_ends;
+  int told = 0;
+  auto group = std::make_unique<takt::service_group>();
+  group->add("service", {.shutdown = [&] { ++told; },
+                         .await_end =
+                             [&](auto, const auto&) {
+                               ++told;
+                               return true;
+                             }});
+  group->start();
+  takt::sync::thread waits([&] { group->wait_for_request(); });
+  for (int i = 0; i < 20; ++i) {  // some of them while that thread is at it
+    EXPECT_TRUE(works_in_a_child([&] {
+      group.reset();
+      if (told != 0) _exit(1);
+    }));
+  }
+  group->request_stop();
+  waits.join();
+}
+
+TEST(in_a_child_process, signals_are_unblocked_and_nothing_is_waited_for) {
+  auto signals =
+      std::make_unique<takt::stop_signals>(takt::stop_signals_options{.signals = {SIGUSR1}});
+  const takt::sync::stop_token stop = signals->stop_token();
+  EXPECT_TRUE(works_in_a_child([&] {
+    signals.reset();
+    sigset_t now;
+    pthread_sigmask(SIG_BLOCK, nullptr, &now);
+    if (sigismember(&now, SIGUSR1) == 1) _exit(1);
+  }));
+  EXPECT_EQ(kill(getpid(), SIGUSR1), 0);
+  takt_test::until_stopped(stop);  // here all is as it was
+}
+
+TEST(in_a_child_process, a_log_is_left_alone) {
+  gate begun;
+  gate go_on;
+  auto log = std::make_unique<takt::log_service>(takt::to_function([&](std::string_view) {
+    begun.open();
+    go_on.wait();
+  }));
+  log->log("one");
+  begun.wait();
+  EXPECT_TRUE(works_in_a_child([&] { log.reset(); }));
+  go_on.open();
+  EXPECT_TRUE(log->close(takt::drain));
+  EXPECT_EQ(log->statistics().written, 1u);
+}
+
+TEST(in_a_child_process, a_pipeline_is_left_alone) {
+  gate begun;
+  gate go_on;
+  auto line = std::unique_ptr<takt::pipeline>(new takt::pipeline(  // NOLINT: it cannot be moved
+      takt::pipeline::from<int>([](auto& out) { out.push(1); }).into([&](int) {
+        begun.open();
+        go_on.wait();
+      })));
+  begun.wait();
+  EXPECT_TRUE(works_in_a_child([&] { line.reset(); }));
+  go_on.open();
+  line->join();
+}
+
+TEST(in_a_child_process, a_crawler_is_left_alone) {
+  gate begun;
+  gate go_on;
+  takt::memory_work_list list;
+  list.accept({.key = "a"});
+  takt::thread_pool pool({.core = 1});
+  auto crawl = std::make_unique<takt::crawler>(pool, list, [&](const auto&, const auto&) {
+    begun.open();
+    go_on.wait();
+    return std::vector<takt::work_item>{};
+  });
+  crawl->start();
+  begun.wait();
+  EXPECT_TRUE(works_in_a_child([&] { crawl.reset(); }));
+  go_on.open();
+  EXPECT_TRUE(crawl->close(takt::drain));
+  EXPECT_EQ(list.counts().confirmed, 1u);
+}
+
+// Another thread is at it all the time, and mostly has the lock.
+TEST(in_a_child_process, handles_of_a_channel_and_a_list_in_a_file_end_without_the_lock) {
+  const takt_test::temporary_folder folder;
+  const std::filesystem::path file = folder / "list";
+  auto list = std::make_unique<takt::file_work_list>(file);
+  takt::channel<int> channel;
+  auto out = channel.make_producer();
+  auto in = channel.make_consumer();
+  takt::sync::atomic<bool> is_over{false};
+  takt::sync::thread user([&] {
+    for (int i = 0; !is_over; ++i) list->accept({.key = std::to_string(i)});
+  });
+  takt::sync::thread other_user([&] {
+    while (!is_over) static_cast<void>(in.try_pop());
+  });
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(works_in_a_child([&] {
+      out.end();
+      in.end();
+      list.reset();
+    }));
+  }
+  is_over = true;
+  user.join();
+  other_user.join();
+  const takt::work_counts counts = list->counts();
+  list.reset();
+  EXPECT_EQ(takt::file_work_list(file).counts(), counts);
+}
+
+}  // namespace
+
+#endif

@@ -1,0 +1,378 @@
+// States and invariants: crawler_impl.hpp.
+#include <takt/service/crawler.hpp>
+
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <takt/task/errors.hpp>
+#include <takt/task/task.hpp>
+
+#include "crawler_impl.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+void crawler::impl::start() {
+  {
+    const mutex_lock lock(mu_);
+    if (life_.state() != life_state::running) throw rejected(rejection::shut_down);
+    started_ = true;
+  }
+  go_on();
+}
+
+std::size_t crawler::impl::add(std::span<const work_item> items) {
+  struct worker {  // so that it does not end before it has seen them
+    impl& of;
+    ~worker() { of.leave(); }
+  };
+  {
+    const mutex_lock lock(mu_);
+    if (life_.state() != life_state::running || !life_.add_worker()) {
+      throw rejected(rejection::shut_down);
+    }
+  }
+  const worker here{*this};
+  const std::size_t added = list_.accept(items);
+  if (added != 0) go_on();
+  return added;
+}
+
+// The pump.
+void crawler::impl::go_on() noexcept {
+  mutex_lock lock(mu_);
+  again_ = pumping_;
+  if (!started_ || pumping_ || !life_.add_worker()) return;
+  pumping_ = true;
+  do {
+    again_ = false;
+    while (visits_ < how_.visits && life_.state() < life_state::stop) {
+      one* next = ready_.pop_front();
+      if (next == nullptr) {
+        if (waiting_count_ == how_.waiting) break;
+        lock.unlock();
+        next = claim();
+        const bool waits = next != nullptr && wait_for_its_time(*next);
+        lock.lock();
+        if (next == nullptr) break;
+        if (waits) continue;
+      }
+      if (life_.state() >= life_state::stop) {  // while it was claimed
+        end_unbegun(*next, lock);
+      } else {
+        next->retain();  // it may be over before the executor has it
+        next->is_handed = true;
+        ++visits_;
+        handed_.push_back(*next);
+        lock.unlock();
+        hand_over(*next);
+        next->release();
+      }
+      lock.lock();
+    }
+  } while (again_);
+  pumping_ = false;
+  lock.unlock();
+  leave();
+}
+
+// Claims an item, and makes it a worker. Null if there is none, or it is too late.
+crawler::impl::one* crawler::impl::claim() noexcept {
+  std::optional<work_item> item;
+  one* claimed = nullptr;
+  try {
+    item = list_.claim();
+    if (!item) return nullptr;
+    claimed = new one(std::move(*item));
+  } catch (...) {
+    fail(std::current_exception(), false);
+    try {
+      if (item) list_.give_back(item->key);
+    } catch (...) {  // one error is enough
+    }
+    return nullptr;
+  }
+  mutex_lock lock(mu_);
+  ++totals_.submitted;
+  if (life_.add_worker()) return claimed;
+  ++totals_.returned;
+  lock.unlock();
+  give_back(*claimed);
+  return nullptr;
+}
+
+// Gives it to the timers, unless it may begin now. \return whether it did, or ended it.
+bool crawler::impl::wait_for_its_time(one& what) {
+  if (!how_.not_before) return false;
+  const clock::time_point time = how_.not_before(what.item);
+  if (time <= how_.timers->now()) return false;
+  mutex_lock lock(mu_);
+  if (life_.state() >= life_state::stop) {
+    end_unbegun(what, lock);
+    return true;
+  }
+  what.retain();  // it may be over before the timers have it
+  waiting_.push_back(what);
+  ++waiting_count_;
+  lock.unlock();
+  timer_handle timer;  // what.timer is written once it is known
+  try {
+    timer = how_.timers->execute(time, task(come_due(*this, what), {.name = "visit later"}));
+  } catch (...) {
+    refused(std::current_exception());  // it was dropped, and is gone
+  }
+  lock.lock();
+  what.timer = timer;
+  const bool too_late = life_.state() >= life_state::stop;  // who stops has not seen the timer
+  lock.unlock();
+  if (too_late) timer.cancel();
+  what.release();
+  return true;
+}
+
+void crawler::impl::hand_over(one& what) noexcept {
+  try {
+    where_.execute(task(run_visit(*this, what), {.name = "visit"}));
+  } catch (...) {
+    refused(std::current_exception());  // as above
+  }
+}
+
+// Who has something of it that the executor or the timers were given, is to run or drop that.
+// \return whether it is still theirs.
+bool crawler::impl::takes_over(one& what) noexcept {
+  const mutex_lock lock(mu_);
+  if (!what.is_linked()) return false;
+  if (what.is_handed) {
+    handed_.erase(what);
+  } else {
+    waiting_.erase(what);
+    --waiting_count_;
+  }
+  return true;
+}
+
+// Its time has come.
+void crawler::impl::due(one& what) {
+  mutex_lock lock(mu_);
+  if (life_.state() >= life_state::stop) {
+    end_unbegun(what, lock);
+    return;
+  }
+  ready_.push_back(what);
+  lock.unlock();
+  go_on();  // it still counts as a worker
+}
+
+// Whoever was to run it has let go of it.
+void crawler::impl::dropped(one& what) {
+  mutex_lock lock(mu_);
+  if (what.is_handed) --visits_;
+  const bool is_stopped = life_.state() >= life_state::stop;
+  ++(is_stopped ? totals_.returned : totals_.rejected);
+  lock.unlock();
+  give_back(what);
+  if (!is_stopped) fail(std::make_exception_ptr(rejected(rejection::discarded)), true);
+  leave();
+}
+
+// A visit, on a thread of the executor.
+void crawler::impl::run(one& what, const sync::stop_token& executor_stops) {
+  mutex_lock lock(mu_);
+  if (life_.state() >= life_state::stop) {
+    --visits_;
+    end_unbegun(what, lock);
+    return;
+  }
+  ++totals_.started;
+  lock.unlock();
+  const ending how = call_visit(what.item, executor_stops);
+  lock.lock();
+  --visits_;
+  if (how == ending::cut_off) {
+    ++totals_.ran;
+    ++totals_.cancelled;
+  } else {
+    ++totals_.finished;
+    if (how == ending::failed) ++totals_.failed;
+  }
+  if (how != ending::done) aside_.push_back(what);
+  lock.unlock();
+  if (how == ending::done) what.release();
+  go_on();
+  leave();
+}
+
+crawler::impl::ending crawler::impl::call_visit(const work_item& item,
+                                                const sync::stop_token& executor_stops) noexcept {
+  const runner here(*this);
+  std::vector<work_item> found;
+  try {
+    // An executor that stops at once wants all of its visits to end.
+    const sync::stop_callback on_stop(executor_stops, [this] { stop_.request_stop(); });
+    found = what_(item, stop_.get_token());
+  } catch (const cancelled&) {
+    return ending::cut_off;
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception();
+    if (how_.failed) {
+      how_.failed(item, error);
+    } else {
+      how_.unhandled->on_unhandled(unhandled::uncaught, error);
+    }
+    return ending::failed;
+  }
+  try {
+    list_.confirm(item.key, found);
+  } catch (...) {
+    fail(std::current_exception(), false);
+    return ending::failed;
+  }
+  return ending::done;
+}
+
+// Back to the list, and forgets it.
+void crawler::impl::give_back(one& what) noexcept {
+  try {
+    list_.give_back(what.item.key);
+  } catch (...) {
+    const mutex_lock lock(mu_);
+    if (error_ == nullptr) error_ = std::current_exception();
+  }
+  what.release();
+}
+
+// One that nobody else has, in stop. Unlocks.
+void crawler::impl::end_unbegun(one& what,
+                                mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
+  ++totals_.returned;
+  lock.unlock();
+  give_back(what);
+  leave();
+}
+
+// All of a list that have not begun, in stop.
+void crawler::impl::give_back_all(intrusive_list<one>& from,
+                                  mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
+  while (one* const next = from.pop_front()) {
+    if (next->is_handed) --visits_;
+    if (&from == &waiting_) --waiting_count_;
+    ++totals_.returned;
+    const timer_handle timer = next->timer;  // none: who gives it to the timers will see the state
+    lock.unlock();
+    give_back(*next);
+    timer.cancel();
+    leave();
+    lock.lock();
+  }
+}
+
+// Stops, and remembers why.
+void crawler::impl::fail(const std::exception_ptr& why, bool by_drop) noexcept {
+  {
+    const mutex_lock lock(mu_);
+    if (error_ == nullptr || by_drop_) {
+      error_ = why;
+      by_drop_ = by_drop;
+    }
+  }
+  stop();
+}
+
+// What it threw that has dropped an item tells more.
+void crawler::impl::refused(const std::exception_ptr& why) noexcept {
+  const mutex_lock lock(mu_);
+  if (by_drop_) error_ = why;
+  by_drop_ = false;
+}
+
+// A worker less. The last one gives back what was put aside, and ends it.
+void crawler::impl::leave() noexcept {
+  mutex_lock lock(mu_);
+  life_.remove_worker();
+  if (!life_.try_tidy(true)) return;
+  while (one* const next = aside_.pop_front()) {
+    lock.unlock();
+    give_back(*next);
+    lock.lock();
+  }
+  lock.unlock();
+  what_ = nullptr;
+  how_.not_before = nullptr;
+  how_.failed = nullptr;
+  life_.terminate();
+}
+
+void crawler::impl::shutdown() noexcept {
+  mutex_lock lock(mu_);
+  if (!life_.add_worker()) return;
+  life_.advance_to(life_state::shutdown);
+  lock.unlock();
+  go_on();
+  leave();
+}
+
+void crawler::impl::stop() noexcept {
+  mutex_lock lock(mu_);
+  const bool holds = life_.add_worker();
+  life_.advance_to(life_state::stop);
+  lock.unlock();
+  stop_.request_stop();
+  lock.lock();
+  give_back_all(ready_, lock);
+  give_back_all(handed_, lock);
+  give_back_all(waiting_, lock);
+  lock.unlock();
+  if (holds) leave();
+}
+
+void crawler::impl::destroy() noexcept {
+  stop();
+  if (task_runner::of(this) == nullptr) life_.await(clock::time_point::max(), {});
+  release();
+}
+
+std::exception_ptr crawler::impl::error() const {
+  const mutex_lock lock(mu_);
+  return error_;
+}
+
+task_totals crawler::impl::totals() const {
+  const mutex_lock lock(mu_);
+  return totals_;
+}
+
+crawler::crawler(any_executor where, work_list& list, visit what, options how) {
+  const auto refuse = [](const char* why) { throw std::invalid_argument(why); };
+  if (!what) refuse("takt::crawler: the visit is empty");
+  if (how.visits == 0) refuse("takt::crawler: visits is 0");
+  if (how.waiting == 0) refuse("takt::crawler: waiting is 0");
+  if (how.time == nullptr) refuse("takt::crawler: time is null");
+  if (how.unhandled == nullptr) refuse("takt::crawler: unhandled is null");
+  if (how.not_before && how.timers == nullptr) refuse("takt::crawler: not_before without timers");
+  if (!how.not_before && how.timers != nullptr) refuse("takt::crawler: timers without not_before");
+  impl_ = new impl(where, list, std::move(what), std::move(how));
+}
+
+crawler::~crawler() {
+  // After fork() the threads are not in this process, and the mutex is in no known state.
+  if (impl_->home_.is_here()) impl_->destroy();
+}
+
+void crawler::start() { impl_->share()->start(); }
+std::size_t crawler::add(std::span<const work_item> items) { return impl_->share()->add(items); }
+void crawler::shutdown() noexcept { impl_->share()->shutdown(); }
+void crawler::shutdown_and_cancel() noexcept { impl_->share()->stop(); }
+std::exception_ptr crawler::error() const { return impl_->error(); }
+task_totals crawler::totals() const { return impl_->totals(); }
+const lifecycle& crawler::life() const noexcept { return impl_->life_; }
+
+void crawler::throw_if_own_task() const {
+  if (task_runner::of(impl_) == nullptr) return;
+  throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                          "takt::crawler: one of its own visits waits for its end");
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,205 @@
+// What a crawler does about errors: of visits, of its executor and of its list.
+#include <exception>
+#include <map>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <takt/exec/inline_executor.hpp>
+#include <takt/exec/manual_executor.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/service/crawler.hpp>
+#include <takt/service/memory_work_list.hpp>
+
+#include "../../tests/support/pools.hpp"
+
+namespace {
+
+using takt::crawler;
+using takt::life_state;
+using takt::manual_executor;
+using takt::memory_work_list;
+using takt::thread_pool;
+using takt::work_counts;
+using takt::work_item;
+using takt_test::gate;
+using testing::ElementsAre;
+using items = std::vector<work_item>;
+
+void expect_balance(const crawler& c) {
+  EXPECT_TRUE(c.is_terminated());
+  EXPECT_EQ(c.totals().pending(), 0u);
+  EXPECT_EQ(c.totals().running(), 0u);
+}
+
+TEST(crawler_errors, puts_aside_what_fails_for_another_day) {
+  memory_work_list list;
+  list.accept(items{{"a"}, {"b"}});
+  takt::inline_executor here;
+  std::map<std::string, int> visited;
+  std::vector<std::string> told;
+  const auto visit = [&](const work_item& item, const auto&) {
+    if (++visited[item.key] == 1 && item.key == "a") throw std::runtime_error("bad day");
+    return items{};
+  };
+  const auto failed = [&](const work_item& item, const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      told.push_back(item.key + ": " + e.what());
+    }
+  };
+  {
+    crawler crawl(here, list, visit, {.failed = failed});
+    crawl.start();
+    EXPECT_EQ(visited["a"], 1);
+    EXPECT_EQ(list.counts(), (work_counts{.waiting = 0, .claimed = 1, .confirmed = 1}));
+    EXPECT_TRUE(crawl.close(takt::drain));
+    EXPECT_THAT(told, ElementsAre("a: bad day"));
+    EXPECT_EQ(crawl.totals().failed, 1u);
+    EXPECT_EQ(crawl.error(), nullptr);
+    expect_balance(crawl);
+  }
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 0, .confirmed = 1}));
+  crawler again(here, list, visit);
+  again.start();
+  EXPECT_TRUE(again.close(takt::drain));
+  EXPECT_EQ(visited["a"], 2);
+  EXPECT_EQ(list.counts().confirmed, 2u);
+}
+
+TEST(crawler_errors, reports_errors_to_the_unhandled_hook) {
+  memory_work_list list;
+  list.accept({.key = "a"});
+  takt::inline_executor here;
+  takt_test::recording_hook hook;
+  crawler crawl(here, list,
+                [](const work_item&, const auto&) -> items { throw std::runtime_error("bad day"); },
+                {.unhandled = &hook});
+  crawl.start();
+  EXPECT_THAT(hook.uncaught(), ElementsAre("bad day"));
+}
+
+// What a crawler says is wrong.
+std::string message(const std::exception_ptr& error) {
+  if (error == nullptr) return "nothing";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+TEST(crawler_errors, stops_if_its_executor_refuses) {
+  memory_work_list list;
+  list.accept(items{{"a"}, {"b"}});
+  thread_pool pool({.core = 1});
+  pool.shutdown();
+  crawler crawl(pool, list, [](const work_item&, const auto&) { return items{}; });
+  crawl.start();
+  EXPECT_TRUE(crawl.is_terminated());
+  EXPECT_EQ(message(crawl.error()), takt::rejected(takt::rejection::shut_down).what());
+  EXPECT_EQ(list.unconfirmed(), (items{{"a"}, {"b"}}));
+  EXPECT_EQ(list.counts().claimed, 0u);
+  EXPECT_EQ(crawl.totals().rejected, 1u);
+  expect_balance(crawl);
+}
+
+TEST(crawler_errors, stops_if_its_executor_drops_a_visit) {
+  memory_work_list list;
+  list.accept(items{{"a"}, {"b"}, {"c"}});
+  manual_executor later;
+  crawler crawl(later, list, [](const work_item&, const auto&) { return items{}; }, {.visits = 2});
+  crawl.start();
+  auto tasks = later.shutdown_now();
+  EXPECT_EQ(crawl.state(), life_state::running);
+  tasks = {};
+  EXPECT_TRUE(crawl.is_terminated());
+  EXPECT_EQ(message(crawl.error()), takt::rejected(takt::rejection::discarded).what());
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 0}));
+  expect_balance(crawl);
+}
+
+TEST(crawler_errors, asks_visits_to_stop_when_their_executor_does) {
+  memory_work_list list;
+  list.accept(items{{"a"}, {"b"}});
+  thread_pool pool({.core = 1});
+  gate begun;
+  crawler crawl(pool, list, [&](const work_item&, const std::stop_token& stop) -> items {
+    begun.open();
+    takt_test::until_stopped(stop);
+    throw takt::cancelled();
+  });
+  crawl.start();
+  begun.wait();
+  pool.shutdown_and_cancel();
+  crawl.await_termination();
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 0, .confirmed = 0}));
+  expect_balance(crawl);
+}
+
+// Nothing of it is queued there that would be dropped and tell it.
+TEST(crawler_errors, asks_the_only_visit_to_stop_when_its_executor_does) {
+  memory_work_list list;
+  list.accept({.key = "a"});
+  thread_pool pool({.core = 1});
+  gate begun;
+  crawler crawl(pool, list, [&](const work_item&, const std::stop_token& stop) -> items {
+    begun.open();
+    takt_test::until_stopped(stop);
+    throw takt::cancelled();
+  });
+  crawl.start();
+  begun.wait();
+  pool.shutdown_and_cancel();
+  pool.await_termination();
+  crawl.close(takt::drain);
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 0, .confirmed = 0}));
+  expect_balance(crawl);
+}
+
+// A list whose disk is full after some time.
+class failing_list final : public takt::work_list {
+ public:
+  explicit failing_list(int good) : good_(good) {}
+  using work_list::accept;
+  std::size_t accept(std::span<const work_item> new_items) override {
+    return list_.accept(new_items);
+  }
+  std::optional<work_item> claim() override { return list_.claim(); }
+  std::size_t confirm(std::string_view key, std::span<const work_item> found) override {
+    if (good_-- == 0) throw takt::work_list_error(takt::work_list_error::reason::failed, "full");
+    return list_.confirm(key, found);
+  }
+  void give_back(std::string_view key) override { list_.give_back(key); }
+  work_counts counts() const override { return list_.counts(); }
+  items unconfirmed() const override { return list_.unconfirmed(); }
+
+ private:
+  memory_work_list list_;
+  int good_;
+};
+
+TEST(crawler_errors, stops_if_its_list_cannot_keep_what_it_is_told) {
+  failing_list list(2);
+  list.accept({.key = "r"});
+  takt::inline_executor here;
+  crawler crawl(here, list, [](const work_item& item, const auto&) {
+    return items{{item.key + "0"}, {item.key + "1"}};
+  });
+  crawl.start();
+  EXPECT_TRUE(crawl.is_terminated());
+  EXPECT_EQ(message(crawl.error()), "full");
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 2}));
+  EXPECT_EQ(list.unconfirmed().front().key, "r1");  // was visited, and will be again
+  expect_balance(crawl);
+}
+
+}  // namespace

@@ -1,0 +1,195 @@
+/// What a crawler is made of.
+///
+/// Items of the list, from their being claimed on; each of them is a worker of the lifecycle:
+///
+///   claimed   -> waiting   not_before() says later: the timers have it
+///             -> handed    the executor has it
+///   waiting   -> ready     its time has come
+///   ready     -> handed    the executor has room for it
+///   handed    -> visited   the callable runs
+///   visited   -> over      it has returned, and was confirmed
+///             -> aside     it has thrown, or could not be confirmed; is given back at the end
+///   any other -> over      given back: stopped, or the executor or the timers have dropped it;
+///   what
+///                          they still have of it is nobody's then, and does nothing
+///
+/// What takes items out of the list and hands them over is the pump, which is one thread at a time:
+/// whoever has added something, ended a visit or shut down. Who finds somebody at it leaves a note.
+/// So an executor that runs visits inside of execute() makes a loop and no recursion.
+///
+/// Invariants
+///   1. At most how_.visits are handed or visited, at most how_.waiting wait.
+///   2. Who makes the pump necessary does so before calling go_on(), and is a worker until that has
+///      returned; who pumps is one; and a pump leaves off only when there is nothing to claim, or
+///      when there are items under way, whose ends call it again. So in shutdown, when there is no
+///      worker, there is nothing to claim.
+///   3. From stop on, no visit begins. Who stops gives back what waits, is ready or handed, and
+///   asks
+///      neither the executor nor the timers for it: so the end does not depend on their running.
+///   4. What is waiting or handed is linked, and belongs to who unlinks it: what the timers or the
+///      executor have of it, or who stops. The other of the two finds it unlinked, and leaves off.
+///   5. The list, the executor, the timers and all callables are called without the lock, by
+///      workers; the callables are destroyed by the last of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/counted.hpp>
+#include <takt/base/intrusive_list.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/base/sync.hpp>
+#include <takt/base/thread_annotations.hpp>
+#include <takt/exec/any_executor.hpp>
+#include <takt/exec/home_process.hpp>
+#include <takt/exec/lifecycle.hpp>
+#include <takt/observe/task_statistics.hpp>
+#include <takt/sched/timer_handle.hpp>
+#include <takt/service/crawler.hpp>
+#include <takt/service/work_list.hpp>
+#include <takt/task/task_runner.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+class crawler::impl : public counted<impl> {
+ public:
+  impl(any_executor where, work_list& list, visit&& what, options&& how)
+      : life_(*how.time),
+        how_(std::move(how)),
+        list_(list),
+        what_(std::move(what)),
+        where_(where) {}
+
+  // For calls within which visits may run, and destroy the crawler.
+  [[nodiscard]] state_ref<impl> share() noexcept {
+    retain();
+    return state_ref<impl>(this);
+  }
+
+  void start();
+  std::size_t add(std::span<const work_item> items);
+  void shutdown() noexcept;
+  void stop() noexcept;
+  void destroy() noexcept;
+  std::exception_ptr error() const;
+  task_totals totals() const;
+
+  // Constant after construction.
+  const home_process home_;
+
+  lifecycle life_;
+
+ private:
+  // An item that was claimed. The crawler has a reference until it is over, and so has what the
+  // executor or the timers are given, which may be there for longer.
+  class one : public list_node<>, public counted<one> {
+   public:
+    explicit one(work_item&& claimed) noexcept : item(std::move(claimed)) {}
+    const work_item item;
+    // Guarded by the crawler's lock.
+    timer_handle timer;
+    bool is_handed = false;  // and not waiting
+  };
+
+  // What the executor or the timers are given. If they drop it, the item is given back.
+  class handed {
+   public:
+    handed(impl& of, one& what) noexcept : of_(&of), what_(&what) {
+      of.retain();
+      what.retain();
+    }
+    handed(handed&& other) noexcept : of_(std::exchange(other.of_, nullptr)), what_(other.what_) {}
+    handed& operator=(handed&&) = delete;
+
+   protected:
+    ~handed() = default;
+    // Calls one of the functions below, which ends or keeps the item.
+    template <class... Args>
+    void call(void (impl::*function)(one&, Args...), Args... args) noexcept {
+      impl* const of = std::exchange(of_, nullptr);
+      if (of == nullptr) return;
+      if (of->takes_over(*what_)) (of->*function)(*what_, args...);
+      what_->release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): that was another owner
+      of->release();
+    }
+
+   private:
+    impl* of_;
+    one* what_;
+  };
+
+  class run_visit : public handed {
+   public:
+    using handed::handed;
+    run_visit(run_visit&&) = default;
+    ~run_visit() { call(&impl::dropped); }
+    void operator()(const sync::stop_token& stop) {
+      call<const sync::stop_token&>(&impl::run, stop);
+    }
+  };
+
+  class come_due : public handed {
+   public:
+    using handed::handed;
+    come_due(come_due&&) = default;
+    ~come_due() { call(&impl::dropped); }
+    void operator()() { call(&impl::due); }
+  };
+
+  // On the stack of the thread that runs a visit.
+  class runner final : public task_runner {
+   public:
+    explicit runner(const impl& of) noexcept : task_runner(&of) {}
+    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+  };
+
+  enum class ending : std::uint8_t { done, failed, cut_off };
+
+  friend class counted<impl>;
+  ~impl() = default;
+
+  void go_on() noexcept;
+  one* claim() noexcept;
+  bool wait_for_its_time(one& what);
+  void hand_over(one& what) noexcept;
+
+  bool takes_over(one& what) noexcept;
+  void due(one& what);
+  void run(one& what, const sync::stop_token& executor_stops);
+  void dropped(one& what);
+
+  ending call_visit(const work_item& item, const sync::stop_token& executor_stops) noexcept;
+  void give_back(one& what) noexcept;
+  void end_unbegun(one& what, mutex_lock& lock) noexcept;
+  void give_back_all(intrusive_list<one>& from, mutex_lock& lock) noexcept TAKT_REQUIRES(mu_);
+  void fail(const std::exception_ptr& why, bool by_drop) noexcept;
+  void refused(const std::exception_ptr& why) noexcept;
+  void leave() noexcept;
+
+  // Constant after construction; the callables until the end.
+  options how_;
+  work_list& list_;
+  visit what_;
+  any_executor where_;
+  sync::stop_source stop_;
+
+  mutable mutex mu_;
+  bool started_ TAKT_GUARDED_BY(mu_) = false;
+  bool pumping_ TAKT_GUARDED_BY(mu_) = false;
+  bool again_ TAKT_GUARDED_BY(mu_) = false;      // a note for who pumps
+  std::size_t visits_ TAKT_GUARDED_BY(mu_) = 0;  // handed, and visited
+  std::size_t waiting_count_ TAKT_GUARDED_BY(mu_) = 0;
+  intrusive_list<one> waiting_ TAKT_GUARDED_BY(mu_);
+  intrusive_list<one> ready_ TAKT_GUARDED_BY(mu_);
+  intrusive_list<one> handed_ TAKT_GUARDED_BY(mu_);
+  intrusive_list<one> aside_ TAKT_GUARDED_BY(mu_);
+  task_totals totals_ TAKT_GUARDED_BY(mu_);
+  std::exception_ptr error_ TAKT_GUARDED_BY(mu_);
+  bool by_drop_ TAKT_GUARDED_BY(mu_) = false;  // the error says no more than that
+};
+
+}  // namespace takt::inline TAKT_ABI

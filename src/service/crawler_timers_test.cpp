@@ -1,0 +1,157 @@
+// Visits that wait for their time.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <takt/clock/manual_clock.hpp>
+#include <takt/exec/manual_executor.hpp>
+#include <takt/sched/event_loop.hpp>
+#include <takt/sched/wheel_scheduler.hpp>
+#include <takt/service/crawler.hpp>
+#include <takt/service/memory_work_list.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+using takt::crawler;
+using takt::memory_work_list;
+using takt::work_counts;
+using takt::work_item;
+using testing::ElementsAre;
+using items = std::vector<work_item>;
+
+void expect_balance(const crawler& c) {
+  EXPECT_TRUE(c.is_terminated());
+  EXPECT_EQ(c.totals().pending(), 0u);
+  EXPECT_EQ(c.totals().running(), 0u);
+}
+
+// Visits of one host are a second apart; an event loop with a clock of its own is the executor and
+// the timers.
+class polite : public testing::Test {
+ protected:
+  takt::manual_clock time;
+  takt::event_loop loop{{.time = &time}};
+  memory_work_list list;
+  std::vector<std::pair<std::string, std::chrono::nanoseconds>> visited;
+  std::map<char, takt::clock::time_point> free_at;
+  takt::clock::time_point began = time.now();
+
+  crawler::options how(std::size_t visits, std::size_t waiting = 1000) {
+    return {.visits = visits,
+            .not_before =
+                [this](const work_item& item) {
+                  takt::clock::time_point& next = free_at[item.key[0]];
+                  const auto mine = std::max(next, time.now());
+                  next = mine + 1s;
+                  return mine;
+                },
+            .timers = &loop,
+            .waiting = waiting,
+            .time = &time};
+  }
+  crawler::visit visit() {
+    return [this](const work_item& item, const auto&) {
+      visited.emplace_back(item.key, time.now() - began);
+      return items{};
+    };
+  }
+  void run_until_idle() {
+    while (loop.poll() != 0) {
+    }
+  }
+};
+
+TEST_F(polite, visits_wait_for_their_time_and_keep_nobody_else_waiting) {
+  list.accept(items{{"a1"}, {"a2"}, {"a3"}, {"b1"}, {"b2"}});
+  crawler crawl(loop, list, visit(), how(1));
+  crawl.start();
+  crawl.shutdown();
+  run_until_idle();
+  EXPECT_THAT(visited, ElementsAre(testing::Pair("a1", 0s), testing::Pair("b1", 0s)));
+  time.advance(1s);
+  run_until_idle();
+  time.advance(1s);
+  run_until_idle();
+  EXPECT_THAT(visited,
+              ElementsAre(testing::Pair("a1", 0s), testing::Pair("b1", 0s), testing::Pair("a2", 1s),
+                          testing::Pair("b2", 1s), testing::Pair("a3", 2s)));
+  expect_balance(crawl);
+}
+
+TEST_F(polite, so_many_wait_at_a_time) {
+  list.accept(items{{"a1"}, {"a2"}, {"a3"}, {"b1"}});
+  crawler crawl(loop, list, visit(), how(2, 1));
+  crawl.start();
+  run_until_idle();
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 1, .confirmed = 1}));
+  time.advance(1s);
+  run_until_idle();
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 1, .confirmed = 2}));
+}
+
+TEST_F(polite, what_waits_goes_back_to_the_list_at_once_when_it_is_stopped) {
+  list.accept(items{{"a1"}, {"a2"}, {"a3"}});
+  crawler crawl(loop, list, visit(), how(2));
+  crawl.start();
+  run_until_idle();
+  EXPECT_EQ(list.counts().claimed, 2u);
+  crawl.shutdown_and_cancel();
+  EXPECT_TRUE(crawl.is_terminated());
+  EXPECT_EQ(list.unconfirmed(), (items{{"a2"}, {"a3"}}));
+  EXPECT_EQ(list.counts().claimed, 0u);
+  EXPECT_EQ(crawl.totals().returned, 2u);
+  EXPECT_EQ(crawl.error(), nullptr);
+  EXPECT_EQ(loop.totals().pending(), 0u) << "the timers have nothing of it any more";
+  expect_balance(crawl);
+}
+
+// Its time has come, and there is no room for it: it waits in no list of the executor or the
+// timers.
+TEST_F(polite, what_is_due_and_has_no_room_goes_back_to_the_list_when_it_is_stopped) {
+  takt::manual_executor visits;
+  list.accept(items{{"a1"}, {"a2"}});
+  crawler crawl(visits, list, visit(), how(1));
+  crawl.start();  // a1 is with the executor
+  EXPECT_EQ(visits.queued(), 1u);
+  EXPECT_EQ(list.counts().claimed, 1u);
+  EXPECT_EQ(crawl.add({.key = "b1"}), 1u);
+  EXPECT_TRUE(visits.run_one());  // then a2 waits for its time, and b1 is with the executor
+  EXPECT_EQ(list.counts().claimed, 2u);
+  time.advance(1s);
+  run_until_idle();
+  EXPECT_EQ(visits.queued(), 1u) << "no room for a2";
+  crawl.shutdown_and_cancel();
+  EXPECT_EQ(list.unconfirmed(), (items{{"a2"}, {"b1"}}));
+  EXPECT_EQ(list.counts().claimed, 0u);
+  EXPECT_EQ(crawl.totals().returned, 2u);
+  expect_balance(crawl);
+}
+
+TEST_F(polite, timers_that_are_closed_stop_it) {
+  takt::wheel_scheduler wheel({.time = &time});
+  auto timers = wheel.on(loop);
+  list.accept(items{{"a1"}, {"a2"}, {"a3"}});
+  crawler::options with = how(2);
+  with.timers = &timers;
+  crawler crawl(loop, list, visit(), with);
+  crawl.start();
+  run_until_idle();
+  EXPECT_EQ(list.counts().claimed, 2u);
+  wheel.close(takt::at_close::cancel);
+  run_until_idle();
+  crawl.await_termination();
+  EXPECT_NE(crawl.error(), nullptr);
+  EXPECT_EQ(list.unconfirmed(), (items{{"a2"}, {"a3"}}));
+  EXPECT_EQ(list.counts().claimed, 0u);
+  expect_balance(crawl);
+}
+
+}  // namespace

@@ -1,0 +1,381 @@
+// A channel of lines, and at most one drain: a task given to the executor, which writes what is
+// queued. While it runs, or fails the service, the lifecycle counts it as a worker. The executor is
+// the one that was given, or a pool of one thread.
+//
+//   idle      nothing is queued, or it was stopped; no drain
+//   draining  a drain is queued in the executor, or runs
+//
+//   idle     -> draining   log() has added a line, and gives the executor a drain
+//   draining -> idle       the drain finds nothing queued, or stop; or it was refused or dropped
+//
+// and its life, of which the lifecycle has the states:
+//
+//   shutdown    the channel is closed; it ends when that is at its end and no drain runs
+//   stop        the channel is aborted: by shutdown_now() and its kin, or because the sink failed
+//   tidying     the sink is closed
+//
+// Invariants
+//   1. Only the drain uses the sink, and after it who tidies up: never two at a time. That is the
+//      drain; or who shuts it down, unless there is a thread of its own, which does it then.
+//   2. A drain looks at the queue and says that it is gone under one lock, which log() takes after
+//      it has added a line: the line is seen by the drain, or the next drain is begun for it.
+//   3. A line that is taken out of the channel is counted as written or failed before its drain is
+//      no worker any more; those that are aborted, under the lock under which that is done: at the
+//      end all are counted.
+//   4. The error is set before the channel is aborted for it, so that who is turned away finds it.
+//   5. Sink, hook and executor are called without the lock.
+#include <takt/service/log_service.hpp>
+
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <takt/base/counted.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/exec/home_process.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/service/channel.hpp>
+#include <takt/task/task_runner.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+class log_service::impl : public counted<impl> {
+ public:
+  impl(std::unique_ptr<log_sink> sink, const options& how);
+
+  bool log(std::string&& line, const sync::stop_token& stop);
+  void shutdown() noexcept;
+  std::list<std::string> stop(bool give_back) noexcept;
+  void destroy() noexcept;
+  std::exception_ptr error() const;
+  log_statistics statistics() const;
+
+  const home_process home_;  // constant after construction
+  lifecycle life_;
+
+ private:
+  // On the stack of the thread that uses the sink.
+  class runner final : public task_runner {
+   public:
+    explicit runner(const impl& of) noexcept : task_runner(&of) {}
+    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+  };
+
+  // What the executor is given. If it drops it, nobody will write what is queued.
+  class drain {
+   public:
+    explicit drain(impl& of) noexcept : of_(&of) { of.retain(); }
+    drain(drain&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+    drain& operator=(drain&&) = delete;
+    ~drain() {
+      if (of_ == nullptr) return;
+      of_->drain_dropped();
+      of_->release();
+    }
+    void operator()() noexcept {
+      impl* const of = std::exchange(of_, nullptr);
+      of->run_drain();
+      of->release();
+    }
+
+   private:
+    impl* of_;
+  };
+
+  friend class counted<impl>;
+  ~impl() = default;
+
+  [[noreturn]] void throw_closed() const;
+  void wake_writer() noexcept;
+  void run_drain() noexcept;
+  void drain_dropped() noexcept;
+  void write_some() noexcept;
+  void fail(const std::exception_ptr& why, std::list<std::string> unflushed) noexcept;
+  [[nodiscard]] bool is_last(mutex_lock& lock) noexcept;
+  void finish() noexcept;
+  void have_finished() noexcept;
+
+  // Constant after construction.
+  const std::size_t flush_every_;
+  const when_full full_;
+  const unhandled_hook& unhandled_;
+  const std::exception_ptr dropped_ = std::make_exception_ptr(  // made while there is memory
+      std::runtime_error("takt::log_service: its executor does not run it any more"));
+  std::unique_ptr<log_sink> sink_;  // what it points to: see invariant 1
+
+  channel<std::string> queue_;
+  channel<std::string>::producer intake_;
+  channel<std::string>::consumer outlet_;
+
+  mutable mutex mu_;
+  bool draining_ TAKT_GUARDED_BY(mu_) = false;
+  std::exception_ptr error_ TAKT_GUARDED_BY(mu_);
+  std::list<std::string> failed_ TAKT_GUARDED_BY(mu_);  // to be given back
+  log_statistics counts_ TAKT_GUARDED_BY(mu_);          // of what has ended
+
+  // Constant after construction. Last: its end is that of all drains.
+  std::optional<thread_pool> own_;
+  any_executor where_;
+};
+
+namespace {
+
+thread_pool_options one_thread(const log_service_options& how) {
+  thread_pool_options made = thread_pool::single();
+  made.name = how.name;
+  made.time = how.time;
+  return made;
+}
+
+}  // namespace
+
+log_service::impl::impl(std::unique_ptr<log_sink> sink, const options& how)
+    : life_(*how.time),
+      flush_every_(how.flush_every),
+      full_(how.full),
+      unhandled_(*how.unhandled),
+      sink_(std::move(sink)),
+      queue_({.capacity = how.capacity, .full = how.full, .time = how.time}),
+      intake_(queue_.make_producer()),
+      outlet_(queue_.make_consumer()),
+      own_(how.where ? std::optional<thread_pool>() : std::optional<thread_pool>(one_thread(how))),
+      where_(how.where ? *how.where : any_executor(*own_)) {
+  if (own_ && own_->prestart(1) == 0) throw rejected(rejection::no_thread);
+}
+
+bool log_service::impl::log(std::string&& line, const sync::stop_token& stop) {
+  bool accepted = false;
+  if (full_.waits() && task_runner::of(this) != nullptr) {
+    // The sink itself: nobody else would make room for it.
+    const push_result result = intake_.try_push(line);
+    if (result == push_result::full) throw rejected(rejection::saturated);
+    if (result == push_result::closed) throw_closed();
+    accepted = true;
+  } else {
+    try {
+      accepted = intake_.push(std::move(line), stop);
+    } catch (const rejected& e) {
+      if (e.reason() == rejection::shut_down) throw_closed();
+      throw;
+    }
+  }
+  if (accepted) wake_writer();
+  return accepted;
+}
+
+void log_service::impl::throw_closed() const {
+  if (const std::exception_ptr why = error()) std::rethrow_exception(why);
+  throw rejected(rejection::shut_down);
+}
+
+void log_service::impl::wake_writer() noexcept {
+  {
+    const mutex_lock lock(mu_);
+    if (draining_ || life_.state() >= life_state::stop) return;
+    draining_ = true;
+    retain();  // the sink may destroy *this
+  }
+  any_executor where = where_;
+  try {
+    where.execute(task(drain(*this)));
+  } catch (...) {  // the drain is gone, and has failed the service
+  }
+  release();
+}
+
+void log_service::impl::run_drain() noexcept {
+  const runner here(*this);
+  mutex_lock lock(mu_);
+  const bool is_worker = life_.add_worker();
+  while (is_worker && life_.state() < life_state::stop && queue_.size() != 0) {
+    lock.unlock();
+    write_some();
+    lock.lock();
+  }
+  draining_ = false;
+  if (is_worker) life_.remove_worker();
+  if (is_last(lock)) finish();
+}
+
+void log_service::impl::write_some() noexcept {
+  std::list<std::string> lines;
+  try {
+    while (lines.size() < flush_every_ && life_.state() < life_state::stop &&
+           outlet_.try_pop(lines)) {
+      sink_->write(lines.back());
+    }
+    if (lines.empty()) return;
+    sink_->flush();
+  } catch (...) {
+    fail(std::current_exception(), std::move(lines));
+    return;
+  }
+  const mutex_lock lock(mu_);
+  counts_.written += lines.size();
+}
+
+// By a worker.
+void log_service::impl::fail(const std::exception_ptr& why,
+                             std::list<std::string> unflushed) noexcept {
+  {
+    const mutex_lock lock(mu_);
+    if (error_ == nullptr) error_ = why;
+    life_.advance_to(life_state::stop);
+    unflushed.splice(unflushed.end(), queue_.abort());
+    counts_.failed += unflushed.size();
+    failed_.splice(failed_.end(), unflushed);
+  }
+  unhandled_.on_unhandled(unhandled::uncaught, why);
+}
+
+void log_service::impl::drain_dropped() noexcept {
+  const runner here(*this);
+  mutex_lock lock(mu_);
+  draining_ = false;
+  const bool is_worker = life_.add_worker();
+  lock.unlock();
+  if (is_worker) {
+    fail(dropped_, {});
+  }
+  lock.lock();
+  if (is_worker) life_.remove_worker();
+  if (is_last(lock)) finish();
+}
+
+// Whether nothing is left to do but to finish it, and the caller has to see to that. Unlocks.
+bool log_service::impl::is_last(mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
+  const bool last = life_.try_tidy(queue_.is_at_end());
+  lock.unlock();
+  return last;
+}
+
+// By who shuts it down: a disk may take its time, and they do not wait.
+void log_service::impl::have_finished() noexcept {
+  if (!own_) return finish();
+  retain();
+  const auto finish_there = [this]() noexcept {
+    finish();
+    release();
+  };
+  try {
+    own_->execute(finish_there);
+  } catch (...) {  // no memory
+    finish_there();
+  }
+}
+
+// The caller has a reference: the sink may destroy the service.
+void log_service::impl::finish() noexcept {
+  {
+    const runner here(*this);
+    try {
+      sink_->close();
+    } catch (...) {
+      const std::exception_ptr why = std::current_exception();
+      {
+        const mutex_lock lock(mu_);
+        if (error_ == nullptr) error_ = why;
+      }
+      unhandled_.on_unhandled(unhandled::uncaught, why);
+    }
+  }
+  if (own_) own_->shutdown();
+  life_.terminate();
+}
+
+void log_service::impl::shutdown() noexcept {
+  queue_.close();
+  mutex_lock lock(mu_);
+  life_.advance_to(life_state::shutdown);
+  if (is_last(lock)) have_finished();
+}
+
+std::list<std::string> log_service::impl::stop(bool give_back) noexcept {
+  mutex_lock lock(mu_);
+  life_.advance_to(life_state::stop);
+  std::list<std::string> rest = queue_.abort();
+  (give_back ? counts_.returned : counts_.discarded) += rest.size();
+  if (give_back) rest.splice(rest.begin(), failed_);
+  if (is_last(lock)) have_finished();
+  return rest;
+}
+
+void log_service::impl::destroy() noexcept {
+  static_cast<void>(stop(false));
+  if (task_runner::of(this) == nullptr) {
+    life_.await(clock::time_point::max(), {});
+    if (own_) own_->await_termination();
+  }
+  release();
+}
+
+std::exception_ptr log_service::impl::error() const {
+  const mutex_lock lock(mu_);
+  return error_;
+}
+
+log_statistics log_service::impl::statistics() const {
+  mutex_lock lock(mu_);
+  log_statistics all = counts_;
+  lock.unlock();
+  const channel_statistics taken_in = queue_.statistics();
+  all.accepted = taken_in.accepted;
+  all.dropped = taken_in.dropped;
+  all.refused = taken_in.refused;
+  return all;
+}
+
+log_service::log_service(std::unique_ptr<log_sink> sink, const options& how) {
+  const auto refuse = [](const char* why) {
+    throw std::invalid_argument(std::string("takt::log_service: ") + why);
+  };
+  if (sink == nullptr) refuse("sink is null");
+  if (how.capacity == 0) refuse("capacity is 0, and has to be at least 1");
+  if (how.flush_every == 0) refuse("flush_every is 0, and has to be at least 1");
+  if (how.time == nullptr) refuse("time is null");
+  if (how.unhandled == nullptr) refuse("unhandled is null");
+  impl_ = new impl(std::move(sink), how);
+}
+
+log_service::~log_service() {
+  // After fork() the threads are not in this process, and the mutex is in no known state.
+  if (impl_->home_.is_here()) impl_->destroy();
+}
+
+bool log_service::log(std::string line, const sync::stop_token& stop) {
+  return impl_->log(std::move(line), stop);
+}
+
+void log_service::shutdown() noexcept {
+  impl* const alive = impl_;  // which the sink may destroy when it is closed
+  alive->retain();
+  alive->shutdown();
+  alive->release();
+}
+
+std::list<std::string> log_service::shutdown_now() noexcept {
+  impl* const alive = impl_;  // as above
+  alive->retain();
+  std::list<std::string> rest = alive->stop(true);
+  alive->release();
+  return rest;
+}
+
+void log_service::shutdown_and_cancel() noexcept {
+  impl* const alive = impl_;  // as above
+  alive->retain();
+  static_cast<void>(alive->stop(false));
+  alive->release();
+}
+
+std::exception_ptr log_service::error() const { return impl_->error(); }
+log_statistics log_service::statistics() const { return impl_->statistics(); }
+const lifecycle& log_service::life() const noexcept { return impl_->life_; }
+
+void log_service::throw_if_own_task() const {
+  if (task_runner::of(impl_) == nullptr) return;
+  throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                          "takt::log_service: its own sink waits for its end");
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,323 @@
+// A pipeline's life is that of its private pool, in which each worker of each stage is a task that
+// runs for as long as the stage does:
+//
+//   running     the source may produce
+//   shutdown    the source has ended, or is asked to: the queue behind it takes no more; the stages
+//               do what is left, and end one after the other
+//   stop        all queues are aborted
+//   terminated  no worker is left
+//
+//   running  -> shutdown     shutdown(), or the last worker of the source ends
+//   running, shutdown -> stop    shutdown_and_cancel(), or a stage throws
+//   shutdown, stop -> terminated    the last worker ends
+//
+// Invariants
+//   1. All handles of all workers are made before the first worker runs; each ends with its worker.
+//      So a queue is not at its end before all workers of the stage in front of it have ended, and
+//      it is aborted when all those behind it have.
+//   2. The workers of the source are started last, so that the pool is shut down by the last of
+//      them when all others run.
+//   3. From stop on every queue is aborted: who pushes is refused, who takes gets the end.
+//   4. Stop is requested, and functions are called, without a lock.
+//   5. What tells of a failure is made with its stage, so that no memory is needed to report one,
+//      and none to stop.
+#include <takt/service/pipeline.hpp>
+
+#include <stdexcept>
+#include <system_error>
+
+#include <takt/base/counted.hpp>
+#include <takt/base/mutex.hpp>
+#include <takt/exec/home_process.hpp>
+#include <takt/exec/thread_pool.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception of unknown type";
+  }
+}
+
+std::string text_for(const std::string& stage) {
+  return "takt::pipeline: stage '" + stage + "' has failed";
+}
+
+std::size_t workers_of(const stage_list& stages) {
+  std::size_t sum = 0;
+  for (const auto& s : stages) sum += s->workers();
+  return sum;
+}
+
+}  // namespace
+
+struct stage_failed::details {
+  std::string stage;
+  std::string text;
+  std::exception_ptr cause{};
+  std::shared_ptr<const void> item{};
+  const std::type_info* type = &typeid(void);
+};
+
+bool gave_up(const sync::stop_token& stop) noexcept {
+  if (!stop.stop_requested()) return false;
+  try {
+    throw;
+  } catch (const cancelled&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+stage_failed::stage_failed(const std::string& stage)
+    : told_(std::make_shared<details>(details{.stage = stage, .text = text_for(stage)})) {}
+
+void stage_failed::tell(std::string&& text, const std::exception_ptr& cause,
+                        std::shared_ptr<const void> item, const std::type_info& type) noexcept {
+  if (!text.empty()) told_->text = std::move(text);
+  told_->cause = cause;
+  told_->item = std::move(item);
+  told_->type = &type;
+}
+
+const char* stage_failed::what() const noexcept { return told_->text.c_str(); }
+const std::string& stage_failed::stage() const noexcept { return told_->stage; }
+const std::exception_ptr& stage_failed::cause() const noexcept { return told_->cause; }
+const std::type_info& stage_failed::item_type() const noexcept { return *told_->type; }
+const void* stage_failed::item_address() const noexcept { return told_->item.get(); }
+
+pipeline_stage::pipeline_stage(std::string name, std::size_t workers)
+    : name_(std::move(name)),
+      workers_(workers),
+      failure_(name_) {  // NOLINT(bugprone-throw-keyword-missing): for later
+  if (workers == 0) refuse(name_, "workers is 0, and has to be at least 1");
+}
+
+void pipeline_stage::refuse(const std::string& stage, const std::string& why) {
+  throw std::invalid_argument("takt::pipeline: stage '" + stage + "': " + why);
+}
+
+std::size_t pipeline_stage::checked_capacity(const std::string& name, std::size_t capacity) {
+  if (capacity == 0) refuse(name, "capacity is 0, and has to be at least 1");
+  return capacity;
+}
+
+void pipeline_stage::report(const std::exception_ptr& cause, std::shared_ptr<const void> item,
+                            const std::type_info& type) noexcept {
+  failed_.add();
+  of_->failed(failure_, cause, std::move(item), type);
+}
+
+stage_statistics pipeline_stage::statistics() {
+  stage_statistics all{.name = name_, .workers = workers_};
+  // What an item ends with before what it begins with, so that no count exceeds another.
+  all.finished = finished_.value();
+  all.failed = failed_.value();
+  all.cut_off = cut_off_.value();
+  if (const channel_core* const q = queue()) {
+    const channel_statistics of_queue = q->statistics();
+    all.discarded = of_queue.discarded;
+    all.accepted = of_queue.accepted;
+  } else {
+    all.failed = 0;  // no item of a source
+  }
+  return all;
+}
+
+class pipeline_core final : public counted<pipeline_core>, private pipeline_control {
+ public:
+  pipeline_core(stage_list stages, const pipeline_options& all)
+      : unhandled_(*all.unhandled),
+        stages_(std::move(stages)),
+        sources_(stages_.front()->workers()),
+        pool_({.core = workers_of(stages_),
+               .queue_capacity = 0,
+               .name = all.name,
+               .resizable = false,
+               .time = all.time}) {}
+
+  void start();
+  void shutdown() noexcept;
+  void cancel() noexcept;
+  void destroy() noexcept;
+  std::optional<stage_failed> error();
+  std::vector<stage_statistics> statistics();
+  [[nodiscard]] const thread_pool& pool() const noexcept { return pool_; }
+
+  const home_process home_;  // constant after construction
+
+ private:
+  friend class counted<pipeline_core>;
+  ~pipeline_core();
+
+  // What the pool is given.
+  class worker {
+   public:
+    worker(pipeline_core& of, pipeline_stage& stage, std::size_t number) noexcept
+        : of_(&of), stage_(&stage), number_(number) {
+      of.retain();
+    }
+    worker(worker&& other) noexcept
+        : of_(std::exchange(other.of_, nullptr)), stage_(other.stage_), number_(other.number_) {}
+    worker& operator=(worker&&) = delete;
+    ~worker() {
+      if (of_ != nullptr) of_->release();
+    }
+    void operator()() noexcept { stage_->run(number_); }
+
+   private:
+    pipeline_core* of_;
+    pipeline_stage* stage_;
+    std::size_t number_;
+  };
+
+  [[nodiscard]] sync::stop_token stop_of_source() const noexcept override {
+    return stop_source_.get_token();
+  }
+  [[nodiscard]] sync::stop_token stop_of_all() const noexcept override {
+    return stop_all_.get_token();
+  }
+  void source_ended() noexcept override;
+  void failed(stage_failed& how, const std::exception_ptr& cause, std::shared_ptr<const void> item,
+              const std::type_info& type) noexcept override;
+
+  // Constant after construction.
+  const unhandled_hook& unhandled_;
+  stage_list stages_;
+
+  sync::stop_source stop_source_;
+  sync::stop_source stop_all_;
+
+  // Atomic. Workers of the source that have not ended; written by those that end.
+  sync::atomic<std::size_t> sources_;
+
+  mutex mu_;
+  std::optional<stage_failed> error_ TAKT_GUARDED_BY(mu_);  // the first
+  bool observed_ TAKT_GUARDED_BY(mu_) = false;              // somebody has asked for it
+
+  thread_pool pool_;  // last: its end is that of all who use the rest
+};
+
+// The producers of a stage belong to the queue of the next one.
+pipeline_core::~pipeline_core() {
+  for (auto& stage : stages_) stage.reset();
+}
+
+void pipeline_core::start() {
+  for (const auto& stage : stages_) stage->prepare(*this);
+  try {
+    for (std::size_t i = stages_.size(); i-- != 0;) {
+      for (std::size_t w = 0; w < stages_[i]->workers(); ++w) {
+        pool_.execute(task(worker(*this, *stages_[i], w)));
+      }
+    }
+  } catch (const rejected&) {
+    const mutex_lock lock(mu_);
+    if (error_) return;  // a stage has failed already: it ends as it would a moment later
+    throw rejected(rejection::no_thread);  // a pool that has some says that these are busy
+  }
+}
+
+void pipeline_core::shutdown() noexcept {
+  stages_[1]->queue()->close();
+  stop_source_.request_stop();
+  pool_.shutdown();
+}
+
+void pipeline_core::cancel() noexcept {
+  for (const auto& stage : stages_) stage->abort();
+  stop_source_.request_stop();
+  stop_all_.request_stop();
+  pool_.shutdown_and_cancel();
+}
+
+void pipeline_core::source_ended() noexcept {
+  // relaxed: the pool's own lock orders what follows
+  if (sources_.fetch_sub(1, std::memory_order_relaxed) == 1) pool_.shutdown();
+}
+
+void pipeline_core::failed(stage_failed& how, const std::exception_ptr& cause,
+                           std::shared_ptr<const void> item, const std::type_info& type) noexcept {
+  std::string text;
+  try {
+    text = text_for(how.stage()) + ": " + text_of(cause);
+  } catch (...) {  // then it is told without
+  }
+  {
+    const mutex_lock lock(mu_);
+    if (!error_) {
+      how.tell(std::move(text), cause, std::move(item), type);
+      error_ = how;
+    }
+  }
+  cancel();
+}
+
+void pipeline_core::destroy() noexcept {
+  cancel();
+  try {
+    pool_.await_termination();
+  } catch (const std::system_error&) {  // a worker of its own, which keeps the rest alive
+  }
+  std::optional<stage_failed> unseen;
+  {
+    const mutex_lock lock(mu_);
+    if (!observed_) unseen = error_;
+  }
+  if (unseen) unhandled_.on_unhandled(unhandled::unobserved, std::make_exception_ptr(*unseen));
+  release();
+}
+
+std::optional<stage_failed> pipeline_core::error() {
+  const mutex_lock lock(mu_);
+  observed_ = true;
+  return error_;
+}
+
+std::vector<stage_statistics> pipeline_core::statistics() {
+  std::vector<stage_statistics> all;
+  all.reserve(stages_.size());
+  for (const auto& stage : stages_) all.push_back(stage->statistics());
+  for (std::size_t i = 1; i < all.size(); ++i) all[i - 1].produced = all[i].accepted;
+  return all;
+}
+
+void pipeline::check(const options& all) {
+  if (all.time == nullptr) throw std::invalid_argument("takt::pipeline: time is null");
+  if (all.unhandled == nullptr) throw std::invalid_argument("takt::pipeline: unhandled is null");
+}
+
+pipeline::pipeline(stage_list stages, const options& all)
+    : core_(new pipeline_core(std::move(stages), all)) {
+  try {
+    core_->start();
+  } catch (...) {
+    core_->destroy();
+    throw;
+  }
+}
+
+pipeline::~pipeline() {
+  // After fork() the threads are not in this process, and the mutexes are in no known state.
+  if (core_->home_.is_here()) core_->destroy();
+}
+
+void pipeline::join() {
+  await_termination();
+  if (const std::optional<stage_failed> e = core_->error()) throw stage_failed(*e);
+}
+
+void pipeline::shutdown() noexcept { core_->shutdown(); }
+void pipeline::shutdown_and_cancel() noexcept { core_->cancel(); }
+std::optional<stage_failed> pipeline::error() const { return core_->error(); }
+std::vector<stage_statistics> pipeline::statistics() const { return core_->statistics(); }
+const lifecycle& pipeline::life() const noexcept { return core_->pool().life(); }
+void pipeline::throw_if_own_task() const { core_->pool().throw_if_own_task(); }
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,311 @@
+// A group is
+//
+//   adding     services may be added
+//   starting   start() goes through them
+//   running    all are started
+//   stopping   one thread goes through them, backwards
+//   stopped    for good
+//
+//   adding   -> starting   start()
+//   adding   -> stopped    stop(): nothing is to be stopped
+//   starting -> running    all have started
+//   starting -> stopped    one of them threw; those before it have been stopped
+//   running  -> stopping   stop(), the destructor
+//   stopping -> stopped    the report is there
+//
+// Invariants
+//   1. Services are called without the lock, by one thread at a time: who made it starting or
+//      stopping, which is `walker_`. Others wait until it is neither; that one does not wait for
+//      itself.
+//   2. Each service that was started is stopped once, after all that were started later were told.
+//   3. The report has room for all services before the first one is started, and belongs to the
+//      walker until it is stopped.
+#include <takt/service/service_group.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <takt/base/mutex.hpp>
+#include <takt/clock/timed_condition.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace {
+
+using std::chrono::nanoseconds;
+
+std::string for_people(nanoseconds took) {
+  std::string text(32, '\0');
+  const auto ns = static_cast<double>(took.count());
+  const int length = took < std::chrono::seconds(1)
+                         ? std::snprintf(text.data(), text.size(), "%.0f ms", ns / 1e6)
+                         : std::snprintf(text.data(), text.size(), "%.1f s", ns / 1e9);
+  text.resize(static_cast<std::size_t>(length));
+  return text;
+}
+
+// Calls what a service does. What it throws is its outcome, if there was none before.
+template <class Call>
+void call(stop_report::service& s, Call what) noexcept {
+  try {
+    what();
+  } catch (...) {
+    if (s.outcome == stop_outcome::failed) return;
+    s.outcome = stop_outcome::failed;
+    s.error = std::current_exception();
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(stop_outcome o) noexcept {
+  switch (o) {
+    case stop_outcome::ended:
+      return "ended";
+    case stop_outcome::forced:
+      return "forced";
+    case stop_outcome::still_running:
+      return "still running";
+    case stop_outcome::failed:
+      break;
+  }
+  return "failed";
+}
+
+bool stop_report::is_clean() const noexcept {
+  return std::ranges::all_of(services,
+                             [](const service& s) { return s.outcome == stop_outcome::ended; });
+}
+
+std::string stop_report::to_string() const {
+  std::string text = "stopped:";
+  if (services.empty()) text += " nothing";
+  for (const service& s : services) {
+    if (&s != &services.front()) text += ',';
+    text += ' ' + s.name + ' ';
+    text += takt::to_string(s.outcome);
+    text += " (" + for_people(s.took) + ')';
+  }
+  return text;
+}
+
+class service_group::impl {
+ public:
+  explicit impl(const options& how) : time_(*how.time), linger_(how.linger) {}
+  ~impl();
+
+  void add(std::string name, service_actions what, std::function<void()> throw_if_inside);
+  void start();
+  stop_report stop_until(clock::time_point deadline, const sync::stop_token& force);
+  void request_stop() noexcept;
+  void wait_for_request(const sync::stop_token& stop);
+
+  const clock& time_;  // constant after construction
+
+ private:
+  struct member {
+    std::string name;
+    service_actions what;
+    std::function<void()> throw_if_inside;
+    // Of its end. The walker's.
+    clock::time_point begun{};
+    bool is_late = false;
+  };
+  enum class phase : std::uint8_t { adding, starting, running, stopping, stopped };
+
+  bool is_walking() const TAKT_REQUIRES(mu_) {
+    return phase_ == phase::starting || phase_ == phase::stopping;
+  }
+  void walk(phase as) TAKT_REQUIRES(mu_);
+  void stand(phase as) noexcept;
+  void stop_members(clock::time_point deadline, nanoseconds linger,
+                    const sync::stop_token& force) noexcept;
+
+  // Constant after construction.
+  const nanoseconds linger_;
+
+  // Constant once it is started, but for what is the walker's.
+  std::vector<member> members_;
+
+  mutex mu_;
+  timed_condition changed_ TAKT_GUARDED_BY(mu_);
+  phase phase_ TAKT_GUARDED_BY(mu_) = phase::adding;
+  bool requested_ TAKT_GUARDED_BY(mu_) = false;
+  sync::thread::id walker_ TAKT_GUARDED_BY(mu_);  // if one walks
+
+  // The walker's; constant once it is stopped. Of those that were started, the last one first.
+  stop_report report_;
+};
+
+service_group::impl::~impl() {
+  {
+    const mutex_lock lock(mu_);
+    if (phase_ != phase::running) return;
+    walk(phase::stopping);
+  }
+  stop_members(clock::time_point::min(), never, {});
+}
+
+void service_group::impl::walk(phase as) {
+  phase_ = as;
+  walker_ = sync::this_thread_id();
+}
+
+void service_group::impl::stand(phase as) noexcept {
+  const mutex_lock lock(mu_);
+  phase_ = as;
+  changed_.notify_all();
+}
+
+void service_group::impl::add(std::string name, service_actions what,
+                              std::function<void()> throw_if_inside) {
+  if (name.empty()) throw std::invalid_argument("takt::service_group: a service has no name");
+  if (!what.shutdown || !what.await_end) {
+    throw std::invalid_argument("takt::service_group: the service " + name +
+                                " has no shutdown or no await_end");
+  }
+  const mutex_lock lock(mu_);
+  if (phase_ != phase::adding) {
+    throw std::logic_error("takt::service_group: the service " + name +
+                           " is added after the start or the end");
+  }
+  if (!what.force) what.force = what.shutdown;
+  members_.push_back({std::move(name), std::move(what), std::move(throw_if_inside)});
+}
+
+void service_group::impl::start() {
+  {
+    const mutex_lock lock(mu_);
+    if (phase_ != phase::adding) {
+      throw std::logic_error("takt::service_group: it was started or stopped before");
+    }
+    walk(phase::starting);
+  }
+  try {
+    report_.services.reserve(members_.size());
+    for (const member& m : members_) report_.services.push_back({.name = m.name});
+  } catch (...) {
+    report_.services.clear();
+    stand(phase::adding);
+    throw;
+  }
+  std::ranges::reverse(report_.services);
+  std::size_t started = 0;
+  try {
+    for (; started < members_.size(); ++started) {
+      if (members_[started].what.start) members_[started].what.start();
+    }
+  } catch (...) {
+    const auto none = report_.services.begin();
+    report_.services.erase(none, none + static_cast<std::ptrdiff_t>(members_.size() - started));
+    stop_members(clock::time_point::min(), linger_, {});
+    stand(phase::stopped);
+    throw;
+  }
+  stand(phase::running);
+}
+
+stop_report service_group::impl::stop_until(clock::time_point deadline,
+                                            const sync::stop_token& force) {
+  for (const member& m : members_) {
+    if (m.throw_if_inside) m.throw_if_inside();
+  }
+  {
+    mutex_lock lock(mu_);
+    while (is_walking()) {
+      if (walker_ == sync::this_thread_id()) {
+        throw std::system_error(
+            std::make_error_code(std::errc::resource_deadlock_would_occur),
+            "takt::service_group: stop() by what starts or stops a service; use request_stop()");
+      }
+      changed_.wait_until(lock, time_, clock::time_point::max());
+    }
+    if (phase_ == phase::adding) phase_ = phase::stopped;
+    if (phase_ == phase::stopped) return report_;
+    walk(phase::stopping);
+  }
+  stop_members(deadline, linger_, force);
+  stand(phase::stopped);
+  return report_;
+}
+
+// Those that are in the report.
+void service_group::impl::stop_members(clock::time_point deadline, nanoseconds linger,
+                                       const sync::stop_token& force) noexcept {
+  const std::size_t count = report_.services.size();
+  const auto told = [&](std::size_t i) -> stop_report::service& {
+    return report_.services[count - 1 - i];
+  };
+  bool hurry = false;
+  for (std::size_t i = count; i-- > 0;) {
+    member& m = members_[i];
+    m.begun = time_.now();
+    bool ended = false;
+    call(told(i), [&] { m.what.shutdown(); });
+    const auto has_failed = [&] { return told(i).outcome == stop_outcome::failed; };
+    if (!hurry && !has_failed()) {
+      call(told(i), [&] { ended = m.what.await_end(deadline, force); });
+    }
+    if (!ended) {
+      if (!has_failed()) hurry = true;  // the time is up; one that throws has to hurry alone
+      call(told(i), [&] { m.what.force(); });
+      m.is_late = true;
+    }
+    told(i).took = time_between(m.begun, time_.now());
+  }
+  const clock::time_point last = deadline_after(time_.now(), linger);
+  for (std::size_t i = count; i-- > 0;) {
+    const member& m = members_[i];
+    if (!m.is_late) continue;
+    bool ended = false;
+    call(told(i), [&] { ended = m.what.await_end(last, {}); });
+    if (told(i).outcome == stop_outcome::ended) {
+      told(i).outcome = ended ? stop_outcome::forced : stop_outcome::still_running;
+    }
+    told(i).took = time_between(m.begun, time_.now());
+  }
+}
+
+void service_group::impl::request_stop() noexcept {
+  const mutex_lock lock(mu_);
+  requested_ = true;
+  changed_.notify_all();
+}
+
+void service_group::impl::wait_for_request(const sync::stop_token& stop) {
+  mutex_lock lock(mu_);
+  while (!requested_ && !stop.stop_requested()) {
+    changed_.wait_until(lock, time_, clock::time_point::max(), stop);
+  }
+}
+
+service_group::service_group(const options& how) {
+  if (how.time == nullptr) throw std::invalid_argument("takt::service_group: time is null");
+  if (how.linger < nanoseconds(0)) {
+    throw std::invalid_argument("takt::service_group: linger is negative (" +
+                                std::to_string(how.linger.count()) + " ns)");
+  }
+  impl_ = new impl(how);
+}
+
+service_group::~service_group() {
+  if (home_.is_here()) delete impl_;
+}
+
+void service_group::add(std::string name, service_actions what,
+                        std::function<void()> throw_if_inside) {
+  impl_->add(std::move(name), std::move(what), std::move(throw_if_inside));
+}
+void service_group::start() { impl_->start(); }
+stop_report service_group::stop_until(clock::time_point deadline, const sync::stop_token& force) {
+  return impl_->stop_until(deadline, force);
+}
+void service_group::request_stop() noexcept { impl_->request_stop(); }
+void service_group::wait_for_request(const sync::stop_token& stop) {
+  impl_->wait_for_request(stop);
+}
+const clock& service_group::time() const noexcept { return impl_->time_; }
+
+}  // namespace takt::inline TAKT_ABI

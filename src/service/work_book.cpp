@@ -1,0 +1,111 @@
+// An item is in `entries_` from its acceptance on, and in at most one of the other two:
+//
+//   waiting    in `waiting_`   -> claimed    claim()
+//   claimed    in `claimed_`   -> waiting    give_back()
+//                              -> confirmed  confirm()
+//   confirmed  in neither
+//
+// Invariants
+//   1. A key is in `entries_` once. It leaves only by take_back().
+//   2. Numbers are given in the order of acceptance, without gaps: the item with number n is the
+//      n-th accepted one, from 0 on. Files name items by it.
+//   3. claim() gives the smallest number that waits.
+#include "work_book.hpp"
+
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include <takt/base/assert.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+std::size_t work_book::add(std::span<const work_item> items) {
+  std::size_t added = 0;
+  try {
+    for (const work_item& item : items) {
+      const auto [at, is_new] = entries_.try_emplace(item.key);
+      if (!is_new) continue;
+      try {
+        at->second = {.place = next_, .data = item.data};
+        waiting_.emplace_hint(waiting_.end(), next_, &*at);
+      } catch (...) {
+        entries_.erase(at);
+        throw;
+      }
+      ++next_;
+      ++added;
+    }
+  } catch (...) {
+    take_back(added);
+    throw;
+  }
+  return added;
+}
+
+void work_book::take_back(std::size_t count) noexcept {
+  for (; count != 0; --count) {
+    const auto last = std::prev(waiting_.end());
+    TAKT_ASSERT(last->first + 1 == next_);
+    entries_.erase(entries_.find(last->second->first));
+    waiting_.erase(last);
+    --next_;
+  }
+}
+
+std::optional<work_item> work_book::claim() {
+  if (waiting_.empty()) return std::nullopt;
+  const auto first = waiting_.begin();
+  work_item item{.key = first->second->first, .data = first->second->second.data};
+  first->second->second.is = state::claimed;
+  claimed_.insert(waiting_.extract(first));
+  return item;
+}
+
+work_book::number work_book::find_claimed(std::string_view key) const {
+  const auto at = entries_.find(key);
+  if (at == entries_.end() || at->second.is != state::claimed) {
+    throw std::logic_error("takt::work_list: '" + std::string(key) + "' is not claimed");
+  }
+  return at->second.place;
+}
+
+void work_book::give_back(number claimed) noexcept {
+  const auto at = claimed_.find(claimed);
+  at->second->second.is = state::waiting;
+  waiting_.insert(claimed_.extract(at));
+}
+
+void work_book::confirm(number claimed) noexcept { confirm_in(claimed_, claimed_.find(claimed)); }
+
+bool work_book::confirm_waiting(number waiting) noexcept {
+  const auto at = waiting_.find(waiting);
+  if (at == waiting_.end()) return false;
+  confirm_in(waiting_, at);
+  return true;
+}
+
+void work_book::confirm_in(places& from, places::iterator at) noexcept {
+  at->second->second.is = state::confirmed;
+  std::string().swap(at->second->second.data);
+  from.erase(at);
+}
+
+work_counts work_book::counts() const noexcept {
+  return {.waiting = waiting_.size(),
+          .claimed = claimed_.size(),
+          .confirmed = entries_.size() - waiting_.size() - claimed_.size()};
+}
+
+std::vector<work_item> work_book::unconfirmed() const {
+  places all = waiting_;
+  all.insert(claimed_.begin(), claimed_.end());
+  std::vector<work_item> items;
+  items.reserve(all.size());
+  for (const auto& [place, what] : all) {
+    items.push_back({.key = what->first, .data = what->second.data});
+  }
+  return items;
+}
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,83 @@
+/// The items of a work list in memory: what all implementations that keep keys there share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <takt/base/config.hpp>
+#include <takt/service/work_list.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// Not thread-safe: the list has a lock.
+class work_book {
+ public:
+  /// Where an item is in the order of acceptance, from 0 on without gaps.
+  using number = std::uint64_t;
+
+  /// Adds items whose keys are new. \return how many; they have the last numbers. If it throws,
+  /// there are none.
+  std::size_t add(std::span<const work_item> items);
+  /// Takes back the last `count`, which wait: as if they had not been added.
+  void take_back(std::size_t count) noexcept;
+
+  [[nodiscard]] std::optional<work_item> claim();
+  /// \throws std::logic_error if it is not claimed.
+  [[nodiscard]] number find_claimed(std::string_view key) const;
+  void give_back(number claimed) noexcept;
+  void confirm(number claimed) noexcept;
+  /// For reading a file: an item that waits is done. False if there is none of that number.
+  [[nodiscard]] bool confirm_waiting(number waiting) noexcept;
+
+  [[nodiscard]] number next() const noexcept { return next_; }
+  [[nodiscard]] work_counts counts() const noexcept;
+  [[nodiscard]] std::vector<work_item> unconfirmed() const;
+
+  /// Calls f(key, data) for those that wait and have this number or a later one, in order.
+  template <class F>
+  void each_waiting_from(number first, F f) const {
+    for (auto at = waiting_.lower_bound(first); at != waiting_.end(); ++at) {
+      f(at->second->first, at->second->second.data);
+    }
+  }
+  /// The keys of those that are confirmed, in no order.
+  template <class F>
+  void each_confirmed(F f) const {
+    for (const node& n : entries_) {
+      if (n.second.is == state::confirmed) f(n.first);
+    }
+  }
+
+ private:
+  enum class state : std::uint8_t { waiting, claimed, confirmed };
+  struct entry {
+    number place = 0;
+    state is = state::waiting;
+    std::string data;  // empty when confirmed
+  };
+  // Found by views, without making a string.
+  struct hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  using entries = std::unordered_map<std::string, entry, hash, std::equal_to<>>;
+  using node = entries::value_type;
+  using places = std::map<number, node*>;
+
+  static void confirm_in(places& from, places::iterator at) noexcept;
+
+  number next_ = 0;
+  entries entries_;  // its nodes do not move
+  // Nodes go from one to the other, so that claiming and giving back allocate nothing.
+  places waiting_;
+  places claimed_;
+};
+
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,164 @@
+// The program crawl on a web site of the test's own, stopped and killed at random moments until it
+// is done: no page is lost, and none is fetched again that was confirmed.
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <takt/service/file_work_list.hpp>
+
+#include "../support/temporary_folder.hpp"
+#include "web_site.hpp"
+
+#ifndef TAKT_CRAWL  // the build gives the whole path
+#define TAKT_CRAWL "crawl"
+#endif
+
+namespace {
+
+using namespace std::chrono_literals;
+using time_point = std::chrono::steady_clock::time_point;
+
+// A process that runs crawl.
+class process {
+ public:
+  process(const std::vector<std::string>& arguments) {  // NOLINT(google-explicit-constructor)
+    std::vector<std::string> words{TAKT_CRAWL};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+      posix_spawn_file_actions_addopen(&files, stream, "/dev/null", O_WRONLY, 0);
+    }
+    if (posix_spawn(&id_, TAKT_CRAWL, &files, nullptr, argv.data(), environ) != 0) id_ = -1;
+    posix_spawn_file_actions_destroy(&files);
+  }
+  ~process() {
+    if (id_ <= 0 || status_) return;
+    kill(id_, SIGKILL);
+    waitpid(id_, nullptr, 0);
+  }
+  process(const process&) = delete;
+  process& operator=(const process&) = delete;
+
+  void send(int signal) const {
+    if (!status_) kill(id_, signal);
+  }
+  [[nodiscard]] bool has_ended() {
+    int status = 0;
+    if (!status_ && waitpid(id_, &status, WNOHANG) == id_) status_ = status;
+    return status_.has_value();
+  }
+  // Its exit code, or minus the signal that ended it.
+  [[nodiscard]] int result() const {
+    return WIFEXITED(*status_) ? WEXITSTATUS(*status_) : -WTERMSIG(*status_);
+  }
+
+ private:
+  pid_t id_ = -1;
+  std::optional<int> status_;
+};
+
+// Looks again and again, until the deadline.
+template <class Condition>
+bool comes_true(time_point deadline, Condition condition) {
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+std::uint64_t seed_of_this_run() {
+  const char* const given = std::getenv("TAKT_FAULT_SEED");
+  return given == nullptr ? std::random_device()() : std::strtoull(given, nullptr, 10);
+}
+
+TEST(crawl, loses_nothing_when_it_is_stopped_and_killed) {
+  const std::uint64_t seed = seed_of_this_run();
+  std::printf("TAKT_FAULT_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  std::mt19937_64 random(seed);
+  const auto up_to = [&](std::uint64_t n) { return random() % n; };
+
+  const time_point deadline = std::chrono::steady_clock::now() + 40s;
+  web_site site(300);
+  const takt_test::temporary_folder folder;
+  const std::filesystem::path file = folder / "list";
+  constexpr std::size_t workers = 8;
+
+  std::set<std::string> open;   // what was not confirmed at the end of the last round
+  std::set<std::string> asked;  // what was ever asked for
+  std::size_t again = 0;
+  int rounds = 0;
+  int result = -1;
+  for (; result != 0; ++rounds) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "too slow, in round " << rounds;
+    std::vector<std::string> arguments{
+        "--list",        file.string(), "--delay", "1",         "--depth",
+        "1000",          "--max-bytes", "100000",  "--workers", std::to_string(workers),
+        site.url("/p/0")};
+    if (up_to(2) == 0) arguments.emplace_back("--no-sync");
+    process crawl(arguments);
+
+    // Stopped, killed, or both, after it has asked for some pages; in the end it is let alone.
+    const std::size_t enough = site.requests() + up_to(60);
+    const std::uint64_t how = rounds < 20 ? up_to(4) : 4;
+    ASSERT_TRUE(comes_true(
+        deadline, [&] { return crawl.has_ended() || (how != 4 && site.requests() >= enough); }));
+    if (how <= 1) crawl.send(SIGINT);
+    if (how == 1) {
+      const time_point moment =
+          std::chrono::steady_clock::now() + std::chrono::microseconds(up_to(5000));
+      comes_true(moment, [] { return false; });
+    }
+    if (how >= 1 && how <= 2) crawl.send(SIGKILL);
+    if (how == 3) crawl.send(SIGTERM);
+    ASSERT_TRUE(comes_true(deadline, [&] { return crawl.has_ended(); })) << "does not stop";
+    result = crawl.result();
+    site.settle();
+    const std::map<std::string, int> now = site.take_asked();
+    // What asks it to stop kills it only if it comes before anything else has happened.
+    const bool too_early = now.empty() && (result == -SIGINT || result == -SIGTERM);
+    ASSERT_TRUE(result == 0 || result == 3 || result == -SIGKILL || too_early) << result;
+    for (const auto& [path, times] : now) {
+      EXPECT_EQ(times, 1) << path << " in round " << rounds;
+      if (asked.insert(path).second) continue;
+      EXPECT_TRUE(open.contains(path)) << path << " was confirmed before round " << rounds;
+      ++again;
+    }
+    const takt::file_work_list list(file);  // not refused, whatever was done to the process
+    open.clear();
+    for (const takt::work_item& item : list.unconfirmed()) {
+      open.insert(item.key.substr(site.url("").size()));
+    }
+    if (result == 0) {
+      EXPECT_EQ(list.counts().confirmed, site.all().size());
+    }
+  }
+  EXPECT_EQ(site.answered(), site.all());
+  EXPECT_GT(rounds, 3);
+  EXPECT_LE(again, static_cast<std::size_t>(rounds) * workers);
+  std::printf("%d rounds, %zu pages, %zu of them again\n", rounds, asked.size(), again);
+}
+
+}  // namespace

@@ -1,0 +1,171 @@
+// A list of work in a file against one in memory, while its file is closed, cut off and damaged: it
+// is refused and left alone, or is what it was after one of its records.
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <takt/service/file_work_list.hpp>
+#include <takt/service/memory_work_list.hpp>
+
+#include "../support/temporary_folder.hpp"
+#include "fuzz.hpp"
+
+namespace {
+
+using takt::work_item;
+using takt::work_list_error;
+
+std::string contents_of(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+std::string key_from(script& input) {
+  std::string key(1 + input.next(2), static_cast<char>('a' + input.next(8)));
+  return key;
+}
+
+// What a list keeps; not who is at it.
+struct state {
+  std::vector<work_item> unconfirmed;
+  std::size_t confirmed = 0;
+  friend bool operator==(const state&, const state&) = default;
+};
+
+state of(const takt::work_list& list) { return {list.unconfirmed(), list.counts().confirmed}; }
+
+class life {
+ public:
+  explicit life(std::filesystem::path file) : file_(std::move(file)) {
+    std::filesystem::remove(file_);
+    EXPECT(open());
+    before_.push_back(of(*list_));
+  }
+
+  void step(script& input) {
+    switch (input.next(8)) {
+      case 0:
+      case 1: {
+        const std::vector<work_item> items = items_from(input);
+        EXPECT(list_->accept(items) == model_->accept(items));
+        break;
+      }
+      case 2:
+      case 3: {
+        const std::optional<work_item> item = list_->claim();
+        EXPECT(item == model_->claim());
+        if (item) claimed_.push_back(item->key);
+        break;
+      }
+      case 4:
+        if (const auto key = one_claimed(input)) {
+          const std::vector<work_item> found = items_from(input);
+          EXPECT(list_->confirm(*key, found) == model_->confirm(*key, found));
+        }
+        break;
+      case 5:
+        if (const auto key = one_claimed(input)) {
+          list_->give_back(*key);
+          model_->give_back(*key);
+        }
+        break;
+      case 6:
+        reopen(contents_after_close());
+        break;
+      default:
+        damage(input);
+        return;  // the model is another one now
+    }
+    EXPECT(list_->counts() == model_->counts());
+    EXPECT(of(*list_) == of(*model_));
+    before_.push_back(of(*list_));
+  }
+
+ private:
+  static std::vector<work_item> items_from(script& input) {
+    std::vector<work_item> items(input.next(3));
+    for (work_item& item : items) {
+      item = {key_from(input), std::string(input.next(4), static_cast<char>('0' + input.next(10)))};
+    }
+    return items;
+  }
+
+  std::optional<std::string> one_claimed(script& input) {
+    if (claimed_.empty()) return std::nullopt;
+    std::swap(claimed_[input.next(claimed_.size())], claimed_.back());
+    std::string key = std::move(claimed_.back());
+    claimed_.pop_back();
+    return key;
+  }
+
+  bool open() {
+    try {
+      list_ = std::make_unique<takt::file_work_list>(
+          file_,
+          takt::file_work_list_options{.sync = takt::work_sync::at_close, .compact_above = 64});
+      return true;
+    } catch (const work_list_error& e) {
+      EXPECT(e.why() == work_list_error::reason::foreign ||
+             e.why() == work_list_error::reason::damaged);
+      return false;
+    }
+  }
+
+  std::string contents_after_close() {
+    list_.reset();
+    return contents_of(file_);
+  }
+
+  // With what must be readable. The claims are gone, also in the model.
+  void reopen(const std::string& bytes) {
+    write(file_, bytes);
+    EXPECT(open());
+    for (const std::string& key : claimed_) model_->give_back(key);
+    claimed_.clear();
+  }
+
+  void damage(script& input) {
+    const std::string whole = contents_after_close();
+    std::string bytes = whole;
+    const std::size_t at = (input.next(256) << 8 | input.next(256)) % bytes.size();
+    if (input.next(2) == 0) {
+      bytes.resize(at);
+    } else {
+      bytes[at] = static_cast<char>(bytes[at] + 1 + static_cast<int>(input.next(255)));
+    }
+    write(file_, bytes);
+    if (open()) {
+      EXPECT(std::find(before_.begin(), before_.end(), of(*list_)) != before_.end());
+      list_.reset();
+    } else {
+      EXPECT(contents_of(file_) == bytes);
+    }
+    reopen(whole);
+  }
+
+  const std::filesystem::path file_;
+  std::unique_ptr<takt::file_work_list> list_;
+  std::unique_ptr<takt::memory_work_list> model_ = std::make_unique<takt::memory_work_list>();
+  std::vector<std::string> claimed_;
+  std::vector<state> before_;  // after each step
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const takt_test::temporary_folder folder;
+  script input(data, std::min<std::size_t>(size, 200));
+  life one(folder / "list");
+  while (!input.done()) one.step(input);
+  return 0;
+}

@@ -1,0 +1,141 @@
+// Pipelines under every kind of interleaving: they come to their end, and account for each item.
+#include <cstddef>
+#include <stdexcept>
+#include <vector>
+
+#include <takt/base/sync.hpp>
+#include <takt/service/pipeline.hpp>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using model::require;
+
+auto numbers(int count) {
+  return [count](outlet<int>& out) {
+    for (int i = 0; i < count; ++i) out.push(i);
+  };
+}
+
+class silent_hook final : public unhandled_hook {
+  void on_unhandled(unhandled, const std::exception_ptr&) const noexcept override {}
+};
+const silent_hook silent;
+
+void require_balance(const pipeline& p) {
+  const std::vector<stage_statistics> all = p.statistics();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    require(all[i].pending() == 0, "each item has one end");
+    if (i != 0) require(all[i].accepted == all[i - 1].produced, "nothing is lost between stages");
+  }
+}
+
+TEST(pipeline_model, comes_to_its_end_by_itself) {
+  check({.runs = 3'000}, [] {
+    sync::var<int> sum{0};
+    pipeline p = pipeline::from<int>(numbers(2))
+                     .then([](const int& i) { return i + 1; }, {.capacity = 1})
+                     .into([&](int i) { sum.write() += i; }, {.capacity = 1});
+    p.join();
+    require(sum.read() == 3, "each once");
+    require_balance(p);
+  });
+}
+
+TEST(pipeline_model, no_account_has_more_than_was_accepted) {
+  check({.runs = 3'000}, [] {
+    pipeline p = pipeline::from<int>(numbers(2)).into([](int) {}, {.capacity = 1});
+    for (const stage_statistics& s : p.statistics()) {
+      require(s.finished <= s.accepted, "what has ended was accepted before");
+    }
+    p.join();
+  });
+}
+
+TEST(pipeline_model, every_pill_reaches_every_worker) {
+  check({.runs = 3'000}, [] {
+    sync::atomic<int> done{0};
+    pipeline p = pipeline::from<int>(numbers(1), {.workers = 2})
+                     .into([&](int) { done.fetch_add(1); }, {.workers = 2, .capacity = 1});
+    p.join();
+    require(done.load() == 2, "each once");
+    require_balance(p);
+  });
+}
+
+TEST(pipeline_model, shutdown_against_the_source) {
+  check({.runs = 3'000}, [] {
+    sync::var<std::uint64_t> done{0};
+    pipeline p =
+        pipeline::from<int>(numbers(3)).into([&](int) { done.write() += 1; }, {.capacity = 1});
+    p.shutdown();
+    p.join();
+    require(done.read() == p.statistics()[0].produced, "all that was produced");
+    require_balance(p);
+  });
+}
+
+TEST(pipeline_model, cancelled_with_everybody_under_way) {
+  check({.runs = 3'000}, [] {
+    pipeline p = pipeline::from<int>(numbers(3))
+                     .then([](const int& i) { return i; }, {.capacity = 1})
+                     .into([](int) {}, {.capacity = 1});
+    p.shutdown_and_cancel();
+    p.join();
+    require_balance(p);
+  });
+}
+
+TEST(pipeline_model, an_error_ends_it) {
+  for (const int at : {0, 1}) {  // in the last stage, or in the one before
+    check({.runs = 3'000}, [at] {
+      pipeline p = pipeline::from<int>(numbers(3))
+                       .then(
+                           [at](const int& i) {
+                             if (at == 1 && i == 1) throw std::runtime_error("no");
+                             return i;
+                           },
+                           {.capacity = 1})
+                       .into(
+                           [at](int i) {
+                             if (at == 0 && i == 1) throw std::runtime_error("no");
+                           },
+                           {.capacity = 1});
+      bool failed = false;
+      try {
+        p.join();
+      } catch (const stage_failed& e) {
+        failed = e.item<int>() != nullptr && *e.item<int>() == 1;
+      }
+      require(failed, "with its item");
+      require_balance(p);
+    });
+  }
+}
+
+// The source fails at once, on one thread, while others are being started.
+TEST(pipeline_model, an_error_while_it_is_being_made) {
+  check({.runs = 3'000}, [] {
+    pipeline p = pipeline::from<int>([](auto&) { throw std::runtime_error("no"); }, {.workers = 2},
+                                     {.unhandled = &silent})
+                     .into([](int) {});
+    p.await_termination();
+    require(p.error().has_value(), "it is known");
+    require_balance(p);
+  });
+}
+
+TEST(pipeline_model, destroyed_while_it_runs) {
+  check({.runs = 3'000}, [] {
+    sync::var<int> done{0};
+    {
+      const pipeline p =
+          pipeline::from<int>(numbers(3)).into([&](int) { done.write() += 1; }, {.capacity = 1});
+    }
+    require(done.read() <= 3, "nothing of it runs any more");
+  });
+}
+
+}  // namespace
