@@ -93,6 +93,7 @@ verdict judge(const workload_result& result, const bar& promise, const case_resu
     if (!who.empty()) ratio = below(promise.at_most, who[metric_index]);
   } else {
     text << " at least " << promise.at_least << "x ahead of " << promise.of;
+    if (promise.at_most > 0) text << ", or at most " << promise.at_most << " " << m.unit;
     const auto& of = at.samples[index_of_competitor(result.what, promise.of)];
     if (!who.empty() && !of.empty()) {
       const auto found = paired_ratio(who[metric_index], of[metric_index], m.direction);
@@ -102,7 +103,9 @@ verdict judge(const workload_result& result, const bar& promise, const case_resu
   verdict found{.text = text.str()};
   if (ratio) {
     found.measured = true;
-    found.held = *ratio >= (promise.of.empty() ? 1.0 : promise.at_least);
+    found.held = *ratio >= (promise.of.empty() ? 1.0 : promise.at_least) ||
+                 (!promise.of.empty() && promise.at_most > 0 &&
+                  below(promise.at_most, who[metric_index]) >= 1.0);
     found.ratio = *ratio;
   }
   return found;
@@ -170,8 +173,8 @@ std::vector<verdict> check(const workload_result& result) {
   std::vector<verdict> verdicts;
   for (const bar& promise : result.what.bars) {
     index_of_competitor(result.what, promise.who);
-    if (promise.of.empty() == (promise.at_most <= 0)) {
-      throw std::logic_error("a bar of " + result.what.id + " needs either a peer or a limit");
+    if (promise.of.empty() && promise.at_most <= 0) {
+      throw std::logic_error("a bar of " + result.what.id + " needs a peer or a limit");
     }
     if (!promise.of.empty()) index_of_competitor(result.what, promise.of);
     bool known_metric = false;

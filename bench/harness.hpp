@@ -67,10 +67,10 @@ struct competitor {
 
 /// A promise that --check tests: in every setting, `who` is at least `at_least` times ahead of
 /// `of` (below 1: at most so far behind). Without `of` it is a limit instead: the median is at most
-/// `at_most`, for promises that no peer makes; it should leave room for slower machines. With
-/// `grown_from` that limit is a factor: the median is at most so many times what it is in the
-/// setting that has these values instead. An empty metric means each one. `where` narrows it to the
-/// settings that contain these values.
+/// `at_most`, for promises that no peer makes; it should leave room for slower machines. With both,
+/// either of them is enough. With `grown_from` the limit is a factor: the median is at most so many
+/// times what it is in the setting that has these values instead. An empty metric means each one.
+/// `where` narrows it to the settings that contain these values.
 struct bar {
   std::string who;
   double at_least = 1.0;

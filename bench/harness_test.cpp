@@ -154,8 +154,19 @@ TEST(harness, a_bar_may_be_a_limit) {
 
   what.bars = {{.who = "a"}};
   EXPECT_THROW(check(run_quietly(what)), std::logic_error);
-  what.bars = {{.who = "a", .of = "a", .at_most = 100}};
-  EXPECT_THROW(check(run_quietly(what)), std::logic_error);
+}
+
+TEST(harness, of_a_peer_and_a_limit_one_is_enough) {
+  workload what = small({constant("slow", 30), constant("fast", 10)});
+  what.bars = {{.who = "fast", .at_least = 2, .of = "slow", .at_most = 9},
+               {.who = "slow", .at_least = 2, .of = "fast", .at_most = 30},
+               {.who = "slow", .at_least = 2, .of = "fast", .at_most = 29}};
+  const auto verdicts = check(run_quietly(what));
+  ASSERT_THAT(verdicts, SizeIs(3));
+  EXPECT_EQ(verdicts[0].text, "small, time: fast at least 2x ahead of slow, or at most 9 ns");
+  EXPECT_TRUE(verdicts[0].held) << "by the ratio";
+  EXPECT_TRUE(verdicts[1].held) << "by the limit";
+  EXPECT_FALSE(verdicts[2].held);
 }
 
 TEST(harness, a_bar_may_be_a_limit_for_growth) {

@@ -26,7 +26,7 @@ std::vector<bench::workload> workloads_matching(const std::string& filter) {
                               bench::stop_delayed_workload, bench::callable_workload,
                               bench::mpsc_workload,         bench::park_workload,
                               bench::observe_workload,      bench::task_workload,
-                              bench::timers_workload}) {
+                              bench::timers_workload,       bench::rx_workload}) {
     bench::workload what = declare();
     if (what.id.find(filter) != std::string::npos) chosen.push_back(std::move(what));
   }

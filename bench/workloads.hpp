@@ -15,6 +15,7 @@ workload stop_workload();
 workload churn_workload();
 workload churn_mt_workload();
 workload reschedule_workload();
+workload rx_workload();
 workload fire_workload();
 workload periodic_workload();
 workload late_workload();

@@ -30,9 +30,12 @@ constexpr int goal = 100;
 
 class game {
  public:
-  explicit game(takt::event_loop& loop) : loop_(loop) {
+  explicit game(takt::event_loop& loop) : loop_(loop), frames_(loop) {
     steps_ = loop.schedule_at_fixed_rate(0ms, 5ms, [this] { step(); });
-    loop.frames().execute([this] { draw(); });
+    frames_.schedule([this](auto& self) {
+      draw();
+      if (!is_won()) self.schedule(0ms);  // without the game nothing ticks
+    });
     end_when_won();
   }
 
@@ -44,11 +47,7 @@ class game {
  private:
   void step() { position_ = std::min(position_ + speed_, goal); }
 
-  // Asks for the next frame itself: without the game nothing ticks.
-  void draw() {
-    ++drawn_;
-    if (!is_won()) loop_.frames().execute([this] { draw(); });
-  }
+  void draw() { ++drawn_; }
 
   detached end_when_won() {
     while (!is_won()) co_await loop_.frames().schedule();
@@ -57,6 +56,7 @@ class game {
   }
 
   takt::event_loop& loop_;
+  takt::rx::animation_frame_scheduler frames_;
   takt::periodic_future steps_;
   int position_ = 0;
   int speed_ = 0;

@@ -1,196 +1,200 @@
-// A tour of what takt has, live. It grows with the library; ./dev run builds and runs it.
-#include <algorithm>
+// A tour of the library, live: docs/tour.md tells the story, ./dev run runs it. With a folder as
+// its argument it leaves a timeline there.
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
-#include <functional>
-#include <memory>
+#include <filesystem>
+#include <fstream>
+#include <latch>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <takt/takt.hpp>
 
+#include "timeline.hpp"
+
 using namespace std::chrono_literals;
-using real_time = std::chrono::steady_clock;
 
 namespace {
 
-double microseconds(real_time::duration d) {
-  return std::chrono::duration<double, std::micro>(d).count();
-}
-
 void title(const char* text) { std::printf("\n== %s\n", text); }
 
-// A callable of any kind in one cache line.
-void show_functions() {
-  title("move_only_function: any callable, 64 bytes, never copied");
+unsigned long long number(std::uint64_t n) { return n; }
 
-  auto greeting = std::make_unique<std::string>("good morning");
-  takt::move_only_function<std::size_t()> length = [text = std::move(greeting)] {
-    return text->size();
-  };
-  std::printf("a lambda that owns a unique_ptr: called once %zu, called twice %zu\n", length(),
-              length());
+void give_work() {
+  title("1. Work, and what becomes of it");
+  takt::thread_pool pool{{.core = 2, .name = "work"}};
 
-  takt::move_only_function<std::size_t()> moved = std::move(length);
-  std::printf("moved into another function:     called %zu; sizeof is %zu\n", moved(),
-              sizeof moved);
+  takt::future<std::string> text = pool.submit([] { return 40 + 2; }).then([](int n) {
+    return "the answer is " + std::to_string(n);
+  });
+  std::printf("%s\n", text.get().c_str());
+
+  takt::future<int> wrong = pool.submit([]() -> int { throw std::runtime_error("no luck"); });
   try {
-    length();  // NOLINT(bugprone-use-after-move): what it does is specified, and shown here
-  } catch (const std::bad_function_call& error) {
-    std::printf("calling what was moved from:     throws %s\n", error.what());
+    wrong.get();
+  } catch (const std::runtime_error& e) {
+    std::printf("an error comes where the result is asked for: %s\n", e.what());
   }
-}
 
-// Two threads submit to a pool; a strand on it counts without a lock; then it is stopped while
-// there is work left. Returns what became of each task.
-takt::task_totals show_pool() {
-  title("thread_pool, serial_executor: two threads submit for half a second, then it is stopped");
-
-  takt::task_statistics figures;
-  takt::thread_pool pool{
-      {.core = 2, .name = "tour", .unhandled = &takt::lenient, .observer = &figures}};
-  takt::serial_executor counter{pool};
-  long sum = 0;  // the strand's
-
-  auto submit = [&] {
-    for (const auto end = real_time::now() + 500ms; real_time::now() < end;) {
-      for (int i = 0; i < 100; ++i) counter.execute([&sum] { ++sum; });
-      static_cast<void>(pool.submit([] {}).cancel());
-      std::this_thread::sleep_for(1ms);
-    }
-  };
-  std::thread one(submit);
-  std::thread two(submit);
-  one.join();
-  two.join();
-  counter.close(takt::drain);
-  std::printf("the strand counted to %ld in %llu tasks of the pool; they waited %.0f us (median)\n",
-              sum, static_cast<unsigned long long>(figures.totals().finished),
-              microseconds(figures.delays().percentile(50)));
-
-  for (int i = 0; i < 2; ++i) {  // one for each thread, until it is asked to stop
-    pool.execute([](const std::stop_token& stop) {
-      while (!stop.stop_requested()) std::this_thread::yield();
-    });
-  }
-  while (pool.statistics().active != 2) std::this_thread::yield();
-  for (int i = 0; i < 1000; ++i) pool.execute([] {});
-  const takt::task_list unstarted = pool.shutdown_now();
-  pool.await_termination();
-  std::printf("shutdown_now() with 1000 tasks queued behind long ones gave back %zu\n",
-              unstarted.size());
-  return pool.statistics().tasks;
-}
-
-// Beats so many times; returns how late the latest of them was.
-std::chrono::nanoseconds beat(const takt::clock& time, std::chrono::nanoseconds period, int count) {
-  takt::parker wake;
-  std::chrono::nanoseconds late{0};
-  auto next = takt::deadline_after(time.now(), period);
-  for (int i = 0; i < count; ++i, next += period) {
-    while (time.now() < next) time.park_until(wake, next);
-    late = std::max(late, time.now() - next);
-  }
-  return late;
-}
-
-// Code that is given its clock runs in real time, or in the time of a test.
-void show_clock() {
-  title("clock: the same code in real time, and in a time that is moved by hand");
-
-  const auto begin = real_time::now();
-  const auto late = beat(takt::steady, 20ms, 10);
-  std::printf("10 beats, 20 ms apart, on steady:         %.1f ms, at most %.0f us late\n",
-              microseconds(real_time::now() - begin) / 1000, microseconds(late));
-
-  const auto begin_by_hand = real_time::now();
-  takt::manual_clock by_hand;
-  std::thread day([&] { beat(by_hand, 1h, 24); });
-  for (int hour = 0; hour < 24; ++hour) {
-    by_hand.wait_for_waiters(1);
-    by_hand.advance_to_next();
-  }
-  day.join();
-  std::printf("24 beats, an hour apart, on manual_clock: %.1f ms, for %d hours of its time\n",
-              microseconds(real_time::now() - begin_by_hand) / 1000,
-              static_cast<int>(by_hand.now().time_since_epoch() / 1h));
-}
-
-// Work that is prevented, asked to stop, or continued: and what the caller is told.
-void show_tasks() {
-  title("task: futures that always end, and cancellation that tells what it did");
-
-  takt::promise<int> number;
-  auto text = number.get_future().then([](int n) { return "the answer is " + std::to_string(n); });
-  std::thread([number = std::move(number)]() mutable { number.set_value(42); }).join();
-  std::printf("continued: %s\n", text.get().c_str());
-
-  takt::parker begun;
-  takt::future_task search([&begun](const std::stop_token& stop) {
-    begun.unpark();
+  std::latch begun{1};
+  takt::future<void> search = pool.submit([&](const std::stop_token& stop) {
+    begun.count_down();
     while (!stop.stop_requested()) std::this_thread::yield();
   });
-  auto never_begins = takt::future_task([] {});
-  auto searching = search.get_future();
-  std::thread worker([&] { search.run(); });
-  begun.park();
-  const std::string before(takt::to_string(never_begins.cancel()));
-  const std::string during(takt::to_string(searching.cancel()));
-  const std::string joined(takt::to_string(searching.cancel_and_join()));
-  std::printf("cancel before it begins: %s; while it runs: %s; joined: %s\n", before.c_str(),
-              during.c_str(), joined.c_str());
-  worker.join();
+  begun.wait();
+  const takt::cancel_result told = search.cancel();
+  search.cancel_and_join();  // from here on it touches nothing any more
+  std::printf("cancel() said: %s\n", std::string(to_string(told)).c_str());
 }
 
-// Two threads wake each other in turn.
-void show_parker() {
-  title("parker: two threads hand one ball to and fro");
+void work_later() {
+  title("2. Later, and again and again");
+  takt::scheduled_pool pool{{.core = 2, .name = "later"}};
 
-  constexpr int rounds = 20000;
-  takt::parker left;
-  takt::parker right;
-  const auto begin = real_time::now();
-  std::thread other([&] {
-    for (int i = 0; i < rounds; ++i) {
-      right.park();
-      left.unpark();
-    }
+  takt::timer_handle in_an_hour = pool.execute(1h, [] { std::printf("an hour is over\n"); });
+
+  std::latch third_beat{3};
+  takt::periodic_future heart = pool.schedule_at_fixed_rate(0ms, 2ms, [&, beats = 0]() mutable {
+    if (++beats <= 3) third_beat.count_down();
   });
-  for (int i = 0; i < rounds; ++i) {
-    right.unpark();
-    left.park();
-  }
-  other.join();
-  std::printf("%d rounds, %.1f us for one there and back\n", rounds,
-              microseconds(real_time::now() - begin) / rounds);
+  third_beat.wait();
+  heart.cancel_and_join();
+  std::printf("at least three beats: %s\n", heart.run_count() >= 3 ? "yes" : "no");
 
-  const auto asleep = real_time::now();
-  const bool woken = left.park_until(asleep + 50ms);
-  std::printf("nobody wakes: park_until of 50 ms says %s after %.1f ms\n",
-              woken ? "woken" : "too late", microseconds(real_time::now() - asleep) / 1000);
+  int attempts = 0;
+  takt::future<int> answer = takt::retry(pool,
+                                         [&] {
+                                           if (++attempts < 3) throw std::runtime_error("not yet");
+                                           return 42;
+                                         },
+                                         {.initial = 1ms, .attempts = 5});
+  const int got = answer.get();
+  std::printf("the answer was %d, at attempt %d\n", got, attempts);
+
+  std::printf("the task in an hour: %s\n", std::string(to_string(in_an_hour.cancel())).c_str());
+}
+
+void time_out() {
+  title("3. Time-outs, by the hundred thousand");
+  takt::thread_pool pool{{.core = 1, .name = "work"}};
+  takt::wheel_scheduler timeouts{{.tick = 1ms}};
+
+  std::vector<takt::timer_handle> silence;
+  for (int i = 0; i < 100'000; ++i) {
+    silence.push_back(timeouts.execute(30s, pool, [] { std::printf("dropped\n"); }));
+  }
+  for (takt::timer_handle& t : silence) t.reschedule(30s);  // a message has come: 30 s more
+  for (takt::timer_handle& t : silence) t.cancel();         // the connection is closed
+
+  timeouts.close(takt::drain);
+  std::printf("%llu time-outs scheduled, moved and cancelled\n",
+              number(timeouts.totals().cancelled));
+}
+
+void one_after_the_other() {
+  title("4. One after the other, on many threads");
+  takt::scheduled_pool pool{{.core = 2, .name = "many"}};
+
+  long balance = 0;  // only tasks of the account touch it: no lock
+  takt::serial_executor account{pool};
+  for (int i = 0; i < 1000; ++i) account.execute([&] { balance += 1; });
+  account.close(takt::drain);
+  std::printf("1000 payments, no lock: %ld\n", balance);
+
+  takt::rx::worker worker{pool};  // the same, with delays, and given up all together
+  std::latch first{1};
+  worker.schedule([&] { first.count_down(); });
+  worker.schedule(24h, [] {}).add([] { std::printf("tomorrow's step: given up\n"); });
+  first.wait();
+  worker.unsubscribe();
+}
+
+void test_time() {
+  title("5. A year, in a test");
+  takt::rx::test_scheduler time;
+  const auto hourly = time.schedule_at_fixed_rate(1h, 1h, [] {});
+  time.advance_by(std::chrono::days(365));
+  std::printf("%llu hourly runs in a year\n", number(hourly.run_count()));
+}
+
+// Tasks of many kinds on two threads, then the end of it.
+takt::task_totals stop(timeline& seen) {
+  title("6. Stopping, and the ledger");
+  takt::scheduled_pool pool{{.core = 2, .name = "tour", .observer = &seen}};
+
+  const auto work_for = [](std::chrono::microseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  };
+  static_cast<void>(
+      pool.schedule_at_fixed_rate(0ms, 5ms, [&] { work_for(300us); }, {.name = "heartbeat"}));
+  for (int i = 0; i < 12; ++i) {
+    static_cast<void>(pool.execute(i * 4ms, [&] { work_for(2ms); }, {.name = "report"}));
+  }
+  static_cast<void>(pool.execute(20ms, [] {}, {.name = "regretted"}).cancel());
+  static_cast<void>(pool.execute(1h, [] {}, {.name = "in an hour"}));
+
+  std::latch stopping{1};
+  pool.execute(takt::task(
+      [&](const std::stop_token& stop) {
+        for (int i = 0; i < 30 && !stop.stop_requested(); ++i) work_for(1ms);
+        stopping.count_down();
+        while (!stop.stop_requested()) std::this_thread::yield();
+      },
+      {.name = "long search"}));
+  stopping.wait();
+
+  const takt::task_list unstarted = pool.shutdown_now();  // what runs is asked to stop
+  pool.await_termination();
+  for (const takt::task& t : unstarted) {
+    std::printf("not begun: %s\n", std::string(t.name()).c_str());
+  }
+  const takt::task_totals book = pool.statistics().tasks;
+  std::printf(
+      "submitted %llu = finished %llu + cancelled %llu + rejected %llu + returned %llu: %s\n",
+      number(book.submitted), number(book.finished), number(book.cancelled), number(book.rejected),
+      number(book.returned), book.pending() == 0 ? "balanced" : "NOT BALANCED");
+  return book;
+}
+
+// False if the folder cannot be written to.
+bool write(const timeline& seen, const std::filesystem::path& folder) {
+  title("7. A timeline of it");
+  std::ofstream trace(folder / "timeline.json");
+  seen.write_trace(trace);
+  std::ofstream picture(folder / "timeline.svg");
+  seen.write_picture(picture);
+  trace.close();
+  picture.close();
+  std::printf("%zu runs: %s (for chrome://tracing or Perfetto) and .svg\n", seen.runs(),
+              (folder / "timeline.json").c_str());
+  return trace.good() && picture.good();
 }
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 2) {
+    std::fprintf(stderr, "usage: %s [FOLDER]\n", argv[0]);
+    return 2;
+  }
   std::printf("takt %d.%d.%d, a tour\n", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR,
               TAKT_VERSION_PATCH);
-  show_functions();
-  show_parker();
-  show_clock();
-  show_tasks();
-  const takt::task_totals book = show_pool();
-
-  title("ledger of the pool");
-  std::printf(
-      "submitted %llu = finished %llu + cancelled %llu + rejected %llu + returned %llu: %s\n",
-      static_cast<unsigned long long>(book.submitted),
-      static_cast<unsigned long long>(book.finished),
-      static_cast<unsigned long long>(book.cancelled),
-      static_cast<unsigned long long>(book.rejected),
-      static_cast<unsigned long long>(book.returned),
-      book.pending() == 0 ? "balanced" : "NOT BALANCED");
+  give_work();
+  work_later();
+  time_out();
+  one_after_the_other();
+  test_time();
+  timeline seen;
+  const takt::task_totals book = stop(seen);
+  if (argc == 2 && !write(seen, argv[1])) {
+    std::fprintf(stderr, "%s: cannot write into %s\n", argv[0], argv[1]);
+    return 1;
+  }
   return book.pending() == 0 ? 0 : 1;
 }

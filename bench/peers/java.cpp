@@ -12,9 +12,12 @@
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #ifndef TAKT_BENCH_FOLDER  // the build gives the whole path
 #define TAKT_BENCH_FOLDER "."
+#define TAKT_BENCH_RXJS "rxjs"
 #endif
 
 namespace bench {
@@ -22,27 +25,26 @@ namespace {
 
 // A process that answers each line with a line, on a socket that is its input and its output. It
 // ends when its input does.
-class java_process {
+class peer_process {
  public:
-  /// Throws unavailable if it does not start, or cannot compile the source.
-  java_process(const std::string& source, const java_library& library) {
-    if (!library.path.empty() && !std::filesystem::exists(library.path)) {
-      throw unavailable(library.path + " was not found (" + library.package + ")");
-    }
+  /// Throws unavailable if it does not start, for want of `package`, or does not get ready.
+  peer_process(std::vector<std::string> command, const std::string& package) {
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
       throw std::system_error(errno, std::generic_category(), "socketpair");
     }
     socket_ = ends[0];
-    const int error = spawn(TAKT_BENCH_FOLDER "/" + source, library.path, ends[1]);
+    const std::string program = command.front();
+    const std::string source = command.back();
+    const int error = spawn(std::move(command), ends[1]);
     close(ends[1]);
     std::string reason;
     if (error == ENOENT) {
-      reason = "java was not found (openjdk-17-jdk-headless)";
+      reason = program + " was not found (" + package + ")";
     } else if (error != 0) {
-      reason = "java did not start: " + std::generic_category().message(error);
+      reason = program + " did not start: " + std::generic_category().message(error);
     } else if (read_line() != "ready") {
-      reason = "java did not compile " + source + "; it takes a JDK (openjdk-17-jdk-headless)";
+      reason = program + " could not run " + source + " (" + package + ")";
     }
     if (!reason.empty()) {
       end();
@@ -50,10 +52,10 @@ class java_process {
     }
   }
 
-  ~java_process() { end(); }
+  ~peer_process() { end(); }
 
-  java_process(const java_process&) = delete;
-  java_process& operator=(const java_process&) = delete;
+  peer_process(const peer_process&) = delete;
+  peer_process& operator=(const peer_process&) = delete;
 
   /// Empty if the process is gone.
   std::string ask(const std::string& question) {
@@ -66,18 +68,16 @@ class java_process {
   }
 
  private:
-  int spawn(const std::string& source, const std::string& library, int end) {
-    // A heap of fixed size and the collector for throughput: what is measured is the pool. Without
-    // a library the path of classes is empty.
-    std::string command[] = {"java", "-XX:+UseParallelGC", "-Xms1g", "-Xmx1g", "-cp", library,
-                             source};
-    std::array<char*, std::size(command) + 1> arguments{};
-    for (std::size_t i = 0; i < std::size(command); ++i) arguments[i] = command[i].data();
+  int spawn(std::vector<std::string> command, int end) {
+    std::vector<char*> arguments;
+    for (std::string& word : command) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, end, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, end, STDOUT_FILENO);
-    const int error = posix_spawnp(&process_, "java", &actions, nullptr, arguments.data(), environ);
+    const int error = posix_spawnp(&process_, command.front().c_str(), &actions, nullptr,
+                                   arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) process_ = 0;
     return error;
@@ -101,20 +101,51 @@ class java_process {
   pid_t process_ = 0;
 };
 
+std::vector<std::string> java_command(const std::string& source, const java_library& library) {
+  if (!library.path.empty() && !std::filesystem::exists(library.path)) {
+    throw unavailable(library.path + " was not found (" + library.package + ")");
+  }
+  // A heap of fixed size and the collector for throughput: what is measured is the pool. Without
+  // a library the path of classes is empty.
+  return {"java",       "-XX:+UseParallelGC",          "-Xms1g", "-Xmx1g", "-cp",
+          library.path, TAKT_BENCH_FOLDER "/" + source};
+}
+
+std::vector<std::string> node_command(const std::string& source) {
+  if (!std::filesystem::exists(TAKT_BENCH_RXJS)) {
+    throw unavailable("rxjs was not found at " TAKT_BENCH_RXJS " (npm)");
+  }
+  return {"node",      "--expose-gc",   "--max-old-space-size=4096",
+          "--require", TAKT_BENCH_RXJS, TAKT_BENCH_FOLDER "/" + source};
+}
+
+// Each process is started by its first question.
+template <class Command>
+numbers ask(const std::string& source, const std::string& question, const std::string& package,
+            Command command) {
+  static std::map<std::string, peer_process> started;
+  auto found = started.find(source);
+  if (found == started.end()) found = started.try_emplace(source, command(), package).first;
+  const std::string answer = found->second.ask(question);
+  std::istringstream words(answer);
+  numbers all;
+  for (double number = 0; words >> number;) all.push_back(number);
+  if (all.empty() || !words.eof()) {
+    throw std::runtime_error(source + ", asked for '" + question + "', said '" + answer + "'");
+  }
+  return all;
+}
+
 }  // namespace
 
 numbers ask_java(const std::string& source, const std::string& question,
                  const java_library& library) {
-  static std::map<std::string, java_process> started;
-  const std::string answer =
-      started.try_emplace(source, source, library).first->second.ask(question);
-  std::istringstream words(answer);
-  numbers found;
-  for (double number = 0; words >> number;) found.push_back(number);
-  if (found.empty() || !words.eof()) {
-    throw std::runtime_error("java, asked for '" + question + "', said '" + answer + "'");
-  }
-  return found;
+  return ask(source, question, "openjdk-17-jdk-headless",
+             [&] { return java_command(source, library); });
+}
+
+numbers ask_node(const std::string& source, const std::string& question) {
+  return ask(source, question, "nodejs", [&] { return node_command(source); });
 }
 
 }  // namespace bench

@@ -1,5 +1,5 @@
 /// \file
-/// Peers in Java.
+/// Peers in Java, and in JavaScript.
 #pragma once
 
 #include <string>
@@ -20,6 +20,9 @@ struct java_library {
 /// something else.
 numbers ask_java(const std::string& source, const std::string& question,
                  const java_library& library = {});
+
+/// The same of a node that runs a script of this folder with rxjs, which `./dev bench` installs.
+numbers ask_node(const std::string& source, const std::string& question);
 
 /// Asks NettyTimers.java.
 inline numbers ask_netty(const std::string& question) {

@@ -1,4 +1,4 @@
-// java.util.concurrent: see JavaPools.java.
+// java.util.concurrent: see JavaPools.java; and RxJava: see RxWorkers.java.
 #include "peers/java.hpp"
 
 #include <sstream>
@@ -20,6 +20,16 @@ competitor in_java(const std::string& pool, const std::string& workload, std::in
           }};
 }
 
+competitor rx_java_worker(const std::string& name, bool tracked) {
+  return {name, [=](const request& asked) {
+            std::ostringstream question;
+            question << asked.amount(many_tasks) << ' ' << asked["producers"] << ' '
+                     << std::boolalpha << tracked;
+            return ask_java("pool/RxWorkers.java", question.str(),
+                            {.path = "/usr/share/java/rxjava.jar", .package = "librx-java"});
+          }};
+}
+
 }  // namespace
 
 pool_competitors java_pools() {
@@ -32,7 +42,8 @@ pool_competitors java_pools() {
                    return ask_java(source, "spawn ForkJoinPool " + std::to_string(depth_of(asked)));
                  }}},
       .wake = {in_java(fixed, "wake", wake_tasks), in_java(fork_join, "wake", wake_tasks)},
-      .serial = {in_java(fixed, "serial", many_tasks)},
+      .serial = {in_java(fixed, "serial", many_tasks), rx_java_worker("RxJava worker", false),
+                 rx_java_worker("RxJava worker (tracked)", true)},
       .stop = {in_java(fixed, "stop", many_tasks)}};
 }
 

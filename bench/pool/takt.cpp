@@ -6,6 +6,7 @@
 #include <takt/exec/stealing_pool.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_statistics.hpp>
+#include <takt/rx/worker.hpp>
 
 #include "pool.hpp"
 
@@ -52,6 +53,24 @@ struct takt_pool : takt_pool_of<takt::thread_pool> {
 
 struct takt_stealing_pool : takt_pool_of<takt::stealing_pool> {
   explicit takt_stealing_pool(std::size_t workers) : takt_pool_of({.threads = workers}) {}
+};
+
+// An Rx worker instead of a strand: each task can be given up, and is tracked.
+struct takt_pool_with_worker : takt_pool {
+  class strand {
+   public:
+    explicit strand(takt_pool_with_worker& pool) : worker_(pool.pool_) {}
+
+    template <class Task>
+    void post(Task&& task) {
+      worker_.schedule(std::forward<Task>(task));
+    }
+
+   private:
+    takt::rx::worker worker_;
+  };
+
+  using takt_pool::takt_pool;
 };
 
 // Each task has a future, which nobody looks at.
@@ -103,7 +122,8 @@ pool_competitors takt_pools() {
                     {"takt::fork_join", spawn_children}},
           .wake = {{"takt::thread_pool", wake_in<takt_pool>},
                    {"takt::stealing_pool", wake_in<takt_stealing_pool>}},
-          .serial = {{"takt::serial_executor", serial_over<takt_pool>}},
+          .serial = {{"takt::serial_executor", serial_over<takt_pool>},
+                     {"takt::rx::worker", serial_over<takt_pool_with_worker>}},
           .stop = {{"takt::thread_pool", stop_with_pending<takt_pool>},
                    {"takt::stealing_pool", stop_with_pending<takt_stealing_pool>}}};
 }

@@ -37,7 +37,7 @@ workload submit_workload() {
                    {.who = "takt::thread_pool (future)", .of = "naive_pool (future)"},
                    {.who = stealing_pool, .at_least = 2, .of = "asio::thread_pool"},
                    {.who = stealing_pool, .at_least = 2, .of = "tbb::task_arena"},
-                   {.who = stealing_pool, .of = "java ForkJoinPool"}}};
+                   {.who = stealing_pool, .of = "java ForkJoinPool", .at_most = 60}}};
 }
 
 workload spawn_workload() {
@@ -67,7 +67,8 @@ workload serial_workload() {
           .metrics = {{"task", "ns/task"}},
           .parameters = {{"producers", {1, 4}}},
           .competitors = all(&pool_competitors::serial),
-          .bars = {{.who = "takt::serial_executor", .of = "asio::strand"}}};
+          .bars = {{.who = "takt::serial_executor", .of = "asio::strand"},
+                   {.who = "takt::rx::worker", .of = "RxJava worker"}}};
 }
 
 workload stop_workload() {

@@ -88,6 +88,7 @@ class wait_stopped;
 class wait_timed_out;
 enum class rejection : std::uint8_t;
 class rejected;
+enum class task_outcome : std::uint8_t;
 enum class cancel_result : std::uint8_t;
 
 // takt/task/unhandled.hpp
@@ -132,7 +133,6 @@ class future_task;
 // takt/task/task.hpp
 class task_name;
 struct task_attributes;
-enum class task_outcome : std::uint8_t;
 class task;
 class task_list;
 
@@ -208,6 +208,9 @@ class executor_interface;
 template <class F>
 class fork_join_child;
 class fork_join;
+
+// takt/exec/home_process.hpp
+class home_process;
 
 // takt/exec/inline_executor.hpp
 class inline_executor;
@@ -313,6 +316,216 @@ class timeout_state;
 // takt/sched/watchdog.hpp
 struct watchdog_options;
 class watchdog;
+
+namespace rx {
+
+// takt/rx/aggregate_error.hpp
+class aggregate_error;
+class error_collector;
+
+// takt/rx/subscription_core.hpp
+class sociable_core;
+class subscription_core;
+struct subscription_family;
+struct subscription_link;
+template <class F>
+class callback_core;
+
+// takt/rx/subscription.hpp
+class subscription;
+class scoped_subscription;
+
+// takt/rx/composite.hpp
+class composite;
+
+// takt/rx/serial.hpp
+class subscription_slot;
+class serial;
+class assignable;
+
+// takt/rx/refcount.hpp
+class refcount;
+
+// takt/rx/scheduled_action.hpp
+struct action_timing;
+class action_core;
+template <class F, bool Periodic>
+class action_of;
+class scheduled_action;
+
+// takt/rx/worker.hpp
+class worker_core;
+struct worker_options;
+class owned_executor;
+template <class E>
+class owned_executor_of;
+class worker_group;
+struct worker_place;
+class worker;
+
+// takt/rx/scheduler.hpp
+class scheduler_core;
+class scheduler;
+
+// takt/rx/schedulers.hpp
+struct schedulers_options;
+class schedulers;
+
+// takt/rx/test_scheduler.hpp
+struct test_scheduler_options;
+class test_scheduler;
+
+// takt/rx/action.hpp
+class action_home;
+struct action_entry;
+class action_node;
+class action_ref;
+template <class State>
+class action_with;
+template <class State>
+class action;
+template <class F, class State>
+class action_with_work;
+
+// takt/rx/action_scheduler.hpp
+class action_scheduler;
+
+// takt/rx/async_scheduler.hpp
+class async_scheduler;
+
+// takt/rx/queue_scheduler.hpp
+class queue_scheduler;
+
+// takt/rx/loop_requests.hpp
+class loop_requests;
+
+// takt/rx/batch_scheduler.hpp
+class batch_scheduler;
+
+// takt/rx/asap_scheduler.hpp
+class asap_scheduler;
+
+// takt/rx/animation_frame_scheduler.hpp
+class animation_frame_scheduler;
+
+// takt/rx/virtual_time_scheduler.hpp
+struct virtual_time_options;
+class virtual_time_scheduler;
+
+// takt/rx/marbles.hpp
+enum class marble_kind : std::uint8_t;
+struct marble;
+struct marble_syntax;
+struct subscription_times;
+
+// takt/rx/test_observable.hpp
+template <class T>
+struct test_observer;
+template <class T>
+class test_subscriber;
+template <class T>
+class test_observable;
+
+// takt/rx/marble_scheduler.hpp
+class marble_error;
+class marble_mismatch;
+template <class T>
+struct marble_message;
+template <class T>
+class marble_observable;
+template <class T>
+struct inner_messages;
+template <class T>
+struct marble_content;
+struct marble_options;
+class marble_expectation;
+template <class T>
+class expected_observable;
+class expected_subscriptions;
+class marble_scheduler;
+
+}  // namespace rx
+
+// takt/service/service_group.hpp
+struct service_actions;
+enum class stop_outcome : std::uint8_t;
+struct stop_report;
+struct service_group_options;
+class service_group;
+
+// takt/service/stop_signals.hpp
+struct stop_signals_options;
+class stop_signals;
+
+// takt/service/task_scope.hpp
+struct task_scope_options;
+template <class T = void>
+class task_scope;
+
+// takt/service/when_full.hpp
+class when_full;
+
+// takt/service/channel.hpp
+struct channel_options;
+struct channel_statistics;
+enum class push_result : std::uint8_t;
+class channel_core;
+template <class T>
+class channel;
+
+// takt/service/log_sink.hpp
+class log_sink;
+enum class file_sync : std::uint8_t;
+struct file_sink_options;
+template <class F>
+class function_sink;
+
+// takt/service/log_service.hpp
+struct log_service_options;
+struct log_statistics;
+class log_service;
+
+// takt/service/pipeline_stage.hpp
+struct source_options;
+struct stage_options;
+struct stage_statistics;
+class stage_failed;
+template <class T>
+class outlet;
+class pipeline_control;
+class pipeline_stage;
+template <class Out>
+class producing_stage;
+template <class Out, class F>
+class source_stage;
+template <class In, class Out, class F>
+class item_stage;
+
+// takt/service/pipeline.hpp
+class pipeline_core;
+struct pipeline_options;
+class pipeline;
+template <class T>
+class pipeline_draft;
+
+// takt/service/crawler.hpp
+struct crawler_options;
+class crawler;
+
+// takt/service/work_list.hpp
+struct work_item;
+struct work_counts;
+class work_list_error;
+class work_list;
+
+// takt/service/memory_work_list.hpp
+class memory_work_list;
+
+// takt/service/file_work_list.hpp
+enum class work_sync : std::uint8_t;
+struct file_work_list_options;
+struct file_work_list_recovery;
+class file_work_list;
 
 }  // namespace takt::inline TAKT_ABI
 // NOLINTEND(bugprone-forward-declaration-namespace)
