@@ -10,11 +10,6 @@
 namespace takt::inline TAKT_ABI {
 namespace {
 
-// Its address tells threads apart.
-struct thread_mark {};
-
-const void* this_thread() noexcept { return &sync::tls<thread_mark>::get(); }
-
 // Of a task for its children.
 class join_wait final : public task_wait {
  public:
@@ -47,25 +42,19 @@ fork_join::~fork_join() {
   }
 }
 
-void fork_join::check_thread() const {
-  if (thread_ == this_thread()) return;
+void fork_join::throw_other_thread() {
   throw std::logic_error("takt::fork_join: used by another thread than the one that made it");
 }
 
-void fork_join::add(task&& t) {
-  if (runner_ == nullptr) {
-    pool_.execute(std::move(t));
-  } else {
-    spawning_ = child::none;  // it is one, whatever happens
-    pool_.spawn(*runner_, t);
-  }
-}
+task* fork_join::place_for_child() noexcept { return pool_.place_for_child(*runner_); }
 
-void fork_join::end_one() noexcept {
-  if (thread_ == this_thread()) {
-    --left_;
-    return;
-  }
+void fork_join::child_is_placed() noexcept { pool_.child_is_placed(*runner_); }
+
+void fork_join::spawn_here(task&& t) { pool_.spawn(*runner_, t); }
+
+void fork_join::spawn_outside(task&& t) { pool_.execute(std::move(t)); }
+
+void fork_join::end_elsewhere() noexcept {
   // acq_rel: what this child and those before it did, to join()
   if (elsewhere_.fetch_add(2, std::memory_order_acq_rel) == -1) wake_.unpark();
 }
@@ -93,6 +82,7 @@ void fork_join::join() {
 }
 
 void fork_join::wait() noexcept {
+  if (left_ == 0) return;
   // acquire: what the children did
   const auto ended = [&] { return elsewhere_.load(std::memory_order_acquire) == 2 * left_; };
   while (!ended() && runner_ != nullptr && pool_.run_child(*runner_)) {

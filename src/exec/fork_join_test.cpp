@@ -290,6 +290,36 @@ TEST(fork_join, two_of_one_task_may_end_in_any_order) {
       .get();
 }
 
+// Spawns a child when it is copied, and is one itself.
+struct spawns_when_copied {
+  spawns_when_copied(fork_join& others, int& ran) : others(others), ran(ran) {}
+  spawns_when_copied(const spawns_when_copied& from) : others(from.others), ran(from.ran) {
+    others.spawn([&n = ran] { n += 100; });
+  }
+  spawns_when_copied(spawns_when_copied&& from) noexcept = default;
+  void operator()() const { ++ran; }
+
+  fork_join& others;
+  int& ran;
+};
+
+TEST(fork_join, a_callable_that_spawns_when_it_is_copied_disturbs_nobody) {
+  stealing_pool pool({.threads = 1});
+  int ran = 0;
+  pool.submit([&] {
+        fork_join others(pool);
+        fork_join children(pool);
+        const spawns_when_copied child(others, ran);
+        children.spawn(child);
+        children.join();
+        others.join();
+      })
+      .get();
+  EXPECT_EQ(ran, 101);
+  EXPECT_TRUE(pool.close(takt::drain));
+  expect_balance(pool);
+}
+
 TEST(fork_join, a_callable_that_cannot_be_moved_leaves_no_child) {
   struct stubborn {
     stubborn() = default;

@@ -23,12 +23,6 @@ void ledger::tell_missed(const task& t, std::uint64_t runs) const noexcept {
                        .runs_missed = runs});
 }
 
-void ledger::tell_submitted(task& t) const noexcept {
-  if (observer_ == nullptr) return;
-  t.set_deadline(time_.now());
-  tell(task_event::kind::submitted, t);
-}
-
 std::optional<task_event> ledger::tell_started(const task& t) const noexcept {
   if (observer_ == nullptr) return std::nullopt;
   const auto now = time_.now();

@@ -113,7 +113,11 @@ class ledger {
   /// Runs of a periodic task were left out.
   void tell_missed(const task& t, std::uint64_t runs) const noexcept;
   /// The first event; stamps the task.
-  void tell_submitted(task& t) const noexcept;
+  void tell_submitted(task& t) const noexcept {
+    if (observer_ == nullptr) return;
+    t.set_deadline(time_.now());
+    tell(task_event::kind::submitted, t);
+  }
   /// A run is about to begin, and has come to its end. What tell_started() gives is for
   /// tell_ended() only; empty if nobody listens.
   [[nodiscard]] std::optional<task_event> tell_started(const task& t) const noexcept;

@@ -127,6 +127,10 @@ class pool_core final : public delayed_tasks_owner {
   /// For the calling worker, whose runner it is. Gives a child to its ring, or runs it if there is
   /// no room or the pool is shut down.
   void spawn(task_runner& here, task& t);
+  /// The same in two steps, for a child that is made in its place: an empty task, and then, when
+  /// the child is there. Null if it has to be spawn().
+  task* place_for_child(task_runner& here) noexcept;
+  void child_is_placed(task_runner& here) noexcept;
   /// Likewise. Runs the newest child in its ring. For who has children that have not ended: it is
   /// one of them, or of another fork_join of the same task; if it were not, they would have been
   /// stolen, and all that is older before. False if there is none.
@@ -228,6 +232,11 @@ class pool_core final : public delayed_tasks_owner {
     taken_back,  // the pool stops, or there is no room for a child; counted as submitted
   };
   ring_answer add_to_ring(worker& self, task& t, bool child);
+  task answer(std::uint32_t alert, worker& self) noexcept;
+  // And takes any.
+  [[nodiscard]] bool has_room_in_ring(const worker& self) const noexcept {
+    return life_.state() == life_state::running && self.ring->has_room();
+  }
   void begin_own(worker& self, task& t);
   void hand_over(worker& self, task& t) noexcept;
 

@@ -166,11 +166,10 @@ void pool_core::delayed_are_gone() noexcept {
 
 // --- rings
 
-// Takes it back if the pool stops meanwhile, and has not found it.
 pool_core::ring_answer pool_core::add_to_ring(worker& self, task& t, bool child) {
-  if (life_.state() != life_state::running || !self.ring->has_room()) return ring_answer::not_added;
+  if (!has_room_in_ring(self)) return ring_answer::not_added;
   begin_own(self, t);
-  if (!self.ring->has_room()) {  // the observer has submitted, too
+  if (book_.observed() && !self.ring->has_room()) {  // the observer has submitted, too
     if (child) return ring_answer::taken_back;
     hand_over(self, t);
     return ring_answer::added;
@@ -178,16 +177,20 @@ pool_core::ring_answer pool_core::add_to_ring(worker& self, task& t, bool child)
   self.ring->push(std::move(t), child);
   const std::uint32_t alert = alert_.load();  // seq_cst: after the push; see pool_core.hpp
   if (alert == 0) return ring_answer::added;
-  if ((alert & stopping) != 0) {
-    return self.ring->pop(t) ? ring_answer::taken_back : ring_answer::added;
-  }
+  t = answer(alert, self);
+  return t ? ring_answer::taken_back : ring_answer::added;
+}
+
+// Calls a worker for what was pushed; or, if the pool stops and has not found it, takes it back.
+task pool_core::answer(std::uint32_t alert, worker& self) noexcept {
+  if ((alert & stopping) != 0) return self.ring->pop();
   worker* called = nullptr;
   {
     const mutex_lock lock(mu_);
     called = call_worker();
   }
   if (called != nullptr) called->wake.unpark();
-  return ring_answer::added;
+  return {};
 }
 
 // A task that a worker submits without the lock.
@@ -207,11 +210,25 @@ void pool_core::spawn(task_runner& here, task& t) {
   self.counts.count(run(t, nullptr));
 }
 
+task* pool_core::place_for_child(task_runner& here) noexcept {
+  worker& self = static_cast<runner&>(here).self();
+  if (book_.observed()) return nullptr;  // the observer may submit, too, when it is told
+  return has_room_in_ring(self) ? &self.ring->next() : nullptr;
+}
+
+void pool_core::child_is_placed(task_runner& here) noexcept {
+  worker& self = static_cast<runner&>(here).self();
+  begin_own(self, self.ring->next());
+  self.ring->push_next(true);
+  const std::uint32_t alert = alert_.load();  // seq_cst: after the push; see pool_core.hpp
+  if (alert == 0) return;
+  if (task back = answer(alert, self)) self.counts.count(run(back, nullptr));
+}
+
 bool pool_core::run_child(task_runner& here) noexcept {
   worker& self = static_cast<runner&>(here).self();
-  task t;
   bool child = false;
-  while (self.ring->pop(t, &child)) {
+  while (task t = self.ring->pop(&child)) {
     if (child) {
       self.counts.count(run(t, nullptr));
       return true;

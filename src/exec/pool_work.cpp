@@ -323,7 +323,8 @@ bool pool_core::take_from_own(worker& self, task& t) noexcept {
   } else if (self.since_queue == takes_oldest && self.ring->steal(t)) {
     return true;
   }
-  return self.ring->pop(t);
+  t = self.ring->pop();
+  return static_cast<bool>(t);
 }
 
 bool pool_core::take_oldest(worker& self, task& t) noexcept {

@@ -20,6 +20,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include <takt/base/config.hpp>
@@ -31,8 +32,8 @@ namespace takt::inline TAKT_ABI {
 /// The tasks that one worker has for itself: it adds and takes at one end, the newest first; others
 /// take at the other end, the oldest first. Holds a fixed number.
 ///
-/// **Thread safety**: has_room(), push(), next(), add_next() and pop() belong to the owner; the
-/// rest is for anyone.
+/// **Thread safety**: has_room(), push(), next(), push_next(), add_next() and pop() belong to the
+/// owner; the rest is for anyone.
 template <std::size_t Capacity>
 class steal_ring {
   static_assert((Capacity & (Capacity - 1)) == 0, "numbers wrap around");
@@ -51,30 +52,30 @@ class steal_ring {
 
   /// Adds a task, with a mark that pop() tells. There is room.
   void push(task&& t, bool marked = false) noexcept {
-    next() = std::move(t);
-    add(marked, std::memory_order_seq_cst);  // seq_cst: see 4
+    ::new (static_cast<void*>(&next())) task(std::move(t));  // where an empty one was
+    push_next(marked);
   }
 
-  /// The same in two steps, for who looks itself for those that sleep: the place for the task, and
-  /// then, when it is there.
+  /// The same in two steps: the place for the task, which is empty, and then, when it is there.
   [[nodiscard]] task& next() noexcept {
     // relaxed: its own
     return slots_[tail_.load(std::memory_order_relaxed) % Capacity].held;
   }
+  void push_next(bool marked) noexcept { add(marked, std::memory_order_seq_cst); }  // see 4
+  /// For who looks itself for those that sleep.
   void add_next() noexcept { add(false, std::memory_order_release); }  // release: the task
 
-  /// Takes the newest. False if there is none.
-  bool pop(task& t, bool* marked = nullptr) noexcept {
+  /// Takes the newest. Empty if there is none.
+  [[nodiscard]] task pop(bool* marked = nullptr) noexcept {
     const std::uint64_t i = tail_.load(std::memory_order_relaxed) - 1;  // relaxed: its own
     slot& s = slots_[i % Capacity];
     std::uint64_t word = s.state.load(std::memory_order_relaxed);  // relaxed: the exchange decides
-    if ((word & ~mark) != full(i)) return false;
+    if ((word & ~mark) != full(i)) return {};
     // relaxed: the task is its own
-    if (!s.state.compare_exchange_strong(word, free, std::memory_order_relaxed)) return false;
-    t = std::move(s.held);
+    if (!s.state.compare_exchange_strong(word, free, std::memory_order_relaxed)) return {};
     if (marked != nullptr) *marked = (word & mark) != 0;
     tail_.store(i, std::memory_order_relaxed);  // relaxed: as above
-    return true;
+    return std::move(s.held);
   }
 
   /// Takes the oldest. False if there is none.

@@ -51,11 +51,10 @@ TEST(steal_ring, owner_and_thief_take_each_task_once) {
     sync::thread thief([&] { steal_all(ring, 2); });
     ring.push(r[0].make());
     ring.push(r[1].make());
-    task t;
-    while (ring.pop(t)) t.run();
+    while (task t = ring.pop()) t.run();
     thief.join();
     require(r[0].ran.load() == 1 && r[1].ran.load() == 1, "each once");
-    require(ring.empty() && !ring.pop(t), "and nothing is left");
+    require(ring.empty() && !ring.pop(), "and nothing is left");
   });
 }
 
@@ -64,12 +63,11 @@ TEST(steal_ring, a_task_that_is_added_in_two_steps_is_complete) {
     std::array<record, 2> r;
     steal_ring<2> ring;
     sync::thread thief([&] { steal_all(ring, 2); });
-    for (record& each : r) {
-      ring.next() = each.make();
-      ring.add_next();
-    }
-    task t;
-    while (ring.pop(t)) t.run();
+    ring.next() = r[0].make();
+    ring.add_next();
+    ring.next() = r[1].make();
+    ring.push_next(true);
+    while (task t = ring.pop()) t.run();
     thief.join();
     require(r[0].ran.load() == 1 && r[1].ran.load() == 1, "each once");
   });
@@ -80,13 +78,13 @@ TEST(steal_ring, numbers_are_used_again_after_pop) {
     std::array<record, 4> r;
     steal_ring<2> ring;
     sync::thread thief([&] { steal_all(ring, 3); });
-    task t;
     for (record& next : r) {
       task made = next.make();
       ring.has_room() ? ring.push(std::move(made)) : static_cast<void>(made.run());
-      if (&next == &r[1] && ring.pop(t)) t.run();
+      if (&next != &r[1]) continue;
+      if (task t = ring.pop()) t.run();
     }
-    while (ring.pop(t)) t.run();
+    while (task t = ring.pop()) t.run();
     thief.join();
     for (record& each : r) require(each.ran.load() == 1, "each once");
   });
@@ -98,12 +96,11 @@ TEST(steal_ring, two_thieves_and_the_owner) {
     steal_ring<2> ring;
     sync::thread a([&] { steal_all(ring, 2); });
     sync::thread b([&] { steal_all(ring, 2); });
-    task t;
     for (record& next : r) {
       task made = next.make();
       ring.has_room() ? ring.push(std::move(made)) : static_cast<void>(made.run());
     }
-    while (ring.pop(t)) t.run();
+    while (task t = ring.pop()) t.run();
     a.join();
     b.join();
     for (record& each : r) require(each.ran.load() == 1, "each once");

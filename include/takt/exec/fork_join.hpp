@@ -77,9 +77,22 @@ class fork_join {
       if (f == nullptr) throw std::invalid_argument("takt::fork_join: the callable is empty");
     }
     check_thread();
+    using child_task = fork_join_child<call>;
+    if (runner_ != nullptr) {
+      // Made in its place, if no code of the user's runs on the way there.
+      constexpr bool can_be_placed =
+          task::held_inside<child_task> && std::is_trivially_copyable_v<call>;
+      if (task* const place = can_be_placed ? place_for_child() : nullptr) {
+        ::new (static_cast<void*>(place)) task(child_task(*this, std::forward<F>(f)));
+        child_is_placed();
+      } else {
+        spawn_here(task(child_task(*this, std::forward<F>(f))));
+      }
+      return;
+    }
     spawning_ = child::in_spawn;
     try {
-      add(task(fork_join_child<call>(*this, std::forward<F>(f))));
+      spawn_outside(task(child_task(*this, std::forward<F>(f))));
     } catch (...) {
       spawning_ = child::none;
       throw;
@@ -96,9 +109,26 @@ class fork_join {
   template <class F>
   friend class fork_join_child;
 
-  void check_thread() const;
-  void add(task&& t);
-  void end_one() noexcept;
+  // Its address tells threads apart.
+  struct thread_mark {};
+  [[nodiscard]] static const void* this_thread() noexcept { return &sync::tls<thread_mark>::get(); }
+
+  void check_thread() const {
+    if (thread_ != this_thread()) throw_other_thread();
+  }
+  [[noreturn]] static void throw_other_thread();
+  task* place_for_child() noexcept;
+  void child_is_placed() noexcept;
+  void spawn_here(task&& t);
+  void spawn_outside(task&& t);
+  void end_one() noexcept {
+    if (thread_ == this_thread()) {
+      --left_;
+    } else {
+      end_elsewhere();
+    }
+  }
+  void end_elsewhere() noexcept;
   void fail(std::exception_ptr error) noexcept;
   void drop_one() noexcept;
   void wait() noexcept;

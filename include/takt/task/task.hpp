@@ -78,7 +78,15 @@ inline constexpr bool moves_as_bytes = std::is_trivially_copyable_v<F>;
 ///
 /// **Size**: 64 bytes, one cache line. **Thread safety**: as for an int. **Destruction** drops it.
 class alignas(std::max_align_t) task {
+  static constexpr std::size_t capacity = 32;
+
  public:
+  /// Whether a callable of this type, without a token, is held inside: nothing is allocated for it.
+  template <class F>
+  static constexpr bool held_inside =
+      sizeof(F) <= capacity && alignof(F) <= alignof(std::max_align_t) &&
+      std::is_nothrow_move_constructible_v<F>;
+
   /// Empty.
   task() noexcept = default;
 
@@ -121,7 +129,7 @@ class alignas(std::max_align_t) task {
     if (is_periodic()) table_ = &with_future;
   }
 
-  task(task&& other) noexcept { take(other); }
+  task(task&& other) noexcept : state_(nullptr) { take(other); }
   task& operator=(task&& other) noexcept {
     if (this != &other) {
       drop();
@@ -202,7 +210,7 @@ class alignas(std::max_align_t) task {
     if (held->relocate != nullptr) {
       held->relocate(storage, made.bytes_);
     } else {
-      std::memcpy(made.bytes_, storage, capacity);
+      copy_words(storage, made.bytes_);
     }
     made.table_ = held;
     return made;
@@ -227,13 +235,6 @@ class alignas(std::max_align_t) task {
     void (*cancelled)(void* storage) noexcept;  // null: it does not want to know
     bool has_state;
   };
-
-  static constexpr std::size_t capacity = 32;
-
-  template <class F>
-  static constexpr bool held_inside =
-      sizeof(F) <= capacity && alignof(F) <= alignof(std::max_align_t) &&
-      std::is_nothrow_move_constructible_v<F>;
 
   explicit task(const task_attributes& about) noexcept
       : about_{.name = about.name, .priority = about.priority} {}
@@ -331,7 +332,18 @@ class alignas(std::max_align_t) task {
     if (from.table_ != nullptr && from.table_->relocate != nullptr) {
       from.table_->relocate(from.bytes_, to);
     } else {
-      std::memcpy(to, from.bytes_, capacity);
+      copy_words(from.bytes_, to);
+    }
+  }
+
+  // Word by word: a callable has often just been written so, and a wider load would have to wait
+  // until all of it has left the store buffer.
+  static void copy_words(const void* from, void* to) noexcept {
+    for (std::size_t i = 0; i < capacity; i += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, static_cast<const std::byte*>(from) + i, sizeof(word));
+      asm("" : "+r"(word));  // keeps the compiler from joining them
+      std::memcpy(static_cast<std::byte*>(to) + i, &word, sizeof(word));
     }
   }
 
