@@ -291,6 +291,7 @@ class scheduled_pool;
 // takt/sched/event_loop.hpp
 struct event_loop_options;
 class loop_core;
+class loop_intervals;
 class loop_queue;
 class event_loop;
 
@@ -426,9 +427,8 @@ class test_subscriber;
 template <class T>
 class test_observable;
 
-// takt/rx/marble_scheduler.hpp
+// takt/rx/marble_observable.hpp
 class marble_error;
-class marble_mismatch;
 template <class T>
 struct marble_message;
 template <class T>
@@ -437,6 +437,9 @@ template <class T>
 struct inner_messages;
 template <class T>
 struct marble_content;
+
+// takt/rx/marble_scheduler.hpp
+class marble_mismatch;
 struct marble_options;
 class marble_expectation;
 template <class T>

@@ -47,6 +47,7 @@
 #include <takt/rx/batch_scheduler.hpp>
 #include <takt/rx/composite.hpp>
 #include <takt/rx/loop_requests.hpp>
+#include <takt/rx/marble_observable.hpp>
 #include <takt/rx/marble_scheduler.hpp>
 #include <takt/rx/marbles.hpp>
 #include <takt/rx/queue_scheduler.hpp>

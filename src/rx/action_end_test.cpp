@@ -15,7 +15,6 @@
 #include <takt/rx/asap_scheduler.hpp>
 #include <takt/rx/async_scheduler.hpp>
 #include <takt/rx/queue_scheduler.hpp>
-#include <takt/rx/virtual_time_scheduler.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/task/errors.hpp>
 
@@ -191,39 +190,6 @@ TEST_F(action_ends, dequeue_takes_all_places) {
   twice.schedule(says("b"));
   twice.run();
   EXPECT_EQ(log, "aabb");
-}
-
-// --- of a flush
-
-TEST(virtual_time_scheduler, what_an_error_closes_goes_by_time_and_then_by_schedule) {
-  rx::virtual_time_scheduler v;
-  std::string log;
-  const auto first = v.schedule(5ms, [] {});
-  const auto second = v.schedule(5ms, [] {});
-  first.add([&] { log += "first "; });
-  second.add([&] { log += "second "; });
-  v.schedule(1ms, [] { throw std::runtime_error("bad"); });
-  first.schedule(5ms);  // behind the second
-  EXPECT_THROW(v.flush(), std::runtime_error);
-  EXPECT_EQ(log, "second first ");
-}
-
-TEST(virtual_time_scheduler, a_flush_keeps_to_the_limit_that_it_began_with) {
-  rx::virtual_time_scheduler v({.max_time = 10ms});
-  std::string log;
-  v.schedule(1ms, [&] {
-    log += 'a';
-    v.set_max_time(20ms);
-  });
-  v.schedule(15ms, [&] {
-    log += 'b';
-    v.set_max_time(1ms);
-  });
-  v.schedule(16ms, [&] { log += 'c'; });
-  EXPECT_EQ(v.flush(), 1U);
-  EXPECT_EQ(log, "a");
-  EXPECT_EQ(v.flush(), 2U);
-  EXPECT_EQ(log, "abc");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include <takt/task/errors.hpp>
 
+#include "../sched/loop_intervals.hpp"
 #include "../sched/timer_math.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -46,7 +47,7 @@ bool async_scheduler::recycle(action_node& a, action_delay delay) noexcept {
 }
 
 void async_scheduler::arm(action_node& a) {
-  a.timer_ = loop_.execute(a.due_, timer_task{action_ref(a)});
+  a.timer_ = loop_intervals::execute(loop_, a.due_, timer_task{action_ref(a)});
   using phase = action_node::timer_phase;
   if (std::exchange(a.phase_, phase::armed) == phase::none) a.own();
 }

@@ -2,39 +2,14 @@
 // is due later there is one action more, wake_, whose turn is that of the loop's earliest deadline.
 #include <takt/rx/marble_scheduler.hpp>
 
-#include <typeinfo>
+#include <algorithm>
+
+#include "../sched/loop_intervals.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
 using std::chrono::nanoseconds;
-
-// --- errors
-
-namespace {
-
-struct error_text {
-  const std::type_info* type = nullptr;
-  std::string text{};
-  friend bool operator==(const error_text&, const error_text&) = default;
-};
-
-error_text text_of(const std::exception_ptr& e) {
-  if (e == nullptr) return {};
-  try {
-    std::rethrow_exception(e);
-  } catch (const std::exception& known) {
-    return {&typeid(known), known.what()};
-  } catch (...) {
-    return {&typeid(void), {}};
-  }
-}
-
-}  // namespace
-
-bool same_error(const std::exception_ptr& a, const std::exception_ptr& b) noexcept {
-  return a == b || text_of(a) == text_of(b);
-}
 
 // --- subscriptions
 
@@ -82,7 +57,10 @@ expected_subscriptions marble_scheduler::expect_log(
 marble_scheduler::marble_scheduler(options how)
     : virtual_time_scheduler({.max_time = std::chrono::milliseconds(750)}),
       how_(std::move(how)),
-      loop_({.frame = never, .time = &time()}) {}
+      intervals_(std::make_unique<loop_intervals>()),
+      loop_({.frame = never, .time = &time()}) {
+  intervals_->attach(loop_);
+}
 
 marble_scheduler::~marble_scheduler() { close(); }
 
@@ -131,8 +109,8 @@ std::size_t marble_scheduler::flush() {
 
 void marble_scheduler::serve_loop() {
   if (loop_.is_running()) return;  // a task of it has called flush()
-  for (; loop_.next_deadline() == clock::time_point::min(); ++served_) loop_.run_one();
-  const clock::time_point next = loop_.next_deadline();
+  while (loop_.next_deadline() == clock::time_point::min()) run_one_of_loop();
+  const clock::time_point next = std::max(loop_.next_deadline(), now());
   if (next == clock::time_point::max()) {
     wake_.unsubscribe();
   } else if (wake_.is_unsubscribed() || next != wake_due_) {
@@ -142,10 +120,15 @@ void marble_scheduler::serve_loop() {
       self.unsubscribe();
       // In a flush() by a task of the loop, the one that runs that task goes on with the loop.
       if (loop_.is_running() || loop_.next_deadline() > now()) return;
-      ++served_;
-      loop_.run_one();
+      run_one_of_loop();
     });
   }
+}
+
+void marble_scheduler::run_one_of_loop() {
+  intervals_->move_due(now());
+  loop_.run_one();
+  ++served_;
 }
 
 void marble_scheduler::look() {

@@ -4,12 +4,18 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <takt/rx/asap_scheduler.hpp>
+#include <takt/rx/async_scheduler.hpp>
 #include <takt/rx/marbles.hpp>
+#include <takt/rx/subscription.hpp>
+#include <takt/sched/timer_handle.hpp>
+#include <takt/task/errors.hpp>
 
 namespace {
 
@@ -119,6 +125,86 @@ TEST(marble_scheduler, timers_and_marbles_run_in_the_order_in_which_they_were_as
     test.schedule(5ms, [&] { log += "first "; });
   });
   EXPECT_EQ(log, "microtask first timer marble ");
+}
+
+// What one moment of a test is like: actions are intervals, tasks of the loop time-outs.
+struct one_moment : testing::Test {
+  auto notes(std::string what) {
+    return [this, what = std::move(what)] { log += what + " "; };
+  }
+  std::string log;
+  rx::marble_scheduler test;
+  rx::async_scheduler async{test.loop()};
+  rx::asap_scheduler asap{test.loop()};
+};
+
+TEST_F(one_moment, has_immediates_then_intervals_then_time_outs) {
+  test.run([&] {
+    test.loop().execute(2ms, notes("time-out"));
+    async.schedule(2ms, [&] {
+      log += "interval ";
+      asap.schedule(notes("immediate"));
+    });
+    test.loop().execute(1ms, [&] { async.schedule(1ms, notes("later")); });
+  });
+  EXPECT_EQ(log, "interval immediate later time-out ");
+}
+
+TEST_F(one_moment, what_a_time_out_schedules_goes_before_the_next_one) {
+  test.run([&] {
+    test.loop().execute(2ms, [&] {
+      log += "first ";
+      async.schedule(0ms, notes("interval"));
+    });
+    test.loop().execute(2ms, notes("second"));
+  });
+  EXPECT_EQ(log, "first interval second ");
+}
+
+TEST_F(one_moment, an_interval_goes_first_each_time_and_keeps_its_grid) {
+  test.run([&] {
+    for (const auto at : {2ms, 4ms, 6ms}) test.loop().execute(at, notes("time-out"));
+    async.schedule(
+        2ms,
+        [&](auto& self, int n) {
+          EXPECT_EQ(test.elapsed(), n * 2ms);
+          log += "interval ";
+          if (n < 3) self.schedule(2ms, n + 1);
+        },
+        1);
+  });
+  EXPECT_EQ(log, "interval time-out interval time-out interval time-out ");
+}
+
+TEST_F(one_moment, an_earlier_one_goes_first_whatever_it_is) {
+  test.run([&] {
+    async.schedule(2ms, notes("interval"));
+    test.loop().execute(2ms - 1ns, notes("time-out"));
+  });
+  EXPECT_EQ(log, "time-out interval ");
+}
+
+TEST_F(one_moment, an_interval_may_cancel_what_is_due_with_it) {
+  test.run([&] {
+    const timer_handle cancelled = test.loop().execute(2ms, notes("cancelled"));
+    async.schedule(2ms, [&, cancelled] {
+      EXPECT_EQ(cancelled.cancel(), cancel_result::prevented);
+      log += "interval ";
+    });
+    const rx::subscription taken_back = async.schedule(2ms, notes("taken back"));
+    async.schedule(1ms, [taken_back] { taken_back.unsubscribe(); });
+    test.loop().execute(2ms, notes("time-out"));
+  });
+  EXPECT_EQ(log, "interval time-out ");
+}
+
+TEST_F(one_moment, goes_on_in_its_order_after_an_error) {
+  test.loop().execute(2ms, notes("time-out"));
+  async.schedule(2ms, [] { throw std::runtime_error("planned"); });
+  async.schedule(2ms, notes("interval"));
+  EXPECT_THROW(test.flush(), std::runtime_error);
+  test.flush();
+  EXPECT_EQ(log, "interval time-out ");
 }
 
 TEST(marble_scheduler, a_timer_that_was_cancelled_wakes_nobody) {

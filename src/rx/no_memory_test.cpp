@@ -3,13 +3,18 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
+#include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
+#include <takt/rx/action.hpp>
+#include <takt/rx/action_scheduler.hpp>
 #include <takt/rx/animation_frame_scheduler.hpp>
 #include <takt/rx/asap_scheduler.hpp>
 #include <takt/rx/async_scheduler.hpp>
@@ -165,6 +170,37 @@ TEST_F(rx_no_memory, scheduling_again) {
       EXPECT_EQ(std::exchange(ran, 0), 1) << "after " << after;
     }
   }
+}
+
+// What could not be scheduled again is idle: neither an error of another one nor the end of its
+// scheduler finds it pending.
+TEST_F(rx_no_memory, what_failed_is_not_pending) {
+  // The first that finds no room; those before it are pending.
+  const auto find = [&](rx::action_scheduler& s, auto run) {
+    std::vector<rx::action<void>> idle;
+    while (idle.size() < 200) {
+      idle.push_back(s.schedule(work()));
+      run();
+    }
+    for (const rx::action<void>& a : idle) {
+      try {
+        const no_memory now;
+        a.schedule(1h);
+      } catch (const std::bad_alloc&) {
+        return a;
+      }
+    }
+    return rx::action<void>();
+  };
+  rx::virtual_time_scheduler v;
+  const rx::action<void> in_virtual_time = find(v, [&] { v.flush(); });
+  v.schedule([] { throw std::runtime_error("planned"); });
+  EXPECT_THROW(v.flush(), std::runtime_error);
+  EXPECT_FALSE(in_virtual_time.is_unsubscribed());
+  std::optional<rx::async_scheduler> async(loop);
+  const rx::action<void> on_loop = find(*async, [&] { pass(); });
+  async.reset();
+  EXPECT_FALSE(on_loop.is_unsubscribed());
 }
 
 }  // namespace

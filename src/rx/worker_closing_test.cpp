@@ -159,6 +159,20 @@ TEST(worker_closing, an_owned_executor_is_stopped_and_what_runs_is_asked) {
   EXPECT_FALSE(ran);
 }
 
+// Who ends the executor drops them first; but they are the worker's to cancel.
+TEST(worker_closing,
+     what_waits_on_an_owned_executor_is_cancelled_in_order_and_its_errors_are_thrown) {
+  std::string log;
+  worker w(std::make_unique<takt::scheduled_pool>(takt::scheduled_pool::single()));
+  w.schedule(2h, [] {}).add([&] { log += "first "; });
+  w.schedule(1h, [] {}).add([&] {
+    log += "second";
+    throw std::runtime_error("planned");
+  });
+  EXPECT_THROW(w.unsubscribe(), std::runtime_error);
+  EXPECT_EQ(log, "first second");
+}
+
 TEST(worker_closing, the_destructor_waits_for_what_runs) {
   takt::thread_pool pool({.core = 2});
   gate begun;

@@ -39,7 +39,6 @@
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/home_process.hpp>
 #include <takt/exec/lifecycle.hpp>
-#include <takt/exec/serial_executor.hpp>
 #include <takt/rx/scheduled_action.hpp>
 #include <takt/rx/subscription_core.hpp>
 #include <takt/rx/worker.hpp>
@@ -48,6 +47,8 @@
 #include <takt/sched/when.hpp>
 #include <takt/task/task.hpp>
 #include <takt/task/task_runner.hpp>
+
+#include "../exec/watched_strand.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace rx {
@@ -128,7 +129,7 @@ class worker_core final : public sociable_core {
   takt::scheduler* const timers_;     // null if there is none
   const clock* const time_;
   std::optional<any_executor> where_;
-  std::optional<serial_executor> strand_;
+  std::optional<watched_strand> strand_;
 
   lifecycle life_;
   bool counted_ = false;  // constant: by its group

@@ -214,6 +214,42 @@ TEST(worker_model, cancel_from_another_thread_while_running) {
   });
 }
 
+// It was cancelled, and goes on, since its worker does not interrupt: only the destructor asks.
+TEST(worker_model, cancel_of_what_runs_against_the_destructor) {
+  check({.runs = 10'000}, [] {
+    touched n(0);
+    sync::atomic<bool> begun{false};
+    thread_pool pool({.core = 1});
+    auto w = std::make_unique<rx::worker>(pool);
+    rx::scheduled_action a = w->schedule([&](const sync::stop_token& stop) {
+      begun.store(true);
+      while (!stop.stop_requested()) sync::yield();
+      n.write() += 1;
+    });
+    while (!begun.load()) sync::yield();
+    sync::thread other([mine = std::move(a)] { mine.unsubscribe(); });
+    w.reset();
+    require(n.read() == 1, "it was asked, and has ended");
+    other.join();
+  });
+}
+
+TEST(worker_model, what_has_ended_is_not_asked_to_stop) {
+  check({.runs = 10'000}, [] {
+    sync::stop_token seen;
+    rx::scheduled_action a;
+    thread_pool pool({.core = 1});
+    {
+      rx::worker w(pool);
+      a = w.schedule([&](const sync::stop_token& stop) { seen = stop; });
+      a.unsubscribe();
+      const rx::scheduled_action next = w.schedule([] {});
+      while (!next.is_unsubscribed()) sync::yield();
+    }
+    require(!seen.stop_requested(), "not by the end of its worker");
+  });
+}
+
 TEST(worker_model, cancel_and_join_comes_after_the_body) {
   check({.runs = 10'000}, [] {
     touched n(0);

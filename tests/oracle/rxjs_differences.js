@@ -206,12 +206,17 @@ around(TestScheduler, 'createDelegates', function (original) {
         const record = records.get(handle);
         if (record !== undefined) {
           records.delete(handle);
-          if ([...records.values()].some((other) => other.due === record.due)) met.add('order');
+          if ([...records.values()].some((r) => r.type === 'interval' && r.due === record.due)) met.add('order');
           records.set(handle, record);
         }
       }
     }, Math.max(duration, 0));
     return handle;
+  };
+  const { setTimeout } = delegates.timeout;
+  delegates.timeout.setTimeout = (handler, duration) => {
+    if (duration < 0) met.add('past');
+    return setTimeout(handler, Math.max(duration, 0));
   };
   return delegates;
 });

@@ -27,6 +27,7 @@
 #include <takt/rx/subscription.hpp>
 #include <takt/rx/virtual_time_scheduler.hpp>
 #include <takt/sched/event_loop.hpp>
+#include <takt/sched/timer_handle.hpp>
 
 #include "script.hpp"
 
@@ -103,6 +104,8 @@ class home {
   virtual ~home() = default;
 
   virtual takt::rx::action_scheduler& scheduler(char name) = 0;
+  // For time-outs.
+  virtual takt::event_loop& loop() { throw std::invalid_argument("there are no time-outs here"); }
   virtual takt::clock::time_point now() = 0;
   virtual void perform(const std::string& op) = 0;
   // Runs all that is due, and says when there is more. What is attempted may fail, which is logged.
@@ -171,6 +174,7 @@ class on_marbles final : public home {
   explicit on_marbles(std::string frames) : frames_(std::move(frames)) {}
 
   takt::rx::action_scheduler& scheduler(char name) override { return schedulers_.at(name); }
+  takt::event_loop& loop() override { return test_.loop(); }
   takt::clock::time_point now() override { return test_.now(); }
   void perform(const std::string& op) override {
     throw std::invalid_argument("not an operation: " + op);
@@ -206,7 +210,10 @@ struct task {
   words ops;
 
   std::optional<takt::rx::action<int>> handle;
+  std::optional<takt::timer_handle> timer;  // of a time-out
   int ran = 0;
+
+  [[nodiscard]] bool is_timeout() const { return where == 't'; }
 };
 
 class actions_oracle {
@@ -251,23 +258,29 @@ class actions_oracle {
     }
   }
 
-  void body(int id, takt::rx::action<int>& self, int state) {
+  // `self`: null for a time-out.
+  void body(int id, takt::rx::action<int>* self, int state) {
     task& t = tasks_.at(id);
-    if (!t.handle) t.handle = self;
+    if (!t.handle && self != nullptr) t.handle = *self;
     log("r" + std::to_string(id) + "." + std::to_string(state) + "@" + text_of(home_->now()));
     if (++t.ran > t.runs) return;
-    for (const std::string& op : t.ops) perform(op, id, &self);
+    for (const std::string& op : t.ops) perform(op, id, self);
   }
 
   void schedule(int id, nanoseconds delay) {
     task& t = tasks_.at(id);
     const int state = ++states_;
+    if (t.is_timeout()) {
+      if (t.timer) t.timer->cancel();
+      t.timer = home_->loop().execute(delay, [this, id, state] { body(id, nullptr, state); });
+      return;
+    }
     if (t.handle) {
       t.handle->schedule(delay, state);
       return;
     }
     auto made = home_->scheduler(t.where).schedule(
-        delay, [this, id](takt::rx::action<int>& self, int s) { body(id, self, s); }, state);
+        delay, [this, id](takt::rx::action<int>& self, int s) { body(id, &self, s); }, state);
     if (!t.handle) t.handle = made;
   }
 
@@ -280,10 +293,15 @@ class actions_oracle {
         schedule(id(), parts.size() > 1 ? time_of(parts.at(1)) : tasks_.at(id()).delay);
         break;
       case '@':
-        action->schedule(time_of(parts.at(0)), ++states_);
+        if (action == nullptr) {
+          schedule(self, time_of(parts.at(0)));
+        } else {
+          action->schedule(time_of(parts.at(0)), ++states_);
+        }
         break;
       case '-':
         if (tasks_.at(id()).handle) tasks_.at(id()).handle->unsubscribe();
+        if (tasks_.at(id()).timer) tasks_.at(id()).timer->cancel();
         break;
       case '?':
         log(op + "=" + state(tasks_.at(id())));
@@ -321,6 +339,7 @@ class actions_oracle {
     return false;
   }
   static std::string state(const task& t) {
+    if (t.timer) return t.timer->next_time() == takt::clock::time_point::max() ? "1" : "0";
     if (!t.handle) return "-";
     return t.handle->is_unsubscribed() ? "1" : "0";
   }

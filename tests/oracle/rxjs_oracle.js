@@ -13,6 +13,7 @@ const { AsyncScheduler } = require('rxjs/internal/scheduler/AsyncScheduler');
 const { QueueAction } = require('rxjs/internal/scheduler/QueueAction');
 const { QueueScheduler } = require('rxjs/internal/scheduler/QueueScheduler');
 const { VirtualTimeScheduler } = require('rxjs/internal/scheduler/VirtualTimeScheduler');
+const { timeoutProvider } = require('rxjs/internal/scheduler/timeoutProvider');
 const { TestScheduler } = require('rxjs/internal/testing/TestScheduler');
 const differences = require('./rxjs_differences.js');
 const { Loop } = require('./rxjs_loop.js');
@@ -134,6 +135,24 @@ class OnTestScheduler {
   }
 }
 
+// A time-out, with what is asked of an action; closed if it is not set.
+class Timeout {
+  constructor(call) { this.call = call; }
+  get closed() { return this.handle === undefined; }
+  schedule(state, delay) {
+    this.unsubscribe();
+    this.handle = timeoutProvider.setTimeout(() => {
+      this.handle = undefined;
+      this.call(this, state);
+    }, delay);
+  }
+  unsubscribe() {
+    if (!this.closed) timeoutProvider.clearTimeout(this.handle);
+    this.handle = undefined;
+  }
+  add() {}
+}
+
 // --- running it ----------------------------------------------------------------------------------
 
 class Run {
@@ -167,6 +186,11 @@ class Run {
       return;
     }
     const run = this;
+    if (t.where === 't') {
+      t.handle = new Timeout((self, s) => run.body(id, self, s));
+      t.handle.schedule(state, delay);
+      return;
+    }
     t.handle = this.home.schedulers[t.where].schedule(function (s) { run.body(id, this, s); }, delay, state);
   }
 
@@ -179,7 +203,7 @@ class Run {
       case '@': action.schedule(++this.states, number(first)); break;
       case '-': t.handle?.unsubscribe(); break;
       case '?': this.log(`${op}=${this.state(t)}`); break;
-      case '^': if (t.handle) this.tasks.get(Number(second)).handle?.add(t.handle); break;
+      case '^': if (t.handle && t.where !== 't') this.tasks.get(Number(second)).handle?.add(t.handle); break;
       case 'k': t.handle?.add(() => this.log(`d${id}`)); break;
       case 'c': this.attempt(() => this.perform(op.slice(1), self, action)); break;
       case '!': throw new Thrown(self);

@@ -8,6 +8,7 @@ The head of a script says where its actions live:
   M0 M1       nowhere: there are only phases, and they are about marbles; M1: in run mode
 In a phase operations are issued; then all that is due is run. Times are in milliseconds, i is infinite.
   T<id>:<scheduler>:<delay>:<runs>:<operations>    an action; the operations are of each of its first runs
+              with t for the scheduler, in run mode, a time-out: what is set, instead of what was set before, and cleared
   +<id> schedules, or schedules again    +<id>=<ms> with another delay    each with a state of its own
   @<ms> in an action: schedules itself   ! in an action: throws
   -<id> unsubscribes   ?<id> is it closed?   ^<id>=<parent> closes with it   k<id> tells when it closes
@@ -96,13 +97,15 @@ def generate(seed):
     dice = random.Random(seed)
     if dice.random() < 0.15:
         return marble_script(dice, dice.random() < 0.5)
-    kind = dice.choices("LVR", [7, 2, 1])[0]
+    kind = dice.choices("LVR", [6, 2, 2])[0]
     virtual = kind == "V"
     if virtual:
         head, where = f"V{dice.choice(['i', 'i', 'i', 3, 6, 0])}", "v"
     else:
         head = f"L{dice.choice([0, 1, 4, 4, 16])}" if kind == "L" else "R" + marbles(dice, "x", True)
         where = dice.choice(["a", "q", "s", "f", "aq", "as", "sS", "fF", "aqsf", "aqsf", "aqsf", "aAqQsSfF"])
+        if kind == "R" and dice.random() < 0.7:
+            where = where + dice.choice(["t", "tt"]) if dice.random() < 0.5 else dice.choice(["at", "aAt", "aqst"])
     delays, weights = [0, -3, 1, 2, 3, 5, 40], [8, 1, 2, 4, 2, 3, 0.5]
     if virtual:
         delays, weights = [*delays, "i"], [*weights, 0.5]

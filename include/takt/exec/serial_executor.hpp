@@ -68,9 +68,6 @@ class serial_executor : public executor_interface<serial_executor>,
   /// On the threads of `where`, which has to outlive this.
   /// \throws std::invalid_argument if batch is 0 or a pointer is null.
   explicit serial_executor(any_executor where, const options& how = {});
-  /// For the rx room: the same, and calls `taken` with each task that is taken out to be run, under
-  /// the lock that shutdown_now() takes, too.
-  serial_executor(any_executor where, const options& how, void (*taken)(task& t) noexcept);
   ~serial_executor();
   serial_executor(const serial_executor&) = delete;
   serial_executor& operator=(const serial_executor&) = delete;
@@ -95,7 +92,11 @@ class serial_executor : public executor_interface<serial_executor>,
   void throw_if_own_task() const;
 
  private:
+  friend class watched_strand;
   class impl;
+
+  serial_executor(any_executor where, const options& how, void (*taken)(task& t) noexcept);
+
   impl* impl_;  // counted: a drain has a reference, too
 };
 

@@ -19,6 +19,7 @@
 namespace takt::inline TAKT_ABI {
 
 class loop_core;
+class loop_intervals;
 
 /// How an event_loop is made.
 struct event_loop_options {
@@ -178,12 +179,15 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   [[nodiscard]] task_totals totals() const;
 
  private:
+  friend class loop_intervals;
+
   event_loop(delay_queue& delays, const options& how);
 
   delay_queue& delays_;  // of the core
   loop_core& core_;      // counted
   loop_queue microtasks_;
   loop_queue frames_;
+  loop_intervals* intervals_ = nullptr;  // of who moves its time, if there are some
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,36 @@
+/// What tests of action schedulers have in common: a loop in virtual time, and a log.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <takt/clock/manual_clock.hpp>
+#include <takt/sched/event_loop.hpp>
+
+namespace takt_test {
+
+struct actions : testing::Test {
+  // Runs what is due, moment by moment.
+  void pass(std::chrono::milliseconds t) {
+    const takt::clock::time_point end = time.now() + t;
+    for (;;) {
+      loop.poll();
+      const takt::clock::time_point next = loop.next_deadline();
+      if (next > end) break;
+      if (next > time.now()) time.advance_to(next);
+    }
+    time.advance_to(end);
+  }
+  auto says(std::string word) {
+    return [this, word = std::move(word)] { log += word; };
+  }
+
+  takt::manual_clock time;
+  takt::event_loop loop{{.frame = std::chrono::milliseconds(10), .time = &time}};
+  std::string log;
+};
+
+}  // namespace takt_test
