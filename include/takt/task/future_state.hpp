@@ -28,8 +28,7 @@ struct task_options {
   const unhandled_hook* unhandled = &strict;  ///< see unhandled_hook
 };
 
-/// Throw a std::future_error. Functions, since <future> is dear to include; who catches it includes
-/// it.
+/// Throw a std::future_error. Functions, since `<future>` is dear to include; who catches it does.
 [[noreturn]] void throw_no_state();
 [[noreturn]] void throw_future_already_retrieved();
 [[noreturn]] void throw_promise_already_satisfied();
