@@ -2,11 +2,11 @@
 """Checks the Markdown files: links to files and headings lead somewhere, a program that is announced
 by <!-- path --> is that file, one announced by <!-- from path --> is a part of it, and the tokens of
 model checks name tests that exist. Usage: check_docs.py [--root DIR] | --self-test"""
-import argparse
 import pathlib
 import re
-import sys
 import tempfile
+
+import checking
 
 PROGRAM = re.compile(r"^<!-- (from )?(\S+) -->\n```\w*\n(.*?)^```$", re.M | re.S)
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
@@ -66,17 +66,5 @@ def self_test():
     print(f"check_docs: {len(cases)} passed, 0 failed")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parent.parent)
-    parser.add_argument("--self-test", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.self_test:
-        return self_test()
-    found = check(arguments.root)
-    print("\n".join(found) or "documents: clean")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    checking.main(__doc__, "documents", check, self_test)

@@ -6,13 +6,13 @@ Usage: check_headers.py [--root DIR] | --self-test
 
 Classes are found by the format that clang-format keeps: declarations in a namespace are not
 indented, and the end of a namespace is marked by a comment."""
-import argparse
 import concurrent.futures
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
+
+import checking
 
 COMPILERS = ["g++", "clang++-19"]
 UMBRELLA, FORWARD = "takt/takt.hpp", "takt/fwd.hpp"
@@ -132,17 +132,5 @@ def self_test():
     print(f"check_headers: {len(cases)} passed, 0 failed")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--root", default=pathlib.Path(__file__).parent.parent)
-    parser.add_argument("--self-test", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.self_test:
-        return self_test()
-    found = check(arguments.root, COMPILERS)
-    print("\n".join(found) or "headers: clean")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    checking.main(__doc__, "headers", lambda root: check(root, COMPILERS), self_test)

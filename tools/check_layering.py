@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Checks that takt's rooms include each other downwards only, and that concurrency goes through
 the sync shim. Usage: check_layering.py [--root DIR] | --self-test"""
-import argparse
 import pathlib
 import re
-import sys
 import tempfile
+
+import checking
 
 # A room, and the rooms that it names as usable; what those may use, it may use too.
 # Siblings (rx, service) do not reach each other.
@@ -126,17 +126,5 @@ def self_test():
     print(f"check_layering: {len(cases)} passed, 0 failed")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--root", default=pathlib.Path(__file__).parent.parent)
-    parser.add_argument("--self-test", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.self_test:
-        return self_test()
-    found = check(arguments.root)
-    print("\n".join(found) or "layering: clean")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    checking.main(__doc__, "layering", check, self_test)

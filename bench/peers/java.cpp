@@ -140,7 +140,7 @@ numbers ask(const std::string& source, const std::string& question, const std::s
 
 numbers ask_java(const std::string& source, const std::string& question,
                  const java_library& library) {
-  return ask(source, question, "openjdk-17-jdk-headless",
+  return ask(source, question, "default-jdk-headless",
              [&] { return java_command(source, library); });
 }
 

@@ -28,7 +28,8 @@ class Usage(Tool):
         self.expect(run("checkmail", "--timeout", "soon", "a"), 2, "needs a number from 1")
         self.expect(run("checkmail", "--timeout"), 2, "needs a value")
         self.expect(run("index", "/nowhere/at/all"), 2, "is no folder")
-        self.expect(run("checkmail", "--port", "65536", "a"), 2, "option --port needs a number from 1 to 65535")
+        for port in ["0", "65536"]:
+            self.expect(run("checkmail", "--port", port, "a"), 2, "option --port needs a number from 1 to 65535")
         for wrong in ("host:", ":25", "host:0", "host:99999", "[::1]:x", "[::1]x", "[::1]:", ""):
             self.expect(run("checkmail", wrong), 2, f"'{wrong}' is no HOST[:PORT]")
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -78,11 +79,10 @@ server parse_server(const std::string& text, std::size_t default_port) {
 settings read_settings(const std::vector<std::string>& words) {
   settings s;
   tool::command_line line;
-  line.number("--port", s.port, 1);
+  line.number("--port", s.port, 1, 65'535);
   line.number("--timeout", s.timeout_s, 1);
   line.flag("--stdin", s.from_stdin);
   std::vector<std::string> hosts = line.parse(words);
-  if (s.port > 65'535) throw tool::misuse("option --port needs a number from 1 to 65535");
   std::string text;
   while (s.from_stdin && std::getline(std::cin, text)) {
     if (!text.empty()) hosts.push_back(text);

@@ -70,7 +70,7 @@ settings read_settings(const std::vector<std::string>& words) {
   settings s;
   tool::command_line line;
   line.value("--list", [&](const std::string& v) { s.file = v; });
-  line.number("--workers", s.workers, 1);
+  line.number("--workers", s.workers, 1, 1000);
   line.number("--delay", s.delay_ms, 0);
   line.number("--depth", s.depth, 0);
   line.value("--host", [&](const std::string& v) {
@@ -93,7 +93,6 @@ settings read_settings(const std::vector<std::string>& words) {
   if (s.urls.empty() && !std::filesystem::exists(s.file)) {
     throw tool::misuse("no URL, and there is no file '" + s.file + "' to go on with");
   }
-  if (s.workers > 1000) throw tool::misuse("option --workers needs a number from 1 to 1000");
   return s;
 }
 

@@ -54,7 +54,7 @@ settings read_settings(const std::vector<std::string>& words) {
   settings s;
   tool::command_line line;
   line.value("--out", [&](const std::string& v) { s.out = v; });
-  line.number("--readers", s.readers, 1);
+  line.number("--readers", s.readers, 1, 1000);
   line.number("--min", s.min, 1);
   line.number("--max-bytes", s.max_bytes, 1);
   const std::vector<std::string> rest = line.parse(words);
@@ -62,7 +62,6 @@ settings read_settings(const std::vector<std::string>& words) {
   if (rest.size() > 1) throw tool::misuse("one folder, not '" + rest[1] + "', too");
   s.folder = rest[0];
   if (!fs::is_directory(s.folder)) throw tool::misuse("'" + rest[0] + "' is no folder");
-  if (s.readers > 1000) throw tool::misuse("option --readers needs a number from 1 to 1000");
   return s;
 }
 

@@ -42,15 +42,16 @@ class command_line {
   void flag(std::string name, bool& set) {
     options_.push_back({std::move(name), [&set](const std::string&) { set = true; }, false});
   }
-  // A number from `least` on.
-  void number(const std::string& name, std::size_t& set, std::size_t least) {
-    value(name, [name, least, &set](const std::string& text) {
+  // A number from `least` to `most`.
+  void number(const std::string& name, std::size_t& set, std::size_t least,
+              std::size_t most = 1'000'000'000) {
+    value(name, [name, least, most, &set](const std::string& text) {
       std::size_t n = 0;
       const char* const end = text.data() + text.size();
       const auto [stopped, error] = std::from_chars(text.data(), end, n);
-      if (error != std::errc() || stopped != end || n < least || n > 1'000'000'000) {
-        throw misuse("option " + name + " needs a number from " + std::to_string(least) +
-                     " to 1000000000, not '" + text + "'");
+      if (error != std::errc() || stopped != end || n < least || n > most) {
+        throw misuse("option " + name + " needs a number from " + std::to_string(least) + " to " +
+                     std::to_string(most) + ", not '" + text + "'");
       }
       set = n;
     });

@@ -1,7 +1,6 @@
 // What a crawler does about errors: of visits, of its executor and of its list.
 #include <exception>
 #include <map>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <stop_token>
@@ -19,6 +18,7 @@
 #include <takt/service/memory_work_list.hpp>
 
 #include "../../tests/support/pools.hpp"
+#include "crawling.hpp"
 
 namespace {
 
@@ -29,15 +29,11 @@ using takt::memory_work_list;
 using takt::thread_pool;
 using takt::work_counts;
 using takt::work_item;
+using takt_test::expect_balance;
+using takt_test::find_nothing;
 using takt_test::gate;
+using takt_test::items;
 using testing::ElementsAre;
-using items = std::vector<work_item>;
-
-void expect_balance(const crawler& c) {
-  EXPECT_TRUE(c.is_terminated());
-  EXPECT_EQ(c.totals().pending(), 0u);
-  EXPECT_EQ(c.totals().running(), 0u);
-}
 
 TEST(crawler_errors, puts_aside_what_fails_for_another_day) {
   memory_work_list list;
@@ -102,7 +98,7 @@ TEST(crawler_errors, stops_if_its_executor_refuses) {
   list.accept(items{{"a"}, {"b"}});
   thread_pool pool({.core = 1});
   pool.shutdown();
-  crawler crawl(pool, list, [](const work_item&, const auto&) { return items{}; });
+  crawler crawl(pool, list, find_nothing);
   crawl.start();
   EXPECT_TRUE(crawl.is_terminated());
   EXPECT_EQ(message(crawl.error()), takt::rejected(takt::rejection::shut_down).what());
@@ -116,7 +112,7 @@ TEST(crawler_errors, stops_if_its_executor_drops_a_visit) {
   memory_work_list list;
   list.accept(items{{"a"}, {"b"}, {"c"}});
   manual_executor later;
-  crawler crawl(later, list, [](const work_item&, const auto&) { return items{}; }, {.visits = 2});
+  crawler crawl(later, list, find_nothing, {.visits = 2});
   crawl.start();
   auto tasks = later.shutdown_now();
   EXPECT_EQ(crawl.state(), life_state::running);
@@ -127,16 +123,21 @@ TEST(crawler_errors, stops_if_its_executor_drops_a_visit) {
   expect_balance(crawl);
 }
 
+// A visit that opens the gate, and gives up when it is asked to stop.
+crawler::visit until_stopped(gate& begun) {
+  return [&begun](const work_item&, const std::stop_token& stop) -> items {
+    begun.open();
+    takt_test::until_stopped(stop);
+    throw takt::cancelled();
+  };
+}
+
 TEST(crawler_errors, asks_visits_to_stop_when_their_executor_does) {
   memory_work_list list;
   list.accept(items{{"a"}, {"b"}});
   thread_pool pool({.core = 1});
   gate begun;
-  crawler crawl(pool, list, [&](const work_item&, const std::stop_token& stop) -> items {
-    begun.open();
-    takt_test::until_stopped(stop);
-    throw takt::cancelled();
-  });
+  crawler crawl(pool, list, until_stopped(begun));
   crawl.start();
   begun.wait();
   pool.shutdown_and_cancel();
@@ -151,11 +152,7 @@ TEST(crawler_errors, asks_the_only_visit_to_stop_when_its_executor_does) {
   list.accept({.key = "a"});
   thread_pool pool({.core = 1});
   gate begun;
-  crawler crawl(pool, list, [&](const work_item&, const std::stop_token& stop) -> items {
-    begun.open();
-    takt_test::until_stopped(stop);
-    throw takt::cancelled();
-  });
+  crawler crawl(pool, list, until_stopped(begun));
   crawl.start();
   begun.wait();
   pool.shutdown_and_cancel();
@@ -166,24 +163,16 @@ TEST(crawler_errors, asks_the_only_visit_to_stop_when_its_executor_does) {
 }
 
 // A list whose disk is full after some time.
-class failing_list final : public takt::work_list {
+class failing_list final : public takt_test::altered_list {
  public:
   explicit failing_list(int good) : good_(good) {}
-  using work_list::accept;
-  std::size_t accept(std::span<const work_item> new_items) override {
-    return list_.accept(new_items);
-  }
-  std::optional<work_item> claim() override { return list_.claim(); }
+  using altered_list::confirm;
   std::size_t confirm(std::string_view key, std::span<const work_item> found) override {
     if (good_-- == 0) throw takt::work_list_error(takt::work_list_error::reason::failed, "full");
-    return list_.confirm(key, found);
+    return altered_list::confirm(key, found);
   }
-  void give_back(std::string_view key) override { list_.give_back(key); }
-  work_counts counts() const override { return list_.counts(); }
-  items unconfirmed() const override { return list_.unconfirmed(); }
 
  private:
-  memory_work_list list_;
   int good_;
 };
 

@@ -22,6 +22,7 @@
 
 #include "../../tests/support/pools.hpp"
 #include "../../tests/support/temporary_folder.hpp"
+#include "crawling.hpp"
 
 namespace {
 
@@ -33,11 +34,13 @@ using takt::memory_work_list;
 using takt::thread_pool;
 using takt::work_counts;
 using takt::work_item;
+using takt_test::expect_balance;
+using takt_test::find_nothing;
 using takt_test::gate;
+using takt_test::items;
 using takt_test::tally;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
-using items = std::vector<work_item>;
 
 // Remembers which items were visited, in order.
 class journal {
@@ -59,12 +62,6 @@ class journal {
 // A tree: each item but those of three letters has two below it.
 items below(const std::string& key) {
   return key.size() == 3 ? items{} : items{{key + "0"}, {key + "1"}};
-}
-
-void expect_balance(const crawler& c) {
-  EXPECT_TRUE(c.is_terminated());
-  EXPECT_EQ(c.totals().pending(), 0u);
-  EXPECT_EQ(c.totals().running(), 0u);
 }
 
 TEST(crawler, visits_everything_once_in_the_order_of_the_list) {
@@ -145,7 +142,7 @@ TEST(crawler, ends_at_once_before_it_is_started) {
     memory_work_list list;
     list.accept({.key = "r"});
     takt::inline_executor here;
-    crawler crawl(here, list, [](const work_item&, const auto&) { return items{}; });
+    crawler crawl(here, list, find_nothing);
     now ? crawl.shutdown_and_cancel() : crawl.shutdown();
     EXPECT_TRUE(crawl.is_terminated());
     EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 0, .confirmed = 0}));
@@ -192,7 +189,7 @@ TEST(crawler, gives_back_what_the_executor_has_not_begun) {
   memory_work_list list;
   list.accept(items{{"a"}, {"b"}, {"c"}});
   manual_executor later;
-  crawler crawl(later, list, [](const work_item&, const auto&) { return items{}; });
+  crawler crawl(later, list, find_nothing);
   crawl.start();
   EXPECT_TRUE(later.run_one());
   crawl.shutdown_and_cancel();
@@ -218,8 +215,7 @@ TEST(crawler, ends_although_its_executor_never_runs) {
       memory_work_list list;
       list.accept(items{{"a"}, {"b"}, {"c"}});
       {
-        crawler crawl(never_run, list, [](const work_item&, const auto&) { return items{}; },
-                      {.visits = 2});
+        crawler crawl(never_run, list, find_nothing, {.visits = 2});
         crawl.start();
         EXPECT_EQ(list.counts().claimed, 2u);
       }
@@ -315,28 +311,14 @@ TEST(crawler, its_destructor_waits_for_the_visit_that_runs) {
 }
 
 // A list that has something done each time when an item is claimed.
-class meddling_list final : public takt::work_list {
+class meddling_list final : public takt_test::altered_list {
  public:
-  using work_list::accept;
-  std::size_t accept(std::span<const work_item> new_items) override {
-    return list_.accept(new_items);
-  }
   std::optional<work_item> claim() override {
-    auto item = list_.claim();
+    auto item = altered_list::claim();
     if (on_claim) on_claim();
     return item;
   }
-  std::size_t confirm(std::string_view key, std::span<const work_item> found) override {
-    return list_.confirm(key, found);
-  }
-  void give_back(std::string_view key) override { list_.give_back(key); }
-  work_counts counts() const override { return list_.counts(); }
-  items unconfirmed() const override { return list_.unconfirmed(); }
-
   std::function<void()> on_claim;
-
- private:
-  memory_work_list list_;
 };
 
 // Whatever it is about to do with an item when it is stopped: the item goes back to the list, and
@@ -362,7 +344,7 @@ TEST(crawler, gives_back_what_it_was_about_to_hand_over) {
     } else {
       list.on_claim = stop;
     }
-    crawl.emplace(executor, list, [](const work_item&, const auto&) { return items{}; }, how);
+    crawl.emplace(executor, list, find_nothing, how);
     crawl->start();
     EXPECT_EQ(executor.queued(), 0u);
     EXPECT_EQ(timers.totals().pending(), 0u);
@@ -413,7 +395,7 @@ TEST(crawler, is_stopped_and_destroyed_by_its_own_visit) {
 TEST(crawler, says_what_is_wrong_with_its_options) {
   memory_work_list list;
   takt::inline_executor here;
-  const crawler::visit nothing = [](const work_item&, const auto&) { return items{}; };
+  const crawler::visit nothing = find_nothing;
   const auto refused = [&](const crawler::visit& what, const crawler::options& how) {
     try {
       const crawler crawl(here, list, what, how);

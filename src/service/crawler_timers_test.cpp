@@ -17,6 +17,8 @@
 #include <takt/service/crawler.hpp>
 #include <takt/service/memory_work_list.hpp>
 
+#include "crawling.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -24,14 +26,9 @@ using takt::crawler;
 using takt::memory_work_list;
 using takt::work_counts;
 using takt::work_item;
+using takt_test::expect_balance;
+using takt_test::items;
 using testing::ElementsAre;
-using items = std::vector<work_item>;
-
-void expect_balance(const crawler& c) {
-  EXPECT_TRUE(c.is_terminated());
-  EXPECT_EQ(c.totals().pending(), 0u);
-  EXPECT_EQ(c.totals().running(), 0u);
-}
 
 // Visits of one host are a second apart; an event loop with a clock of its own is the executor and
 // the timers.

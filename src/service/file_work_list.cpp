@@ -19,6 +19,7 @@
 #include <takt/service/file_work_list.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -300,7 +301,7 @@ std::size_t file_work_list::impl::confirm(std::string_view key, std::span<const 
   return added;
 }
 
-file_work_list::file_work_list(const std::filesystem::path& file, const options& how)
+file_work_list::file_work_list(const std::string& file, const options& how)
     : impl_(new impl(file, how)) {}
 
 file_work_list::~file_work_list() {

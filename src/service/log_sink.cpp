@@ -35,7 +35,7 @@ class stream_sink final : public log_sink {
 // not written by a later call, after it was given back.
 class file_sink final : public log_sink {
  public:
-  file_sink(const std::filesystem::path& path, const file_sink_options& how)
+  file_sink(const std::string& path, const file_sink_options& how)
       : path_(path), sync_(how.sync), file_(std::fopen(path.c_str(), mode(how))) {
     if (file_ == nullptr) fail("cannot be opened");
     std::setvbuf(file_, nullptr, _IONBF, 0);
@@ -76,11 +76,10 @@ class file_sink final : public log_sink {
   }
 
   [[noreturn]] void fail(const char* what) const {
-    throw std::system_error(errno, std::generic_category(),
-                            "takt::to_file: " + path_.string() + " " + what);
+    throw std::system_error(errno, std::generic_category(), "takt::to_file: " + path_ + " " + what);
   }
 
-  const std::filesystem::path path_;
+  const std::string path_;
   const file_sync sync_;
   std::FILE* file_;
   std::string buffer_;
@@ -92,7 +91,7 @@ std::unique_ptr<log_sink> to_stream(std::ostream& stream) {
   return std::make_unique<stream_sink>(stream);
 }
 
-std::unique_ptr<log_sink> to_file(const std::filesystem::path& path, const file_sink_options& how) {
+std::unique_ptr<log_sink> to_file(const std::string& path, const file_sink_options& how) {
   return std::make_unique<file_sink>(path, how);
 }
 

@@ -25,14 +25,16 @@
 
 #include "../../tests/support/pools.hpp"
 #include "../base/counting_new.hpp"
+#include "crawling.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using takt::no_memory;
 using takt::work_item;
+using takt_test::find_nothing;
 using takt_test::gate;
-using items = std::vector<work_item>;
+using takt_test::items;
 
 // Calls f(n) for each n from 0 on, where f leaves room for n allocations, until that is enough for
 // it, which it tells by true.
@@ -222,7 +224,7 @@ TEST(service_no_memory, a_crawler_stops_and_loses_nothing) {
       takt::memory_work_list list;
       list.accept(items{{"a"}, {"b"}});
       takt::manual_executor later;
-      takt::crawler crawl(later, list, [](const work_item&, const auto&) { return items{}; });
+      takt::crawler crawl(later, list, find_nothing);
       {
         const no_memory here(n);
         crawl.start();
@@ -250,7 +252,7 @@ TEST(service_no_memory, stopping_needs_none) {
   takt::manual_executor later;
   takt::memory_work_list list;
   list.accept(items{{"a"}, {"b"}});
-  takt::crawler crawl(later, list, [](const work_item&, const auto&) { return items{}; });
+  takt::crawler crawl(later, list, find_nothing);
   crawl.start();
   takt::log_service log(takt::to_function([](std::string_view) {}), {.where = later});
   log.log("one");

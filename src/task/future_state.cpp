@@ -32,6 +32,7 @@
 //      completing: results that come too late are destroyed before that.
 #include <takt/task/future_state.hpp>
 
+#include <future>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -63,6 +64,14 @@ struct innermost_body {
 };
 
 }  // namespace
+
+void throw_no_state() { throw std::future_error(std::future_errc::no_state); }
+void throw_future_already_retrieved() {
+  throw std::future_error(std::future_errc::future_already_retrieved);
+}
+void throw_promise_already_satisfied() {
+  throw std::future_error(std::future_errc::promise_already_satisfied);
+}
 
 // Futures of this thread that are ready and whose continuations are to be called. Has no
 // destructor: a thread's last futures may end after its thread-local data.

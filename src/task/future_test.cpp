@@ -1,6 +1,7 @@
 #include <takt/task/future.hpp>
 
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <functional>
 #include <future>

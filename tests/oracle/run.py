@@ -105,7 +105,7 @@ class Missing(Exception):
 def java(what, folder):
     """The command that runs the original, after it was compiled."""
     if shutil.which("javac") is None:
-        raise Missing("there is no JDK: javac was not found (Debian: openjdk-17-jdk-headless)")
+        raise Missing("there is no JDK: javac was not found (Debian: default-jdk-headless)")
     for jar, package in what.JARS:
         if not pathlib.Path(jar).exists():
             raise Missing(f"{jar} was not found (Debian: {package})")

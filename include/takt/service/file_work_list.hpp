@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -79,7 +79,7 @@ class file_work_list final : public work_list {
   using options = file_work_list_options;
 
   /// Opens the file, or makes it. \throws work_list_error.
-  explicit file_work_list(const std::filesystem::path& file, const options& how = {});
+  explicit file_work_list(const std::string& file, const options& how = {});
   ~file_work_list() override;
 
   [[nodiscard]] const file_work_list_recovery& recovery() const noexcept;

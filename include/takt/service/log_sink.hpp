@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <iosfwd>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -63,7 +63,7 @@ struct file_sink_options {
 
 /// Lines go to a file, which is made if it is not there, and opened here and now.
 /// \throws std::system_error, with the path and the reason, if that fails.
-[[nodiscard]] std::unique_ptr<log_sink> to_file(const std::filesystem::path& path,
+[[nodiscard]] std::unique_ptr<log_sink> to_file(const std::string& path,
                                                 const file_sink_options& how = {});
 
 /// What to_function() makes.

@@ -6,7 +6,6 @@
 #include <coroutine>
 #include <exception>
 #include <functional>
-#include <future>  // std::future_error
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -172,7 +171,7 @@ class [[nodiscard]] future {
 
   /// For those who combine futures.
   [[nodiscard]] future_state<T>& state() const {
-    if (!state_) throw std::future_error(std::future_errc::no_state);
+    if (!state_) throw_no_state();
     return *state_;
   }
 
@@ -215,7 +214,7 @@ class promise {
   [[nodiscard]] future<T> get_future() {
     require_state();
     if (std::exchange(retrieved_, true)) {
-      throw std::future_error(std::future_errc::future_already_retrieved);
+      throw_future_already_retrieved();
     }
     return future<T>(state_.share());
   }
@@ -271,13 +270,13 @@ class promise {
 
  private:
   void require_state() const {
-    if (!state_) throw std::future_error(std::future_errc::no_state);
+    if (!state_) throw_no_state();
   }
   // False if the future was cancelled.
   bool claim() {
     require_state();
     if (std::exchange(set_, true)) {
-      throw std::future_error(std::future_errc::promise_already_satisfied);
+      throw_promise_already_satisfied();
     }
     return state_->claim();
   }

@@ -28,6 +28,11 @@ struct task_options {
   const unhandled_hook* unhandled = &strict;  ///< see unhandled_hook
 };
 
+/// Throw a std::future_error. Functions, since `<future>` is dear to include; who catches it does.
+[[noreturn]] void throw_no_state();
+[[noreturn]] void throw_future_already_retrieved();
+[[noreturn]] void throw_promise_already_satisfied();
+
 /// What happens, once, when a future is ready, on the thread that made it so: a coroutine goes on,
 /// or on_ready() is called. A future has at most one.
 class continuation {

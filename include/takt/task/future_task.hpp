@@ -5,7 +5,6 @@
 #include <chrono>
 #include <exception>
 #include <functional>
-#include <future>  // std::future_error
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -171,7 +170,7 @@ class future_task {
   [[nodiscard]] future<T> get_future() {
     static_cast<void>(state());  // not empty
     if (std::exchange(retrieved_, true)) {
-      throw std::future_error(std::future_errc::future_already_retrieved);
+      throw_future_already_retrieved();
     }
     return future<T>(state_.share());
   }
@@ -219,7 +218,7 @@ class future_task {
 
  private:
   [[nodiscard]] future_state<T>& state() const {
-    if (!state_) throw std::future_error(std::future_errc::no_state);
+    if (!state_) throw_no_state();
     return *state_;
   }
 
