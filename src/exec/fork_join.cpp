@@ -46,13 +46,20 @@ void fork_join::throw_other_thread() {
   throw std::logic_error("takt::fork_join: used by another thread than the one that made it");
 }
 
-task* fork_join::place_for_child() noexcept { return pool_.place_for_child(*runner_); }
+task* fork_join::place_for_child() noexcept {
+  return runner_ == nullptr ? nullptr : pool_.place_for_child(*runner_);
+}
 
 void fork_join::child_is_placed() noexcept { pool_.child_is_placed(*runner_); }
 
-void fork_join::spawn_here(task&& t) { pool_.spawn(*runner_, t); }
-
-void fork_join::spawn_outside(task&& t) { pool_.execute(std::move(t)); }
+void fork_join::add(task&& t) {
+  if (runner_ == nullptr) {
+    pool_.execute(std::move(t));
+  } else {
+    spawning_ = child::none;  // it is one, whatever happens
+    pool_.spawn(*runner_, t);
+  }
+}
 
 void fork_join::end_elsewhere() noexcept {
   // acq_rel: what this child and those before it did, to join()

@@ -292,7 +292,7 @@ TEST(fork_join, two_of_one_task_may_end_in_any_order) {
 
 // Spawns a child when it is copied, and is one itself.
 struct spawns_when_copied {
-  spawns_when_copied(fork_join& others, int& ran) : others(others), ran(ran) {}
+  spawns_when_copied(fork_join& of, int& count) : others(of), ran(count) {}
   spawns_when_copied(const spawns_when_copied& from) : others(from.others), ran(from.ran) {
     others.spawn([&n = ran] { n += 100; });
   }

@@ -78,21 +78,17 @@ class fork_join {
     }
     check_thread();
     using child_task = fork_join_child<call>;
-    if (runner_ != nullptr) {
-      // Made in its place, if no code of the user's runs on the way there.
-      constexpr bool can_be_placed =
-          task::held_inside<child_task> && std::is_trivially_copyable_v<call>;
-      if (task* const place = can_be_placed ? place_for_child() : nullptr) {
+    // Made in its place, if no code of the user's runs on the way there.
+    if constexpr (task::held_inside<child_task> && std::is_trivially_copyable_v<call>) {
+      if (task* const place = place_for_child()) {
         ::new (static_cast<void*>(place)) task(child_task(*this, std::forward<F>(f)));
         child_is_placed();
-      } else {
-        spawn_here(task(child_task(*this, std::forward<F>(f))));
+        return;
       }
-      return;
     }
     spawning_ = child::in_spawn;
     try {
-      spawn_outside(task(child_task(*this, std::forward<F>(f))));
+      add(task(child_task(*this, std::forward<F>(f))));
     } catch (...) {
       spawning_ = child::none;
       throw;
@@ -119,8 +115,7 @@ class fork_join {
   [[noreturn]] static void throw_other_thread();
   task* place_for_child() noexcept;
   void child_is_placed() noexcept;
-  void spawn_here(task&& t);
-  void spawn_outside(task&& t);
+  void add(task&& t);
   void end_one() noexcept {
     if (thread_ == this_thread()) {
       --left_;
