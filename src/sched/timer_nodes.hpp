@@ -1,16 +1,18 @@
-// Groups of places: cancels << 49 | claims << 33 | closed << 32 | free, where a bit of `free` is
-// set for each place that nobody has.
+// Groups of places: cancels << 33 | closed << 32 | free, where a bit of `free` is set for each
+// place that nobody has. at_hand_: the number of a group << 32 | those of its places that are
+// claimed and not used yet.
 //
-//   bit 1 -> 0   claim(), which counts it
+//   bit 1 -> 0   take_free(): all of a group at once, which are at hand then
+//   at hand      claim(), one by one
 //   bit 0 -> 1   give_back(), which counts it if its timer was cancelled
 //
 // Invariants
 //   1. A place belongs to who has claimed it, until that one gives it back.
-//   2. cursor_ is where the next place is looked for. It only moves on; at the end of the places it
-//      begins again, or more are made if fewer than an eighth are free. So between two looks at all
-//      groups a good part of them has been claimed.
+//   2. cursor_ is where the next group is looked for. It only moves on; at the end of the places it
+//      begins again if many of the first are free, or more are made if fewer than an eighth are. So
+//      between two looks at all groups a good part of them has been claimed.
 //   3. After close() of all groups, each place is counted in left_ until it is free: either close()
-//      finds it free, or who gives it back finds its group closed.
+//      finds it free or at hand, or who gives it back finds its group closed.
 /// Places of timers, which many threads claim and give back without a lock.
 #pragma once
 
@@ -36,6 +38,34 @@ class timer_nodes {
  public:
   static constexpr std::uint32_t none = 0xffff'ffff;
 
+ private:
+#if defined(TAKT_MODEL)
+  static constexpr std::size_t per_group = 2;
+  static constexpr std::size_t per_slab = 4;
+  static constexpr std::size_t per_page = 4;
+  static constexpr std::size_t pages = 2;
+#else
+  static constexpr std::size_t per_group = 32;
+  static constexpr std::size_t per_slab = 8192;
+  static constexpr std::size_t per_page = 1024;
+  static constexpr std::size_t pages = 511;
+#endif
+  static_assert(per_slab * per_page * pages < none);
+  static constexpr std::uint64_t all_free = (std::uint64_t{1} << per_group) - 1;
+  static constexpr std::uint64_t closed = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t one_cancel = std::uint64_t{1} << 33;
+  static constexpr std::uint64_t all_cancels = ~(one_cancel - 1);
+
+  struct slab {
+    // NOLINTNEXTLINE(*-member-init): memory that no timer uses is not touched
+    slab() noexcept {}
+    std::array<sync::atomic<std::uint64_t>, per_slab / per_group> groups{};
+    std::array<timer_node, per_slab> nodes;
+    std::array<timer_closure, per_slab> closures;
+    alignas(timer_details) std::array<std::byte, per_slab * sizeof(timer_details)> details;
+  };
+
+ public:
   timer_nodes() = default;
   timer_nodes(const timer_nodes&) = delete;
   timer_nodes& operator=(const timer_nodes&) = delete;
@@ -44,31 +74,49 @@ class timer_nodes {
     for (auto& each : directory_) delete[] each.load(std::memory_order_relaxed);  // relaxed: alone
   }
 
+  /// One that was claimed, and where it is. Two words, which go in registers.
+  class place {
+   public:
+    place() noexcept = default;
+    [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+    [[nodiscard]] timer_node& node() const noexcept { return slab_->nodes[index_ % per_slab]; }
+    [[nodiscard]] void* closure() const noexcept {
+      return slab_->closures[index_ % per_slab].bytes;
+    }
+
+   private:
+    friend class timer_nodes;
+    place(slab& s, std::uint32_t index) noexcept : slab_(&s), index_(index) {}
+    slab* slab_ = nullptr;
+    std::uint32_t index_ = none;
+  };
+
   /// Claims a place. \return none if make_room() has to be called before.
-  std::uint32_t claim() noexcept {
-    std::size_t g = cursor_.load(std::memory_order_relaxed);          // relaxed: a hint
-    const std::size_t end = groups_.load(std::memory_order_acquire);  // acquire: the slabs
-    for (bool moved = false; g < end; ++g, moved = true) {
-      sync::atomic<std::uint64_t>& word = group(g);
-      std::uint64_t w = word.load(std::memory_order_relaxed);  // relaxed: the exchange decides
-      while ((w & all_free) != 0) {
-        const std::uint64_t bit = w & (~w + 1);
-        // acquire: all that its last owner did
-        const bool full = (w & all_claims) == all_claims;
-        // Before, so that none of those that are counted is ever missing. relaxed: the exchange
-        // publishes it
-        if (full) claims_.fetch_add(all_claims / one_claim + 1, std::memory_order_relaxed);
-        if (!word.compare_exchange_weak(w, (full ? w & ~all_claims : w + one_claim) - bit,
-                                        std::memory_order_acq_rel, std::memory_order_relaxed)) {
-          if (full) claims_.fetch_sub(all_claims / one_claim + 1, std::memory_order_relaxed);
+  place claim() noexcept {
+    // acquire: as in take_free()
+    std::uint64_t at_hand = at_hand_.load(std::memory_order_acquire);
+    for (;;) {
+      if ((at_hand & all_free) == 0) {
+        const std::uint64_t more = take_free();
+        if (more == 0) return {};
+        // acq_rel: what the last owners of these places did; acquire: as above
+        if (!at_hand_.compare_exchange_strong(at_hand, more, std::memory_order_acq_rel,
+                                              std::memory_order_acquire)) {
+          put_free(more);
           continue;
         }
-        if (moved) cursor_.store(g, std::memory_order_relaxed);  // relaxed: as above
-        return static_cast<std::uint32_t>(g * per_group +
-                                          static_cast<std::size_t>(std::countr_zero(bit)));
+        at_hand = more;
+      }
+      const auto index = static_cast<std::uint32_t>(
+          (at_hand >> 32) * per_group + static_cast<std::size_t>(std::countr_zero(at_hand)));
+      // Before the exchange, which nothing that comes after it overtakes.
+      slab& s = of(index);
+      // acquire: as above
+      if (at_hand_.compare_exchange_weak(at_hand, at_hand & (at_hand - 1),
+                                         std::memory_order_acquire, std::memory_order_acquire)) {
+        return {s, index};
       }
     }
-    return none;
   }
 
   /// After claim() gave none: has it look elsewhere, or makes places. Under a lock. Calls
@@ -78,7 +126,9 @@ class timer_nodes {
     const std::size_t end = groups_.load(std::memory_order_relaxed);  // relaxed: under the lock
     std::size_t at = cursor_.load(std::memory_order_relaxed);         // relaxed: as above
     while (at != end && free_in(at) == 0) ++at;
-    if (at == end) {
+    if (at == end && begins_with_free(end)) {
+      at = 0;
+    } else if (at == end) {
       if (to_make_ == 0) {
         std::size_t free = 0;
         for (std::size_t g = 0; g != end; ++g) free += free_in(g);
@@ -93,6 +143,12 @@ class timer_nodes {
       }
     }
     cursor_.store(at, std::memory_order_relaxed);  // relaxed: a hint
+  }
+
+  /// Whether nobody has that place, at some moment after it was told to the caller.
+  [[nodiscard]] bool is_free(std::uint32_t index) const noexcept {
+    // relaxed: who claimed it before is known to the caller
+    return (group(index / per_group).load(std::memory_order_relaxed) >> index % per_group & 1) != 0;
   }
 
   /// Gives a place back. \return whether this was the last one, after close().
@@ -114,7 +170,9 @@ class timer_nodes {
   [[nodiscard]] bool close() noexcept {
     const std::size_t end = groups_.load(std::memory_order_relaxed);  // relaxed: nobody adds
     left_.store(end * per_group + 1, std::memory_order_relaxed);      // relaxed: the groups publish
-    std::size_t free = 1;
+    // relaxed: nobody claims
+    const std::uint64_t unused = at_hand_.load(std::memory_order_relaxed) & all_free;
+    std::size_t free = 1 + static_cast<std::size_t>(std::popcount(unused));
     for (std::size_t g = 0; g != end; ++g) {
       // acq_rel: what was done with those that are free; left_
       const std::uint64_t before = group(g).fetch_or(closed, std::memory_order_acq_rel);
@@ -131,14 +189,16 @@ class timer_nodes {
 
   /// How many were claimed so far.
   [[nodiscard]] std::uint64_t claims() const noexcept {
-    const std::uint64_t here = sum(all_claims, one_claim);  // first: see claim()
-    return here + claims_.load(std::memory_order_relaxed);  // relaxed: a count
+    // First, so that none of those that are used is missing. acquire: they are counted
+    const std::uint64_t unused = at_hand_.load(std::memory_order_acquire) & all_free;
+    return claims_.load(std::memory_order_relaxed) -  // relaxed: a count
+           static_cast<std::uint64_t>(std::popcount(unused));
   }
   /// How many were given back as cancelled.
   [[nodiscard]] std::uint64_t cancels() const noexcept {
     // acquire: what was carried over is not counted twice
     const std::uint64_t before = cancels_.load(std::memory_order_acquire);
-    return before + sum(all_cancels, one_cancel);
+    return before + sum_of_cancels();
   }
 
   [[nodiscard]] timer_node& operator[](std::uint32_t index) const noexcept {
@@ -159,33 +219,6 @@ class timer_nodes {
   }
 
  private:
-#if defined(TAKT_MODEL)
-  static constexpr std::size_t per_group = 2;
-  static constexpr std::size_t per_slab = 4;
-  static constexpr std::size_t per_page = 4;
-  static constexpr std::size_t pages = 2;
-#else
-  static constexpr std::size_t per_group = 32;
-  static constexpr std::size_t per_slab = 8192;
-  static constexpr std::size_t per_page = 1024;
-  static constexpr std::size_t pages = 511;
-#endif
-  static_assert(per_slab * per_page * pages < none);
-  static constexpr std::uint64_t all_free = (std::uint64_t{1} << per_group) - 1;
-  static constexpr std::uint64_t closed = std::uint64_t{1} << 32;
-  static constexpr std::uint64_t one_claim = std::uint64_t{1} << 33;
-  static constexpr std::uint64_t one_cancel = std::uint64_t{1} << 49;
-  static constexpr std::uint64_t all_claims = one_cancel - one_claim;
-  static constexpr std::uint64_t all_cancels = ~(one_cancel - 1);
-
-  struct slab {
-    // NOLINTNEXTLINE(*-member-init): memory that no timer uses is not touched
-    slab() noexcept {}
-    std::array<sync::atomic<std::uint64_t>, per_slab / per_group> groups{};
-    std::array<timer_node, per_slab> nodes;
-    std::array<timer_closure, per_slab> closures;
-    alignas(timer_details) std::array<std::byte, per_slab * sizeof(timer_details)> details;
-  };
   using slab_pointer = sync::atomic<slab*>;
 
   [[nodiscard]] std::size_t slabs() const noexcept {
@@ -208,12 +241,44 @@ class timer_nodes {
         std::popcount(group(g).load(std::memory_order_relaxed) & all_free));
   }
 
-  [[nodiscard]] std::uint64_t sum(std::uint64_t field, std::uint64_t unit) const noexcept {
+  // All free places of some group, as at_hand_ has them. 0 if there are none from the cursor on.
+  std::uint64_t take_free() noexcept {
+    const std::size_t end = groups_.load(std::memory_order_acquire);  // acquire: the slabs
+    // relaxed, all but one: hints
+    for (std::size_t g = cursor_.load(std::memory_order_relaxed); g < end; ++g) {
+      sync::atomic<std::uint64_t>& word = group(g);
+      if ((word.load(std::memory_order_relaxed) & all_free) == 0) continue;
+      // acquire: all that the last owners did
+      const std::uint64_t found = word.fetch_and(~all_free, std::memory_order_acquire) & all_free;
+      if (found == 0) continue;
+      cursor_.store(g, std::memory_order_relaxed);
+      // relaxed: at_hand_ publishes it
+      claims_.fetch_add(static_cast<std::uint64_t>(std::popcount(found)),
+                        std::memory_order_relaxed);
+      return std::uint64_t{g} << 32 | found;
+    }
+    return 0;
+  }
+  void put_free(std::uint64_t taken) noexcept {
+    const std::uint64_t found = taken & all_free;
+    claims_.fetch_sub(static_cast<std::uint64_t>(std::popcount(found)), std::memory_order_relaxed);
+    group(taken >> 32).fetch_or(found, std::memory_order_release);  // release: as in give_back()
+  }
+
+  // Whether as many are free as a slab has, without looking far.
+  [[nodiscard]] bool begins_with_free(std::size_t end) const noexcept {
+    constexpr std::size_t far = 4 * per_slab / per_group;
+    std::size_t free = 0;
+    for (std::size_t g = 0; g != std::min(end, far) && free < per_slab; ++g) free += free_in(g);
+    return free >= per_slab;
+  }
+
+  [[nodiscard]] std::uint64_t sum_of_cancels() const noexcept {
     const std::size_t end = groups_.load(std::memory_order_acquire);  // acquire: the slabs
     std::uint64_t all = 0;
     for (std::size_t g = 0; g != end; ++g) {
       // acquire: what the owners of the places did
-      all += (group(g).load(std::memory_order_acquire) & field) / unit;
+      all += group(g).load(std::memory_order_acquire) / one_cancel;
     }
     return all;
   }
@@ -241,12 +306,13 @@ class timer_nodes {
   std::size_t to_make_ = 0;  // slabs, before it looks again at what is free
 
   // Atomic. Written by who claims.
-  alignas(cache_line) sync::atomic<std::size_t> cursor_{0};
+  alignas(cache_line) sync::atomic<std::uint64_t> at_hand_{0};
+  sync::atomic<std::size_t> cursor_{0};
+  sync::atomic<std::uint64_t> claims_{0};
   // Atomic. Written by add_slab().
   alignas(cache_line) sync::atomic<std::size_t> groups_{0};
   std::array<sync::atomic<slab_pointer*>, pages> directory_{};
   // Atomic. Written when a group has counted as far as it can.
-  sync::atomic<std::uint64_t> claims_{0};
   sync::atomic<std::uint64_t> cancels_{0};
   // Atomic. Written by close(), and by who gives back after that.
   sync::atomic<std::size_t> left_{0};

@@ -58,7 +58,10 @@ wheel_core::wheel_core(wheel_scheduler_options how)
       thread_end_(task_options{.time = how_.time}),
       thread_ended_(thread_end_.get_future()),
       attention_(awake),
-      order_({.tick = how_.exact ? how_.tick : nanoseconds(1), .slots = how_.ticks_per_wheel}) {}
+      least_(never_due),
+      passed_(count_of(start_)),
+      order_({.tick = how_.exact ? how_.tick : nanoseconds(1), .slots = how_.ticks_per_wheel}),
+      stamped_at_(start_ - how_.tick) {}
 
 wheel_core& wheel_core::make(const wheel_scheduler_options& how) {
   check(how);
@@ -97,12 +100,15 @@ clock::time_point wheel_core::deadline_of(const timer_node& n) const noexcept {
   return time_point(nanoseconds(n.deadline.load(std::memory_order_relaxed)));
 }
 
-// When it is to be handed over, in the units of order_.
-std::uint64_t wheel_core::key_of(const timer_node& n) const noexcept {
-  time_point due = deadline_of(n);
+// The deadline, with its slack.
+clock::time_point wheel_core::due_time(const timer_node& n) const noexcept {
   // relaxed: as the deadline
   const std::uint8_t bits = n.slack_bits.load(std::memory_order_relaxed);
-  if (bits != 0) due = rounded(due, bits);
+  return bits == 0 ? deadline_of(n) : rounded(deadline_of(n), bits);
+}
+
+// When that is to be handed over, in the units of order_.
+std::uint64_t wheel_core::key_of(time_point due) const noexcept {
   if (due <= start_) return 0;
   const auto after =
       static_cast<std::uint64_t>(count_of(due)) - static_cast<std::uint64_t>(count_of(start_));
@@ -151,14 +157,15 @@ void wheel_core::refuse(task& t, rejection why) {
 }
 
 timer_place wheel_core::add(const when& due, task& t, const timer_request& more) {
-  const std::uint32_t index = insert(due, t, *more.where, more);
-  return index == timer_nodes::none ? timer_place() : timer_place(*this, {0, index});
+  const timer_id id = insert(due, t, *more.where, more);
+  return id.index == timer_nodes::none ? timer_place() : timer_place(*this, id);
 }
 
-std::uint32_t wheel_core::insert(when due, task& t, any_executor where, const timer_request& more) {
+timer_id wheel_core::insert(when due, task& t, any_executor where, const timer_request& more) {
   const bool relative = how_.stamp == timer_stamp::timer && due.is_delay() &&
-                        due.delay() > nanoseconds(0);  // else it begins, and ends, now
-  const time_point now = relative && !book_.observed() ? time_point() : time_.now();
+                        due.delay() > nanoseconds(0) &&  // else it begins, and ends, now
+                        !book_.observed();               // who is told when it is due
+  const time_point now = relative ? time_point() : time_.now();
   time_point deadline;
   nanoseconds ahead{};
   if (due.is_delay()) {
@@ -183,12 +190,13 @@ std::uint32_t wheel_core::insert(when due, task& t, any_executor where, const ti
   }
   if (ahead <= nanoseconds(0) && more.periods == nullptr) {
     add_at_once(t, where);
-    return timer_nodes::none;
+    return {0, timer_nodes::none};
   }
-  const std::uint32_t index = claim();
-  timer_node& n = nodes_[index];
-  fill(n, index, t, where, more);
-  const timer_id id{0, index};
+  const timer_nodes::place at = claim();
+  const std::uint32_t index = at.index();
+  timer_node& n = at.node();
+  fill(at, t, where, more);
+  const timer_id id = id_of(n, index);
   std::uint32_t handles = 1;
   if (more.place != nullptr) {
     ++handles;
@@ -207,13 +215,21 @@ std::uint32_t wheel_core::insert(when due, task& t, any_executor where, const ti
     }
     where.execute(run_of(index));
     made.detach();
-    return index;
+    return id;
   }
   n.relative = relative;
   n.deadline.store(relative ? ahead.count() : count_of(deadline),
                    std::memory_order_relaxed);  // relaxed: the word publishes it
+  const time_point to_hand_over = relative ? time_point() : due_time(n);
   n.make(node::armed, handles);
-  enqueue(index, relative ? some_time : count_of(deadline));
+  if (relative) {
+    // relaxed: a time that has passed will do
+    const time_point passed{nanoseconds(passed_.load(std::memory_order_relaxed))};
+    push(index, deadline_after(passed, ahead));
+    call(some_time);
+  } else {
+    enqueue(index, to_hand_over);
+  }
   // seq_cst: see invariant 5
   if (stage_.load(std::memory_order_seq_cst) != stage::open) {
     const bool taken_back = take(index, node::in(node::armed), t, nullptr);
@@ -223,7 +239,7 @@ std::uint32_t wheel_core::insert(when due, task& t, any_executor where, const ti
       refuse(t, rejection::shut_down);
     }
   }
-  return index;
+  return id;
 }
 
 // By the caller. What runs once has no entry then.
@@ -236,21 +252,24 @@ void wheel_core::add_at_once(task& t, any_executor where) {
   hand_over(t, where);
 }
 
-std::uint32_t wheel_core::claim() {
+timer_nodes::place wheel_core::claim() {
   for (;;) {
-    const std::uint32_t index = nodes_.claim();
-    if (index != timer_nodes::none) [[likely]] {
-      return index;
+    const timer_nodes::place claimed = nodes_.claim();
+    if (claimed.index() != timer_nodes::none) [[likely]] {
+      return claimed;
     }
     const mutex_lock lock(mu_);
     // The analysis does not follow a lock into what calls it.
-    nodes_.make_room([this](std::size_t places)
-                         TAKT_NO_THREAD_SAFETY_ANALYSIS { order_.reserve(places); });
+    nodes_.make_room([this](std::size_t places) TAKT_NO_THREAD_SAFETY_ANALYSIS {
+      order_.reserve(places);
+      inbox_.reserve(places);
+    });
   }
 }
 
-void wheel_core::fill(timer_node& n, std::uint32_t index, task& t, any_executor where,
+void wheel_core::fill(timer_nodes::place at, task& t, any_executor where,
                       const timer_request& more) noexcept {
+  timer_node& n = at.node();
   // relaxed: the word publishes it
   n.slack_bits.store(more.slack == nanoseconds(0) ? std::uint8_t{0} : slack_bits(more.slack),
                      std::memory_order_relaxed);
@@ -259,7 +278,7 @@ void wheel_core::fill(timer_node& n, std::uint32_t index, task& t, any_executor 
   n.where = where;
   n.has_more = more.periods != nullptr || book_.observed() || !t.literal_name().empty();
   if (n.has_more) {
-    timer_details& d = *::new (static_cast<void*>(&nodes_.details(index)))
+    timer_details& d = *::new (static_cast<void*>(&nodes_.details(at.index())))
                            timer_details{.name = t.literal_name(),
                                          .id = 0,
                                          .periods = more.periods,
@@ -271,15 +290,33 @@ void wheel_core::fill(timer_node& n, std::uint32_t index, task& t, any_executor 
       book_.tell(task_event::kind::submitted, t);
     }
   }
-  n.packed = t.pack(nodes_.closure(index));
+  n.packed = t.pack(at.closure());
 }
 
 // Tells the timer thread of one that is armed, or earlier than before.
-void wheel_core::enqueue(std::uint32_t index, std::int64_t deadline) noexcept {
+void wheel_core::enqueue(std::uint32_t index, time_point due) noexcept {
+  push(index, due);
+  call(count_of(due));
+}
+
+// Puts one into the inbox that is not due before that.
+void wheel_core::push(std::uint32_t index, time_point not_before) noexcept {
   while (!inbox_.try_push(index)) [[unlikely]] {
     const mutex_lock lock(mu_);
-    if (!take_in()) sync::yield();
+    if (inbox_.open_next([this] { return stamp(); })) continue;
+    if (!take_in(timer_inbox::how_far::one_part)) sync::yield();
   }
+  lower_least(count_of(not_before));
+}
+
+void wheel_core::lower_least(std::int64_t deadline) noexcept {
+  std::int64_t least = least_.load(std::memory_order_seq_cst);  // seq_cst, both: see invariant 4
+  while (deadline < least && !least_.compare_exchange_weak(least, deadline)) {
+  }
+}
+
+// Wakes the timer thread if it sleeps beyond that.
+void wheel_core::call(std::int64_t deadline) noexcept {
   // seq_cst, both: see invariant 4
   if (deadline < attention_.load(std::memory_order_seq_cst) &&
       attention_.exchange(awake, std::memory_order_seq_cst) != awake) {
@@ -287,19 +324,33 @@ void wheel_core::enqueue(std::uint32_t index, std::int64_t deadline) noexcept {
   }
 }
 
+// When delays begin that are in the inbox, unless their callers have looked at the clock.
+clock::time_point wheel_core::stamp() const noexcept {
+  return how_.stamp == timer_stamp::timer ? time_.now() : time_point();
+}
+
 // From the inbox to order_. \return whether that is all.
 bool wheel_core::take_in() noexcept {
-  std::optional<time_point> now;
+  // First, so that who adds after that lowers it again. seq_cst: see invariant 4
+  const std::int64_t least = least_.exchange(never_due, std::memory_order_seq_cst);
+  const bool all = take_in(timer_inbox::how_far::all);
+  if (!all) lower_least(least);
+  return all;
+}
+
+bool wheel_core::take_in(timer_inbox::how_far until) noexcept {
   // The analysis does not follow a lock into what calls it.
-  return inbox_.take_all([&](std::uint32_t index) TAKT_NO_THREAD_SAFETY_ANALYSIS {
-    took_in_ = true;
-    // Not before: all that is taken in has been asked for by now.
-    if (!now) now = how_.stamp == timer_stamp::timer ? time_.now() : time_point();
-    place(index, *now);
-  });
+  return inbox_.take(
+      until, [this] { return stamp(); },
+      [this](std::uint32_t index) {
+        if (!nodes_.is_free(index)) nodes_.prefetch(index);
+      },
+      [this](std::uint32_t index, time_point stamped)
+          TAKT_NO_THREAD_SAFETY_ANALYSIS { place(index, stamped); });
 }
 
 void wheel_core::place(std::uint32_t index, time_point now) noexcept {
+  if (nodes_.is_free(index)) return;  // does not look at the place, which may be far away
   timer_node& n = nodes_[index];
   if (!n.is_in(node::in(node::armed))) return;
   if (how_.stamp == timer_stamp::timer) {
@@ -311,7 +362,7 @@ void wheel_core::place(std::uint32_t index, time_point now) noexcept {
     n.unlock(node::armed);
   }
   order_.remove(index);
-  order_.add(index, key_of(n));
+  order_.add(index, key_of(due_time(n)));
 }
 
 task_totals wheel_core::totals() const noexcept {

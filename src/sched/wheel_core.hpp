@@ -28,9 +28,12 @@
 //      has just taken it out of order_. To make it later needs nothing: when its former time comes,
 //      the timer thread finds that it is not due. order_ and the inbox may name places that have no
 //      armed timer, or another one: nothing comes of it.
-//   4. Who adds to the inbox looks at attention_ afterwards: if the timer thread sleeps beyond the
-//      deadline, he wakes it. It sets attention_ before it looks at the inbox for the last time.
-//      Both are seq_cst, see timer_inbox. While it is awake, attention_ is the least number.
+//   4. Timers stay in the inbox until one of them may be due, or it is full: what is cancelled
+//      before that is never sorted. No timer in the inbox is due before least_, unless who has
+//      added it is about to lower that. Afterwards he looks at attention_: if the timer thread
+//      sleeps beyond the deadline, he wakes it. It sets attention_ before it looks at least_ for
+//      the last time. Who takes in the inbox raises least_ first. All of that is seq_cst, see
+//      timer_inbox. While the timer thread is awake, attention_ is the least number.
 //   5. Who arms a timer looks at stage_ afterwards, and takes it back if that is not open, unless
 //      somebody else has it by then. Who closes it sets stage_ first and takes in the inbox then,
 //      with the gaps that it has. So a timer is rejected to its caller, or seen to.
@@ -94,9 +97,9 @@ class wheel_core final : public timer_source {
                      std::chrono::nanoseconds period) noexcept override;
   void check_period(std::chrono::nanoseconds period) const override;
 
-  /// The same, without a handle for it, of which there is one. \return its place; none if it is
-  /// with the executor already.
-  std::uint32_t insert(when due, task& t, any_executor where, const timer_request& more);
+  /// The same, without a handle for it, of which there is one. \return its place; that is at `none`
+  /// if it is with the executor already.
+  timer_id insert(when due, task& t, any_executor where, const timer_request& more);
 
   // --- for runs of series
   void run_series(std::uint32_t index) noexcept;
@@ -125,8 +128,20 @@ class wheel_core final : public timer_source {
   static constexpr std::uint32_t waits = node::in(node::armed) | node::in(node::paused);
   // The attention of one who is awake.
   static constexpr std::int64_t awake = std::numeric_limits<std::int64_t>::min();
+  // How many are handed over in one step: enough that calling a thread for them does not count.
+  static constexpr std::size_t most_due = 128;
+  static constexpr std::int64_t never_due = std::numeric_limits<std::int64_t>::max();
   // The deadline of a delay that has not begun: wakes who sleeps for ever.
   static constexpr std::int64_t some_time = std::numeric_limits<std::int64_t>::max() - 1;
+
+  // Handles know where the place is in memory, which saves looking for it.
+  static timer_id id_of(timer_node& n, std::uint32_t index) noexcept {
+    return {reinterpret_cast<std::uintptr_t>(&n), index};
+  }
+  static timer_node& node_of(timer_id id) noexcept {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): as above
+    return *reinterpret_cast<timer_node*>(static_cast<std::uintptr_t>(id.generation));
+  }
 
   static std::int64_t count_of(time_point t) noexcept { return t.time_since_epoch().count(); }
 
@@ -137,7 +152,8 @@ class wheel_core final : public timer_source {
 
   // Times.
   [[nodiscard]] time_point deadline_of(const timer_node& n) const noexcept;
-  [[nodiscard]] std::uint64_t key_of(const timer_node& n) const noexcept;
+  [[nodiscard]] time_point due_time(const timer_node& n) const noexcept;
+  [[nodiscard]] std::uint64_t key_of(time_point due) const noexcept;
   [[nodiscard]] std::uint64_t key_at(time_point now) const noexcept;
   [[nodiscard]] time_point time_of(std::uint64_t key) const noexcept;
 
@@ -146,21 +162,27 @@ class wheel_core final : public timer_source {
   // relaxed: a count
   std::uint64_t next_id() noexcept { return ids_.fetch_add(1, std::memory_order_relaxed) + 1; }
   void add_at_once(task& t, any_executor where);
-  std::uint32_t claim();
-  void fill(timer_node& n, std::uint32_t index, task& t, any_executor where,
-            const timer_request& more) noexcept;
-  void enqueue(std::uint32_t index, std::int64_t deadline) noexcept;
+  timer_nodes::place claim();
+  void fill(timer_nodes::place at, task& t, any_executor where, const timer_request& more) noexcept;
+  void enqueue(std::uint32_t index, time_point due) noexcept;
+  void push(std::uint32_t index, time_point not_before) noexcept;
+  void call(std::int64_t deadline) noexcept;
+  void lower_least(std::int64_t deadline) noexcept;
+  [[nodiscard]] time_point stamp() const noexcept;
   bool take_in() noexcept TAKT_REQUIRES(mu_);
+  bool take_in(timer_inbox::how_far until) noexcept TAKT_REQUIRES(mu_);
+  timer_node::phase lock_stamped(timer_node& n) noexcept;
   void place(std::uint32_t index, time_point now) noexcept TAKT_REQUIRES(mu_);
 
   // The timer thread.
   void run() noexcept;
   bool hand_over_due() noexcept;
-  void fire(std::uint32_t index, time_point now) noexcept;
+  void fire(std::uint32_t index, time_point now, std::uint64_t key) noexcept;
   void hand_over_batch() noexcept;
   void hand_over(task& t, any_executor& where);
   void give(task& t, any_executor& where);
   void give_reporting(task& t, any_executor& where, bool seen) noexcept;
+  [[nodiscard]] std::uint64_t next_key() const noexcept TAKT_REQUIRES(mu_);
   void sleep() noexcept;
   void spin(time_point from, time_point until) const noexcept;
   [[nodiscard]] bool has_ended() noexcept;
@@ -202,6 +224,10 @@ class wheel_core final : public timer_source {
 
   // Atomic, seq_cst. Written by who sleeps, and by who wakes him. Timers before it are told.
   alignas(cache_line) sync::atomic<std::int64_t> attention_;
+  // Atomic, seq_cst. Lowered by who adds; raised by who takes in, under mu_.
+  sync::atomic<std::int64_t> least_;
+  // Atomic. A time that has passed, when the timer thread looked last.
+  sync::atomic<std::int64_t> passed_;
   // Atomic, seq_cst. Only grows.
   sync::atomic<stage> stage_{stage::open};
   // Atomic. The scheduler and the timer thread.
@@ -210,18 +236,20 @@ class wheel_core final : public timer_source {
   mutable mutex mu_;
   // In ticks since start_, or in ns if exact.
   hashed_order order_ TAKT_GUARDED_BY(mu_);
-  bool took_in_ TAKT_GUARDED_BY(mu_) = false;  // something, since the timer thread looked
 
   // Somebody who could not wait for the thread has left a worker in life_, for the next who stops.
   bool held_ TAKT_GUARDED_BY(mu_) = false;
 
   // Written by the timer thread, under mu_. What it has taken out of order_, and hands over.
-  std::array<timer_id, 64> due_{};
+  std::array<timer_id, most_due> due_{};
   std::size_t due_count_ = 0;
 
   // Of the timer thread.
+  time_point stamped_at_;   // what was in the inbox then has a time, if the timer thread stamps
+  bool was_asked_ = false;  // there was something, at that time
   std::uint32_t pending_at_ = 0;  // where the last one was seen that is not ended
-  std::array<task, 32> batch_{};  // what it has taken, and will give to batch_for_ in one step
+  std::array<task, most_due>
+      batch_{};  // what it has taken, and will give to batch_for_ in one step
   std::size_t batch_count_ = 0;
   any_executor batch_for_{inline_executor()};
 

@@ -60,7 +60,7 @@ void wheel_core::take_all(End end) noexcept {
 // The same, the earliest first; what is paused comes last.
 template <class End>
 void wheel_core::take_all_in_order(End end) noexcept {
-  std::array<timer_id, 64> found;
+  std::array<timer_id, most_due> found;
   std::size_t count = 0;
   task t;
   bool marked = false;

@@ -14,16 +14,16 @@ using std::chrono::nanoseconds;
 
 }  // namespace
 
-void wheel_core::hold(timer_id id) noexcept { nodes_[id.index].hold(); }
+void wheel_core::hold(timer_id id) noexcept { node_of(id).hold(); }
 
 void wheel_core::let_go(timer_id id) noexcept {
-  timer_node& n = nodes_[id.index];
+  timer_node& n = node_of(id);
   const node::phase left = n.let_go();
   if (left != node::is_free) recycle(n, id.index, left == node::cancelled);
 }
 
 cancel_result wheel_core::cancel(timer_id id) noexcept {
-  timer_node& n = nodes_[id.index];
+  timer_node& n = node_of(id);
   const bool observed = book_.observed();
   if (observed) telling_.fetch_add(1, std::memory_order_relaxed);  // relaxed: before the exchange
   const auto done = [&](cancel_result result) {
@@ -49,12 +49,23 @@ cancel_result wheel_core::cancel(timer_id id) noexcept {
   return cancel_result::prevented;
 }
 
+// Locks it, and sees to it that it has a deadline if it is armed.
+timer_node::phase wheel_core::lock_stamped(timer_node& n) noexcept {
+  for (;;) {
+    const node::phase phase = n.lock();
+    if (phase != node::armed || !n.relative) return phase;
+    n.unlock(phase);
+    const mutex_lock lock(mu_);
+    if (!take_in()) sync::yield();
+  }
+}
+
 bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
   const time_point now = time_.now();
   const time_point next =
       due.is_delay() ? deadline_after(now, std::max(due.delay(), nanoseconds(0))) : due.on(time_);
   if (time_between(now, next) > max_delay()) return false;
-  timer_node& n = nodes_[id.index];
+  timer_node& n = node_of(id);
   const node::phase phase = n.lock();
   if (phase == node::running) {
     timer_details& d = nodes_.details(id.index);
@@ -75,15 +86,16 @@ bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
   const bool earlier =
       phase == node::paused || std::exchange(n.relative, false) || next < deadline_of(n);
   n.deadline.store(count_of(next), std::memory_order_relaxed);  // relaxed: locked
+  const time_point due_then = due_time(n);
   n.unlock(node::armed);
-  if (earlier) enqueue(id.index, count_of(next));
+  if (earlier) enqueue(id.index, due_then);
   return true;
 }
 
 bool wheel_core::pause(timer_id id) noexcept {
-  timer_node& n = nodes_[id.index];
+  timer_node& n = node_of(id);
   const time_point now = time_.now();
-  const node::phase phase = n.lock();
+  const node::phase phase = lock_stamped(n);
   // Under the lock: who closes it looks at all timers afterwards, and waits for that.
   bool possible = stage_.load(std::memory_order_seq_cst) == stage::open;
   if (phase == node::running) {
@@ -95,16 +107,14 @@ bool wheel_core::pause(timer_id id) noexcept {
     n.unlock(phase);
     return false;
   }
-  if (!std::exchange(n.relative, false)) {
-    const nanoseconds left = std::max(time_between(now, deadline_of(n)), nanoseconds(0));
-    n.deadline.store(left.count(), std::memory_order_relaxed);  // relaxed: locked
-  }
+  const nanoseconds left = std::max(time_between(now, deadline_of(n)), nanoseconds(0));
+  n.deadline.store(left.count(), std::memory_order_relaxed);  // relaxed: locked
   n.unlock(node::paused);
   return true;
 }
 
 bool wheel_core::resume(timer_id id) noexcept {
-  timer_node& n = nodes_[id.index];
+  timer_node& n = node_of(id);
   const time_point now = time_.now();
   const node::phase phase = n.lock();
   if (phase == node::running) {
@@ -117,21 +127,17 @@ bool wheel_core::resume(timer_id id) noexcept {
     return false;
   }
   const nanoseconds left(n.deadline.load(std::memory_order_relaxed));  // relaxed: locked
-  const std::int64_t deadline = count_of(deadline_after(now, left));
-  n.deadline.store(deadline, std::memory_order_relaxed);
+  n.deadline.store(count_of(deadline_after(now, left)), std::memory_order_relaxed);
+  const time_point due = due_time(n);
   n.unlock(node::armed);
-  enqueue(id.index, deadline);
+  enqueue(id.index, due);
   return true;
 }
 
 clock::time_point wheel_core::next_time(timer_id id) noexcept {
-  timer_node& n = nodes_[id.index];
-  const node::phase phase = n.lock();
-  time_point next = time_point::max();
-  if (phase == node::armed) {
-    next = deadline_of(n);
-    if (n.relative) next = deadline_after(time_.now(), next.time_since_epoch());
-  }
+  timer_node& n = node_of(id);
+  const node::phase phase = lock_stamped(n);
+  const time_point next = phase == node::armed ? deadline_of(n) : time_point::max();
   n.unlock(phase);
   return next;
 }
@@ -142,7 +148,7 @@ nanoseconds wheel_core::time_left(timer_id id) noexcept {
 }
 
 period_state wheel_core::look_at(timer_id id, const period_state& periods) noexcept {
-  timer_node& n = nodes_[id.index];
+  timer_node& n = node_of(id);
   const node::phase phase = n.lock();
   const period_state seen = periods;
   n.unlock(phase);
@@ -150,7 +156,7 @@ period_state wheel_core::look_at(timer_id id, const period_state& periods) noexc
 }
 
 void wheel_core::change_period(timer_id id, period_state& periods, nanoseconds period) noexcept {
-  timer_node& n = nodes_[id.index];
+  timer_node& n = node_of(id);
   const node::phase phase = n.lock();
   periods.period = period;
   n.unlock(phase);

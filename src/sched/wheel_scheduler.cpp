@@ -16,10 +16,10 @@ timer_handle wheel_scheduler::execute(when due, any_executor where, task t,
   if (!t) throw std::invalid_argument("takt::wheel_scheduler: the task is empty");
   wheel_view::check_slack(more.slack);
   if (!more.name.empty()) t.set_name(more.name);
-  const std::uint32_t index =
+  const timer_id id =
       core_.insert(due, t, where, {.slack = more.slack, .run_at_close = more.run_at_close});
-  if (index == timer_nodes::none) return {};
-  return {timer_place(core_, {0, index}), {}};
+  if (id.index == timer_nodes::none) return {};
+  return {timer_place(core_, id), {}};
 }
 
 wheel_view wheel_scheduler::on(any_executor where) noexcept {

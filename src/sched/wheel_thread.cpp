@@ -70,34 +70,50 @@ bool wheel_core::has_ended() noexcept {
 
 // \return whether something was due.
 bool wheel_core::hand_over_due() noexcept {
-  constexpr std::size_t ahead = 4;
+  constexpr std::size_t ahead = 8;
   std::size_t count = 0;
+  bool complete = true;
   const time_point now = time_.now();
+  const std::uint64_t key = key_at(now);
+  passed_.store(count_of(now), std::memory_order_relaxed);  // relaxed: any time that has passed
   {
     const mutex_lock lock(mu_);
-    take_in();
-    count = order_.advance(key_at(now), due_);
+    if (how_.stamp == timer_stamp::timer && now >= deadline_after(stamped_at_, how_.tick)) {
+      stamped_at_ = now;
+      was_asked_ = inbox_.has_open();
+      while (!inbox_.end_part([this] { return stamp(); }) && complete) {
+        complete = take_in(timer_inbox::how_far::one_part);
+      }
+    }
+    // seq_cst: see invariant 4
+    const time_point least{nanoseconds(least_.load(std::memory_order_seq_cst))};
+    if (key_of(least) <= key) complete = take_in();
+    count = order_.advance(key, due_);
     due_count_ = count;
   }
+  if (!complete) sync::yield();  // somebody is about to fill a gap
   for (std::size_t i = 0; i < std::min(ahead, count); ++i) nodes_.prefetch(due_[i].index);
   for (std::size_t i = 0; i < count; ++i) {
     if (i + ahead < count) nodes_.prefetch(due_[i + ahead].index);
     // relaxed: who stops it takes what is left, whoever comes first
     if (stage_.load(std::memory_order_relaxed) == stage::stopped) break;
-    fire(due_[i].index, now);
+    fire(due_[i].index, now, key);
   }
   hand_over_batch();
-  return count != 0;
+  return count != 0 || !complete;
 }
 
-void wheel_core::fire(std::uint32_t index, time_point now) noexcept {
+// `key` is that of now.
+void wheel_core::fire(std::uint32_t index, time_point now, std::uint64_t key) noexcept {
   timer_node& n = nodes_[index];
   if (!n.try_lock(node::in(node::armed))) return;
   const time_point deadline = deadline_of(n);
-  if (n.relative || key_of(n) > key_at(now)) {  // it was moved, or is another one
+  const bool in_inbox = n.relative;  // it is another one
+  if (in_inbox || key_of(due_time(n)) > key) {
     n.unlock(node::armed);
+    if (in_inbox) return;
     const mutex_lock lock(mu_);
-    place(index, how_.stamp == timer_stamp::timer ? time_.now() : now);
+    place(index, now);  // it was moved, or is another one
     return;
   }
   any_executor where = n.where;
@@ -107,7 +123,7 @@ void wheel_core::fire(std::uint32_t index, time_point now) noexcept {
   if (batch_count_ != 0 && !(joins_batch && has_room)) {
     n.unlock(node::armed);  // what runs now may use its handles
     hand_over_batch();
-    fire(index, now);
+    fire(index, now, key);
     return;
   }
   lateness_.record(time_between(deadline, now));
@@ -196,16 +212,22 @@ void wheel_core::spin(time_point from, time_point until) const noexcept {
   }
 }
 
+// When there may be something to do.
+std::uint64_t wheel_core::next_key() const noexcept {
+  // seq_cst: see invariant 4
+  const time_point least{nanoseconds(least_.load(std::memory_order_seq_cst))};
+  return std::min(order_.next(), key_of(least));
+}
+
 // Nothing is due: waits until something is, or somebody calls.
 void wheel_core::sleep() noexcept {
   const bool stamps = how_.stamp == timer_stamp::timer;
-  const time_point now = time_.now();
   time_point until;
   bool looks_again = false;
   {
     const mutex_lock lock(mu_);
-    until = time_of(order_.next());
-    looks_again = std::exchange(took_in_, false) && stamps;
+    until = time_of(next_key());
+    looks_again = stamps && (std::exchange(was_asked_, false) || inbox_.has_open());
   }
   std::int64_t attention = count_of(until);
   if (!how_.exact && until != time_point::max()) {
@@ -214,26 +236,23 @@ void wheel_core::sleep() noexcept {
   if (stamps) attention = count_of(time_point::max());
   if (looks_again) {
     // Delays that come meanwhile are stamped at the next tick, and nobody has to call for that.
-    until = std::min(until, deadline_after(now, how_.tick));
+    until = std::min(until, deadline_after(stamped_at_, how_.tick));
     attention = count_of(until);
   }
   attention_.store(attention, std::memory_order_seq_cst);  // seq_cst: see invariant 4
-  bool complete = false;
   bool earlier = false;
   {
     const mutex_lock lock(mu_);
-    complete = take_in();
-    earlier = time_of(order_.next()) < until || (stamps && took_in_ && !looks_again);
+    earlier = time_of(next_key()) < until || (stamps && !looks_again && inbox_.has_open());
   }
   // seq_cst: who changes it wakes this thread afterwards
   const bool goes_on = stage_.load(std::memory_order_seq_cst) == stage::open || !has_ended();
-  if (complete && !earlier && goes_on) {
+  if (!earlier && goes_on) {
     const time_point spins = until == time_point::max() ? until : deadline_after(until, -how_.spin);
     time_.park_until(wake_, spins);
     if (how_.spin > nanoseconds(0)) spin(spins, until);
   }
   attention_.store(awake, std::memory_order_seq_cst);
-  if (!complete) sync::yield();  // somebody is about to fill a gap
 }
 
 // --- series
@@ -265,7 +284,7 @@ void wheel_core::end_run(std::uint32_t index, task& t, run_result result) noexce
   timer_node& n = nodes_[index];
   timer_details& d = nodes_.details(index);
   n.hold();
-  const timer_place kept(*this, {0, index});  // and so the scheduler's inside, to the end
+  const timer_place kept(*this, id_of(n, index));  // and so the scheduler's inside, to the end
   const bool again = result == run_result::again;
   if (result == run_result::failed) failed_.add();
   if (result >= run_result::cancelled_within) ran_.add();
@@ -304,8 +323,9 @@ void wheel_core::end_run(std::uint32_t index, task& t, run_result result) noexce
   // relaxed: locked
   n.deadline.store(to == node::paused ? left.count() : count_of(next), std::memory_order_relaxed);
   n.packed = t.pack(nodes_.closure(index));
+  const time_point due = due_time(n);
   n.unlock(to);
-  if (to == node::armed) enqueue(index, count_of(next));
+  if (to == node::armed) enqueue(index, due);
   // seq_cst: as above
   if (stage_.load(std::memory_order_seq_cst) != stage::open) {
     task last;
@@ -325,7 +345,7 @@ void wheel_core::end_running(timer_node& n) noexcept {
 void wheel_core::drop_run(std::uint32_t index) noexcept {
   timer_node& n = nodes_[index];
   n.hold();
-  const timer_place kept(*this, {0, index});  // as in end_run()
+  const timer_place kept(*this, id_of(n, index));  // as in end_run()
   n.lock();
   task t = take_task(n, index, false);
   nodes_.details(index).series = nullptr;

@@ -74,6 +74,20 @@ TEST(wheel_scheduler_model, timers_of_several_threads_all_come) {
   });
 }
 
+// One that comes while the timer thread takes in what is due is not left behind in the inbox.
+TEST(wheel_scheduler_model, what_stays_in_the_inbox_comes_at_its_time) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    auto first = wheel.execute(1ms, inline_executor(), [] {});
+    sync::thread other([&] { time.advance(1ms); });
+    auto due = wheel.schedule(clock::time_point(2ms), inline_executor(), [] {});
+    other.join();
+    time.advance(1ms);
+    due.wait();
+  });
+}
+
 TEST(wheel_scheduler_model, the_timer_thread_stamps_in_time) {
   check({.runs = 10'000}, [] {
     manual_clock time;

@@ -82,28 +82,29 @@ class timer_place {
   /// Takes over a hold.
   timer_place(timer_source& source, timer_id id) noexcept : source_(&source), id_(id) {}
   timer_place(const timer_place& other) noexcept : source_(other.source_), id_(other.id_) {
-    if (source_ != nullptr) source_->hold(id_);
+    if (source_ != nullptr) source_->hold(id());
   }
   timer_place(timer_place&& other) noexcept
-      : source_(std::exchange(other.source_, nullptr)), id_(other.id_) {}
+      : source_(std::exchange(other.source_, nullptr)), id_(other.id()) {}
   timer_place& operator=(timer_place other) noexcept {
     std::swap(source_, other.source_);
     std::swap(id_, other.id_);
     return *this;
   }
   ~timer_place() {
-    if (source_ != nullptr) source_->let_go(id_);
+    if (source_ != nullptr) source_->let_go(id());
   }
 
   [[nodiscard]] timer_source* source() const noexcept { return source_; }
-  [[nodiscard]] timer_id id() const noexcept { return id_; }
+  // By its parts, as it was written: a processor waits for those of what it reads as one.
+  [[nodiscard]] timer_id id() const noexcept { return {id_.generation, id_.index}; }
 
   /// Leaves the hold to the caller.
   void detach() noexcept { source_ = nullptr; }
 
   /// The task was cancelled: who keeps it lets go of it.
   void leave() const noexcept {
-    if (source_ != nullptr) source_->cancel(id_);
+    if (source_ != nullptr) source_->cancel(id());
   }
 
  private:

@@ -147,8 +147,8 @@ class wheel_view : public scheduler {
 /// must not use its own handle.
 ///
 /// **Cost**: execute() of a callable of up to 32 bytes does not allocate once there were as many
-/// before, schedule() once. 96 bytes per pending timer; 40 more if it has a name or is a series, or
-/// there is an observer.
+/// before, schedule() once. 80 to 100 bytes per pending timer; 40 more if it has a name or is a
+/// series, or there is an observer.
 class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
  public:
   using options = wheel_scheduler_options;
