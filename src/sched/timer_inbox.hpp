@@ -70,7 +70,7 @@ class timer_inbox {
     const std::size_t parts = std::max(least_parts, (numbers - numbers / 32) / size);
     parts_.reserve(parts);
     while (parts_.size() < parts) {
-      parts_.push_back(std::unique_ptr<part>(new part));
+      parts_.push_back(std::make_unique<part>());
       put_free(*parts_.back());
     }
   }

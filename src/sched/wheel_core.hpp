@@ -42,6 +42,11 @@
 //      before that executor has it. The timer thread gives all of batch_ away before it calls
 //      another executor, and before it looks at the clock again: so the order is kept, and what
 //      runs on this thread finds all that come after it as they were.
+//   8. If the timer thread stamps, a delay has no deadline yet (`relative`) while it is in the
+//   inbox:
+//      it begins when its part has ended, or when it is taken in, whichever comes first. The timer
+//      thread ends the open part once in a tick, if there is something in it. Until then least_
+//      counts the delay from a time that has passed, and so not too late.
 #pragma once
 
 #include <array>

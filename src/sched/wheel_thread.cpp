@@ -78,9 +78,10 @@ bool wheel_core::hand_over_due() noexcept {
   passed_.store(count_of(now), std::memory_order_relaxed);  // relaxed: any time that has passed
   {
     const mutex_lock lock(mu_);
-    if (how_.stamp == timer_stamp::timer && now >= deadline_after(stamped_at_, how_.tick)) {
+    if (how_.stamp == timer_stamp::timer && inbox_.has_open() &&
+        now >= deadline_after(stamped_at_, how_.tick)) {
       stamped_at_ = now;
-      was_asked_ = inbox_.has_open();
+      was_asked_ = true;
       while (!inbox_.end_part([this] { return stamp(); }) && complete) {
         complete = take_in(timer_inbox::how_far::one_part);
       }
