@@ -61,7 +61,7 @@ wheel_core::wheel_core(wheel_scheduler_options how)
       least_(never_due),
       passed_(count_of(start_)),
       order_({.tick = how_.exact ? how_.tick : nanoseconds(1), .slots = how_.ticks_per_wheel}),
-      stamped_at_(start_ - how_.tick) {}
+      stamps_from_(start_) {}
 
 wheel_core& wheel_core::make(const wheel_scheduler_options& how) {
   check(how);

@@ -250,8 +250,8 @@ class wheel_core final : public timer_source {
   std::size_t due_count_ = 0;
 
   // Of the timer thread.
-  time_point stamped_at_;   // what was in the inbox then has a time, if the timer thread stamps
-  bool was_asked_ = false;  // there was something, at that time
+  time_point stamps_from_;  // when what is in the inbox gets a time next, if this thread stamps
+  bool was_asked_ = false;  // there was something, the last time
   std::uint32_t pending_at_ = 0;  // where the last one was seen that is not ended
   std::array<task, most_due>
       batch_{};  // what it has taken, and will give to batch_for_ in one step

@@ -78,9 +78,8 @@ bool wheel_core::hand_over_due() noexcept {
   passed_.store(count_of(now), std::memory_order_relaxed);  // relaxed: any time that has passed
   {
     const mutex_lock lock(mu_);
-    if (how_.stamp == timer_stamp::timer && inbox_.has_open() &&
-        now >= deadline_after(stamped_at_, how_.tick)) {
-      stamped_at_ = now;
+    if (how_.stamp == timer_stamp::timer && inbox_.has_open() && now >= stamps_from_) {
+      stamps_from_ = deadline_after(now, how_.tick);
       was_asked_ = true;
       while (!inbox_.end_part([this] { return stamp(); }) && complete) {
         complete = take_in(timer_inbox::how_far::one_part);
@@ -237,7 +236,7 @@ void wheel_core::sleep() noexcept {
   if (stamps) attention = count_of(time_point::max());
   if (looks_again) {
     // Delays that come meanwhile are stamped at the next tick, and nobody has to call for that.
-    until = std::min(until, deadline_after(stamped_at_, how_.tick));
+    until = std::min(until, stamps_from_);
     attention = count_of(until);
   }
   attention_.store(attention, std::memory_order_seq_cst);  // seq_cst: see invariant 4
