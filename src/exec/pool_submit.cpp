@@ -34,6 +34,7 @@ void pool_core::execute(task&& t) {
     }
   } catch (...) {  // there is no memory
     ++book_.totals.rejected;
+    room_.notify_one();  // it may have waited, and does not use the room that it was told of
     lock.unlock();
     book_.tell(task_event::kind::rejected, t);
     throw;
@@ -88,7 +89,11 @@ std::optional<rejection> pool_core::offer_when_there_is_room(mutex_lock& lock, t
   for (;;) {
     const bool notified = room_.wait_until(lock, *how_.time, deadline);
     const auto refused = offer(t);
-    if (refused != rejection::saturated) return refused;
+    if (refused != rejection::saturated) {
+      // It was told of room, but there is no thread, which the next one is to hear, too.
+      if (refused) room_.notify_one();
+      return refused;
+    }
     if (!notified) return rejection::wait_timed_out;
   }
 }

@@ -314,6 +314,35 @@ TEST(rejection, block_hears_of_a_thread_for_one_that_blocks) {
   drain(pool);
 }
 
+// The thread that had made room leaves, and there is no other: the first one to hear of the room is
+// refused, and the next one is not left to wait for it.
+TEST(rejection, block_tells_all_when_there_is_no_thread_any_more) {
+  takt::manual_clock time;
+  bool may_start = true;
+  thread_pool pool{{.core = 0,
+                    .max = 1,
+                    .keep_alive = 0s,
+                    .queue_capacity = 0,
+                    .rejection = rejection_policy::block(),
+                    .thread = {.may_start = [&] { return std::exchange(may_start, false); }},
+                    .time = &time}};
+  busy hold(pool, 1);
+  tally refused;
+  std::vector<thread> producers;
+  for (int i = 0; i < 3; ++i) {
+    producers.emplace_back([&] {
+      EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::no_thread);
+      refused.add();
+    });
+  }
+  time.wait_for_waiters(3);
+  hold.release();
+  refused.wait_for(3);
+  for (thread& t : producers) t.join();
+  const auto s = drain(pool);
+  EXPECT_EQ(s.tasks.rejected, 3u);
+}
+
 TEST(rejection, block_gives_up_after_its_time) {
   full_pool full(rejection_policy::block(1500us));
   std::optional<rejection> why;

@@ -1,5 +1,7 @@
 // The thread pool as threads are refused, come and go, and producers wait for them: under every
 // kind of interleaving nobody waits for ever.
+#include <chrono>
+
 #include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
@@ -52,6 +54,37 @@ TEST(thread_pool_model, a_blocked_producer_hears_of_a_thread_that_was_refused_be
     pool.prestart();
     producer.join();
     pool.close(drain);
+    balanced(pool);
+  });
+}
+
+// The thread that had made room leaves, and there is no other.
+TEST(thread_pool_model, all_blocked_producers_hear_that_there_is_no_thread) {
+  check({.runs = 10'000}, [] {
+    runs budget{1};
+    thread_pool pool({.core = 0,
+                      .max = 1,
+                      .keep_alive = std::chrono::nanoseconds(0),
+                      .queue_capacity = 0,
+                      .rejection = rejection_policy::block(),
+                      .thread = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
+    runs ran{0};
+    runs refused{0};
+    const auto produce = [&] {
+      try {
+        pool.execute([&] { ran.fetch_add(1); });
+      } catch (const rejected& e) {
+        require(e.reason() == rejection::no_thread, "nothing else");
+        refused.fetch_add(1);
+      }
+    };
+    produce();
+    sync::thread a(produce);
+    sync::thread b(produce);
+    a.join();
+    b.join();
+    pool.close(drain);
+    require(ran.load() + refused.load() == 3, "each has its answer");
     balanced(pool);
   });
 }
