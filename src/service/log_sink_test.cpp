@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../../tests/support/temporary_folder.hpp"
 #include "failing_disk.hpp"
 
 namespace {
@@ -30,9 +31,6 @@ std::string contents(const fs::path& file) {
 
 class log_sink_file : public testing::Test {
  protected:
-  void SetUp() override { fs::remove(file_); }
-  void TearDown() override { fs::remove(file_); }
-
   void write_one(const char* line, const takt::file_sink_options& how) {
     const auto sink = takt::to_file(file_, how);
     sink->write(line);
@@ -40,9 +38,8 @@ class log_sink_file : public testing::Test {
     sink->close();
   }
 
-  const fs::path file_ = fs::path(testing::TempDir()) /
-                         (std::string("takt-sink-") +
-                          testing::UnitTest::GetInstance()->current_test_info()->name() + ".log");
+  const takt_test::temporary_folder folder_;
+  const fs::path file_ = folder_ / "log";
 };
 
 TEST_F(log_sink_file, is_made_appended_to_or_begun_anew) {

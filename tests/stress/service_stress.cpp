@@ -24,6 +24,7 @@
 #include <takt/service/pipeline.hpp>
 
 #include "../support/pools.hpp"
+#include "../support/temporary_folder.hpp"
 #include "parts.hpp"
 #include "rounds.hpp"
 
@@ -40,10 +41,7 @@ namespace fs = std::filesystem;
 
 class log_round {
  public:
-  explicit log_round(std::uint64_t seed) : random_(seed) { fs::remove(file_); }
-  ~log_round() { fs::remove(file_); }
-  log_round(const log_round&) = delete;
-  log_round& operator=(const log_round&) = delete;
+  explicit log_round(std::uint64_t seed) : random_(seed) {}
 
   void run() {
     takt::thread_pool pool({.core = 1 + random_.pick(2)});
@@ -124,7 +122,8 @@ class log_round {
   void keep(std::list<std::string> lines) { returned_.splice(returned_.end(), lines); }
 
   dice random_;
-  const fs::path file_ = fs::path(testing::TempDir()) / "takt-log-stress.log";
+  const temporary_folder folder_;
+  const fs::path file_ = folder_ / "log";
   std::vector<std::vector<std::string>> accepted_;  // each a producer's
   std::list<std::string> returned_;
   takt::log_statistics statistics_;
