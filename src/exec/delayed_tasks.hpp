@@ -1,6 +1,7 @@
 /// Tasks that wait for their time, beside the queue of a pool.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -45,20 +46,22 @@ class delayed_tasks : public counted<delayed_tasks> {
 
   /// Which one it was; for after_run().
   struct ticket {
-    std::uint64_t generation = 0;
     std::uint32_t index = 0;
   };
 
   /// The earliest deadline of those that wait; max() if there is none. As of some moment, and not
   /// before what this thread knows of.
   [[nodiscard]] time_point next() const noexcept {
-    // acquire: with what was done before it changed
-    return time_point(time_point::duration(next_.load(std::memory_order_acquire)));
+    // acquire: with what was done before it changed; and first what arrives, since next_ has it
+    // before that is taken back
+    const time_point::rep arriving = arriving_.load(std::memory_order_acquire);
+    const time_point::rep known = next_.load(std::memory_order_acquire);
+    return time_point(time_point::duration(std::min(arriving, known)));
   }
 
   /// Whether one waits, or runs and may wait again. As of some moment, likewise.
   [[nodiscard]] bool any() const noexcept {
-    return any_.load(std::memory_order_acquire);  // acquire: as above
+    return arrives() || any_.load(std::memory_order_acquire);  // acquire: as above
   }
 
   // --- under the pool's lock
@@ -94,7 +97,7 @@ class delayed_tasks : public counted<delayed_tasks> {
   delayed_tasks() = default;
   virtual ~delayed_tasks() = default;
 
-  /// Under the lock of who derives from this.
+  /// Of those that who derives from this has in order; under its lock.
   void publish(time_point next, bool any) noexcept {
     const auto value = next.time_since_epoch().count();
     // relaxed: under the lock; release: the task, to who sees it
@@ -104,12 +107,40 @@ class delayed_tasks : public counted<delayed_tasks> {
     if (any_.load(std::memory_order_relaxed) != any) any_.store(any, std::memory_order_release);
   }
 
+  /// One was added, and is not in order yet; under the lock of those who add.
+  void publish_arrival(time_point due) noexcept {
+    const auto value = due.time_since_epoch().count();
+    // relaxed: under the lock, which who sees it takes for the task
+    if (value < arriving_.load(std::memory_order_relaxed)) {
+      arriving_.store(value, std::memory_order_relaxed);
+    }
+    if (!arrives_.load(std::memory_order_relaxed)) arrives_.store(true, std::memory_order_relaxed);
+  }
+  /// All of them are in order, and published; under both locks.
+  void publish_none_arrives() noexcept {
+    // release: what was published, to who does not see them here any more
+    arriving_.store(time_point::max().time_since_epoch().count(), std::memory_order_release);
+    arrives_.store(false, std::memory_order_release);
+  }
+  [[nodiscard]] bool arrives() const noexcept {
+    return arrives_.load(std::memory_order_acquire);  // acquire: as in next()
+  }
+  /// The earliest deadline of those that are not in order yet.
+  [[nodiscard]] time_point arriving() const noexcept {
+    // acquire: as in next()
+    return time_point(time_point::duration(arriving_.load(std::memory_order_acquire)));
+  }
+
  private:
   friend class counted<delayed_tasks>;
 
+  // Away from what others write: the count of references, with every handle.
   // Atomic. Written by publish().
-  sync::atomic<bool> any_{false};
+  alignas(cache_line) sync::atomic<bool> any_{false};
   sync::atomic<time_point::rep> next_{time_point::max().time_since_epoch().count()};
+  // Atomic. Written by publish_arrival(), and seldom by others.
+  alignas(cache_line) sync::atomic<bool> arrives_{false};
+  sync::atomic<time_point::rep> arriving_{time_point::max().time_since_epoch().count()};
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -180,8 +180,9 @@ class pool_core final : public delayed_tasks_owner {
     run_counts counts;
     delayed_tasks::ticket ticket;  // of the delayed task that it runs
     bool runs_delayed = false;
-    std::uint64_t added = 0;        // to the ring
-    std::uint32_t since_queue = 0;  // tasks since it looked at the queue
+    clock::time_point time = clock::time_point::min();  // when it last looked
+    std::uint64_t added = 0;                            // to the ring
+    std::uint32_t since_queue = 0;                      // tasks since it looked at the queue
 
     running_task running;
   };

@@ -296,8 +296,9 @@ bool pool_core::take_delayed(worker& self, task& t, bool found) noexcept {
   const clock::time_point next = delayed_->next();
   if (next == clock::time_point::max()) return false;
   if (found && queue_.front().deadline() < next) return false;
-  // What was queued after its deadline tells that this has come.
-  const clock::time_point now = found ? queue_.front().deadline() : how_.time->now();
+  // What was queued after its deadline tells that this has come, or an earlier look at the clock.
+  clock::time_point now = found ? queue_.front().deadline() : self.time;
+  if (!found && now < next) now = self.time = how_.time->now();
   self.runs_delayed = next <= now && delayed_->take_due(now, t, self.ticket);
   return self.runs_delayed;
 }

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include <takt/base/assert.hpp>
 #include <takt/exec/executor.hpp>
 
 #include "timer_math.hpp"
@@ -16,21 +17,33 @@ namespace takt::inline TAKT_ABI {
 namespace {
 
 using std::chrono::nanoseconds;
+using timers = delay_heap<task>;  // for its keys
 
 }  // namespace
+
+// Of what is retired nothing is left to destroy.
+delay_queue::~delay_queue() {
+  const mutex_lock lock(mu_);  // nobody else is here; for the analysis
+  const mutex_lock adding(adding_);
+  reuse_retired();
+}
 
 void delay_queue::attach(delayed_tasks_owner& owner) noexcept {
   owner_ = &owner;
   observed_ = owner.book().observed();
 }
 
-// For calls without the lock. There is one as long as a task waits.
+// For calls without a lock, which who asks has. There is one as long as a task waits.
 state_ref<delayed_tasks_owner> delay_queue::owner() const noexcept {
   owner_->retain();
   return state_ref<delayed_tasks_owner>(owner_);
 }
 
-void delay_queue::changed() noexcept { publish(timers_.next_deadline(), waiting_ + running_ != 0); }
+clock::time_point delay_queue::next_in_order() const noexcept {
+  return timers::time_of_key(order_.next());
+}
+
+void delay_queue::changed() noexcept { publish(next_in_order(), waiting_ + running_ != 0); }
 
 void delay_queue::number(task& t) noexcept { t.set_id(first_id | ++submitted_); }
 
@@ -38,13 +51,20 @@ clock::time_point delay_queue::key_of(const entry& e) noexcept {
   return e.paused ? time_point::max() : rounded(e.work.deadline(), e.slack_bits);
 }
 
+// Whether somebody looks by himself when that is due.
+bool delay_queue::is_attended(time_point due) const noexcept {
+  const mutex_lock lock(adding_);
+  return due >= attention_;
+}
+
 // Gives one that waits another deadline. True if the pool has to be told.
 bool delay_queue::move(timer_id id, entry& e, time_point due) noexcept {
   e.work.set_deadline(due);
   e.left_out = false;
-  timers_.reschedule(id, key_of(e));
+  order_.remove(id.index);
+  order_.add(id.index, timers::key_of(key_of(e)));
   changed();
-  return key_of(e) < attention_;
+  return !is_attended(key_of(e));
 }
 
 // The task of one that waits, to be ended; with its deadline as if it were not paused.
@@ -55,13 +75,62 @@ task delay_queue::take_out(entry& e) noexcept {
   return t;
 }
 
+// --- those who add
+
+// After which there is a free place, and room for an arrival, unless others take them first.
+void delay_queue::make_room() {
+  const mutex_lock lock(mu_);
+  const mutex_lock adding(adding_);
+  take_in();
+  reuse_retired();
+  if (!table_.full()) return;
+  constexpr std::size_t step = timer_table<entry>::step;
+  const std::size_t more = std::clamp(table_.places() / 8, step, 16 * step);
+  arrivals_.reserve(std::min(more, most_arrivals));
+  for (const std::size_t end = table_.places() + more; table_.places() < end; table_.grow()) {
+    order_.reserve(table_.places() + step);
+  }
+}
+
+// Whoever depends on the order calls this first.
+void delay_queue::settle() noexcept {
+  if (!arrives()) return;
+  const mutex_lock adding(adding_);
+  take_in();
+}
+
+void delay_queue::take_in() noexcept {
+  if (arrivals_.empty()) return;
+  waiting_ += arrivals_.size();
+  for (const arrival& a : arrivals_) order_.add(a.index, timers::key_of(a.key));
+  arrivals_.clear();
+  changed();
+  publish_none_arrives();
+}
+
+// Makes the entry gone, and takes it out of the order.
+void delay_queue::remove(std::uint32_t index) noexcept {
+  order_.remove(index);
+  table_.retire(index);
+  retired_[retired_count_++] = index;
+  if (retired_count_ != most_retired) return;
+  const mutex_lock adding(adding_);
+  reuse_retired();
+}
+
+void delay_queue::reuse_retired() noexcept {
+  while (retired_count_ != 0) table_.reuse(retired_[--retired_count_]);
+}
+
 timer_place delay_queue::add(const when& asked, task& t, const timer_request& more) {
   const time_point due = asked.on(time_);
+  const std::uint8_t bits = slack_bits(more.slack);
+  const time_point key = rounded(due, bits);
   if (future_core* state = t.state()) state->set_home(owner_);
   t.set_deadline(due);
   if (observed_) {
     {
-      const mutex_lock lock(mu_);
+      const mutex_lock lock(adding_);
       number(t);
     }
     owner_->book().tell(task_event::kind::submitted, t);
@@ -70,30 +139,32 @@ timer_place delay_queue::add(const when& asked, task& t, const timer_request& mo
   bool refused = false;
   state_ref<delayed_tasks_owner> kept;  // if it is to be called: the task may destroy it before
   try {
-    const mutex_lock lock(mu_);
+    mutex_lock lock(adding_);
     if (!observed_) number(t);
-    refused = stage_ != stage::open;
+    while (open_ && (table_.full() || arrivals_.size() == arrivals_.capacity())) {
+      lock.unlock();
+      make_room();
+      lock.lock();
+    }
+    refused = !open_;
     if (!refused) {
-      const std::uint8_t bits = slack_bits(more.slack);
-      const time_point key = rounded(due, bits);
-      const timer_id id = timers_.insert(key, {});
-      entry& e = *timers_.find(id);
-      e.work = std::move(t);
-      e.periods = more.periods;
-      e.slack_bits = bits;
-      ++waiting_;
-      changed();
-      // What is never due has a thread as well, for when it is moved: that cannot be refused.
-      if (key < attention_ || attention_ == time_point::max()) kept = owner();
+      TAKT_ASSERT(arrivals_.size() < arrivals_.capacity());
+      const timer_id id =
+          table_.add({.work = std::move(t), .periods = more.periods, .slack_bits = bits});
+      arrivals_.push_back({key, id.index});
+      table_.prefetch_free();
       retain();
       made = timer_place(*this, id);
       if (more.place != nullptr) *more.place = made;
+      publish_arrival(key);
+      // What is never due has a thread as well, for when it is moved: that cannot be refused.
+      if (key < attention_ || attention_ == time_point::max()) kept = owner();
     } else {
       ++rejected_;
     }
   } catch (...) {  // there is no memory
     {
-      const mutex_lock lock(mu_);
+      const mutex_lock lock(adding_);
       ++rejected_;
     }
     owner_->book().tell(task_event::kind::rejected, t);
@@ -103,14 +174,18 @@ timer_place delay_queue::add(const when& asked, task& t, const timer_request& mo
   bool drained = false;
   if (kept && !kept->attend()) {
     const mutex_lock lock(mu_);
+    settle();
     why = rejection::no_thread;
-    entry* const e = timers_.find(made.id());
+    entry* const e = table_.look_up(made.id());
     refused = e != nullptr && e->work;
     if (refused) {
       t = std::move(e->work);
-      timers_.remove(made.id());
+      remove(made.id().index);
       --waiting_;
-      ++rejected_;
+      {
+        const mutex_lock adding(adding_);
+        ++rejected_;
+      }
       changed();
       drained = stage_ == stage::closed && waiting_ + running_ == 0;
     }
@@ -132,11 +207,12 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
   bool closed = false;
   {
     const mutex_lock lock(mu_);
-    entry* const e = timers_.find(id);
+    settle();
+    entry* const e = table_.look_up(id);
     if (e == nullptr) return cancel_result::done;
     if (!e->work) return e->running ? cancel_result::running : cancel_result::done;
     t = take_out(*e);
-    timers_.remove(id);
+    remove(id.index);
     ++cancelled_;
     closed = stage_ == stage::closed;
     if (closed) ++running_;  // the pool does not end before it has
@@ -167,7 +243,8 @@ bool delay_queue::reschedule(timer_id id, const when& due) noexcept {
   state_ref<delayed_tasks_owner> kept;
   {
     const mutex_lock lock(mu_);
-    entry* const e = timers_.find(id);
+    settle();
+    entry* const e = table_.look_up(id);
     if (e == nullptr || stage_ == stage::stopped) return false;
     const time_point next = due.on(time_);
     if (!may_wait(*e, next)) return false;
@@ -185,7 +262,8 @@ bool delay_queue::reschedule(timer_id id, const when& due) noexcept {
 
 bool delay_queue::pause(timer_id id) noexcept {
   const mutex_lock lock(mu_);
-  entry* const e = timers_.find(id);
+  settle();
+  entry* const e = table_.look_up(id);
   if (e == nullptr || stage_ != stage::open || e->paused) return false;
   if (e->running && e->periods == nullptr) return false;
   e->paused = true;
@@ -201,7 +279,8 @@ bool delay_queue::resume(timer_id id) noexcept {
   state_ref<delayed_tasks_owner> kept;
   {
     const mutex_lock lock(mu_);
-    entry* const e = timers_.find(id);
+    settle();
+    entry* const e = table_.look_up(id);
     if (e == nullptr || !e->paused || stage_ == stage::stopped) return false;
     e->paused = false;
     if (e->running) return true;
@@ -214,13 +293,15 @@ bool delay_queue::resume(timer_id id) noexcept {
 
 clock::time_point delay_queue::next_time(timer_id id) noexcept {
   const mutex_lock lock(mu_);
-  const entry* const e = timers_.find(id);
+  settle();
+  const entry* const e = table_.look_up(id);
   return e == nullptr || !e->work || e->paused ? time_point::max() : e->work.deadline();
 }
 
 nanoseconds delay_queue::time_left(timer_id id) noexcept {
   const mutex_lock lock(mu_);
-  const entry* const e = timers_.find(id);
+  settle();
+  const entry* const e = table_.look_up(id);
   if (e == nullptr || !e->work || e->paused) return never;
   return time_between(time_.now(), e->work.deadline());
 }
@@ -240,11 +321,14 @@ void delay_queue::change_period(timer_id /*id*/, period_state& periods,
 
 bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
   const mutex_lock lock(mu_);
+  if (arriving() < next_in_order()) settle();
   reached_ = std::max(reached_, now);
+  const std::uint64_t until =
+      timers::key_of(std::min(reached_, time_point::max() - nanoseconds(1)));
   bool found = false;
   timer_id id;
-  while (!found && timers_.advance_to(reached_, std::span(&id, 1)) == 1) {
-    entry& e = *timers_.find(id);
+  while (!found && order_.advance(until, std::span(&id, 1)) == 1) {
+    entry& e = table_.value(id.index);
     found = stage_ == stage::open || goes_on(e, reached_);
     e.left_out = !found;  // for who has closed it, and will come to it
     if (!found) continue;
@@ -253,19 +337,19 @@ bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
     --waiting_;
     ++running_;
     if (e.periods != nullptr) ++e.periods->runs;
-    which = {id.generation, id.index};
+    which = {id.index};
   }
   changed();
+  order_.for_new_near([this](std::uint32_t index) { table_.prefetch(index); });
   return found;
 }
 
 void delay_queue::after_run(const ticket& which, task& t, run_result result,
                             const ledger& book) noexcept {
-  const timer_id id{which.generation, which.index};
   const bool again = result == run_result::again;
   const time_point now = again ? time_.now() : time_point();
   mutex_lock lock(mu_);
-  entry& e = *timers_.find(id);
+  entry& e = table_.value(which.index);
   time_point next;
   if (again) {
     std::uint64_t missed = 0;
@@ -289,11 +373,11 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
     e.work = std::move(t);
     e.work.set_deadline(next);
     ++waiting_;
-    timers_.requeue(id, key_of(e));
+    order_.add_again(which.index, timers::key_of(key_of(e)));
     changed();  // the worker will look itself
     return;
   }
-  timers_.remove(id);
+  remove(which.index);
   changed();
   if (!again) return;
   ++cancelled_;
@@ -305,29 +389,33 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
 void delay_queue::set_attention(time_point until) noexcept {
   if (until == last_attention_) return;
   last_attention_ = until;
-  const mutex_lock lock(mu_);
+  const mutex_lock lock(adding_);
   attention_ = until;
 }
 
 clock::time_point delay_queue::watch_next(bool called_for_all) noexcept {
   const mutex_lock lock(mu_);
-  const time_point next = timers_.next_deadline();
+  const mutex_lock adding(adding_);
+  take_in();
+  const time_point next = next_in_order();
   last_attention_ = attention_ = called_for_all ? time_point::max() : next;
   return next;
 }
 
 bool delay_queue::empty() const noexcept {
   const mutex_lock lock(mu_);
-  return waiting_ + running_ == 0;
+  return waiting_ + running_ == 0 && !arrives();
 }
 
 std::size_t delay_queue::size() const noexcept {
   const mutex_lock lock(mu_);
-  return waiting_;
+  const mutex_lock adding(adding_);
+  return waiting_ + arrivals_.size();
 }
 
 void delay_queue::add_counts_to(task_totals& totals) const noexcept {
   const mutex_lock lock(mu_);
+  const mutex_lock adding(adding_);
   totals.submitted += submitted_;
   totals.cancelled += cancelled_;
   totals.returned += returned_;
@@ -353,16 +441,20 @@ bool delay_queue::goes_on(const entry& e, time_point now) const noexcept {
 // Takes some of those that wait, from a place on which moves on, as long as there are more.
 template <class Wanted>
 std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wanted) noexcept {
+  {
+    const mutex_lock adding(adding_);
+    reuse_retired();  // else it comes upon those
+  }
   std::size_t count = 0;
   while (count < taken.size()) {
-    const timer_id id = timers_.find_from(from);
+    const timer_id id = table_.find_from(from);
     if (id.generation == 0) break;
     from = id.index + 1;
-    entry& e = *timers_.find(id);
+    entry& e = *table_.look_up(id);
     if (!e.work || !wanted(id, e)) continue;
     taken[count++] = take_out(e);
     // In the end it stays, without its task: to take it out of the order is of no use then.
-    if (stage_ != stage::stopped) timers_.remove(id);
+    if (stage_ != stage::stopped) remove(id.index);
   }
   changed();
   return count;
@@ -370,6 +462,9 @@ std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wan
 
 void delay_queue::close(bool stops) noexcept {
   const mutex_lock lock(mu_);
+  const mutex_lock adding(adding_);
+  open_ = false;
+  take_in();
   stage_ = std::max(stage_, stops ? stage::stopped : stage::closed);
 }
 

@@ -1,17 +1,23 @@
 // A delayed task is
 //
-//   waiting   in timers_, with a deadline; its task is in the entry
-//   paused    out of time: its deadline in timers_ is never; the entry knows what was left
+//   arriving  in arrivals_, with its entry; not in order yet
+//   waiting   in order_, with a deadline; its task is in the entry
+//   paused    out of time: its deadline in order_ is never; the entry knows what was left
 //   running   its task is with a worker; the entry stays, for its handles
 //   gone      the entry is removed, and its id is stale
 //
-//   (none)  -> waiting          add()
+//   (none)  -> arriving         add()
+//   arriving -> waiting         take_in(), by whoever needs the order, or finds no room
 //   waiting -> running          take_due()
 //   waiting -> paused           pause();   back: resume(), reschedule()
 //   running -> waiting, paused  after_run(), if it is to run again
 //   running -> gone             after_run() otherwise; or if it must not be queued again
 //   waiting, paused -> gone     cancel(), cancel_unwanted(); or stop(), which leaves the entry,
 //                               without its task
+//
+// There are two locks, so that those who add and those who take out do not wait for each other:
+// mu_ for the order and for all that happens to a task later, adding_ for those who add. Who has
+// mu_ may take adding_, and not the other way round.
 //
 // Invariants
 //   1. Who makes an entry gone that is not running has its task, and ends it: without the lock,
@@ -20,16 +26,25 @@
 //   3. After close() nothing is added and nothing paused. What is due, but not to be run then, is
 //      left out by take_due(): cancel_unwanted() will come to it, and cancels it, or brings it back
 //      if it is to be run after all. After close(true) nothing is taken or queued again.
-//   4. Whenever the lock is free, next() is timers_.next_deadline(), and any() is true exactly if
-//      one waits or runs.
+//   4. Whenever the locks are free, next() is the earliest deadline of what arrives or waits, and
+//      any() is true exactly if one arrives, waits or runs.
 //   5. Who makes next() earlier than attention_ calls the pool's attend() afterwards, unless it is
 //      a worker of the pool, that is about to look itself.
+//   6. Who adds takes a free place of table_ and makes an entry there, under adding_. Who looks for
+//      an id has mu_, and takes in first what arrives: so he comes upon an entry only after who has
+//      made it. He makes it gone under mu_, but a place becomes free under adding_, later: until
+//      then it is in retired_. table_ and order_ grow under both.
+//   7. What arrives comes after all that is in order_ among equal deadlines: it is taken in before
+//      another one gets a turn there. So a task that is in order, and not later than what arrives,
+//      is the next one, and take_due() takes in only what is earlier.
+//   8. Nothing arrives after close(), which takes in the last ones.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <takt/base/config.hpp>
 #include <takt/base/mutex.hpp>
@@ -41,6 +56,7 @@
 #include <takt/task/errors.hpp>
 #include <takt/task/task.hpp>
 #include <takt/timer/delay_heap.hpp>
+#include <takt/timer/timer_table.hpp>
 
 #include "../exec/delayed_tasks.hpp"
 
@@ -93,24 +109,46 @@ class delay_queue final : public delayed_tasks, public timer_source {
   struct entry {
     task work;                        // empty if it is not waiting
     period_state* periods = nullptr;  // null: it runs once; else part of the state of `work`
-    std::uint8_t slack_bits = 0;      // its deadline in timers_ is rounded up to 2^slack_bits ns
+    std::uint8_t slack_bits = 0;      // its deadline in order_ is rounded up to 2^slack_bits ns
     bool running = false;
     bool left_out = false;  // it was due, but not to be run after shutdown
     bool paused = false;    // the deadline of `work` is what was left
   };
 
+  // A place of table_, and its deadline, rounded.
+  struct arrival {
+    time_point key;
+    std::uint32_t index;
+  };
+  // How many arrive before they have to be taken in, and how many places are given back at once:
+  // the more, the less often one needs the lock of the other side.
+#if defined(TAKT_MODEL)
+  static constexpr std::size_t most_arrivals = 2;
+  static constexpr std::size_t most_retired = 2;
+#else
+  static constexpr std::size_t most_arrivals = 1024;
+  static constexpr std::size_t most_retired = 512;
+#endif
+
   // Tasks that were taken out under the lock, to be ended without it.
   static constexpr std::size_t batch_size = 32;
   using batch = std::array<task, batch_size>;
 
-  ~delay_queue() override = default;
+  ~delay_queue() override;
 
   [[nodiscard]] static time_point key_of(const entry& e) noexcept;
   bool move(timer_id id, entry& e, time_point due) noexcept TAKT_REQUIRES(mu_);
-  [[nodiscard]] state_ref<delayed_tasks_owner> owner() const noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] state_ref<delayed_tasks_owner> owner() const noexcept;
   [[nodiscard]] task take_out(entry& e) noexcept TAKT_REQUIRES(mu_);
   void changed() noexcept TAKT_REQUIRES(mu_);
-  void number(task& t) noexcept TAKT_REQUIRES(mu_);
+  void number(task& t) noexcept TAKT_REQUIRES(adding_);
+  void make_room();
+  void settle() noexcept TAKT_REQUIRES(mu_);
+  void take_in() noexcept TAKT_REQUIRES(mu_, adding_);
+  void remove(std::uint32_t index) noexcept TAKT_REQUIRES(mu_);
+  void reuse_retired() noexcept TAKT_REQUIRES(mu_, adding_);
+  [[nodiscard]] time_point next_in_order() const noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] bool is_attended(time_point due) const noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] bool may_wait(const entry& e, time_point due) const noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] bool goes_on(const entry& e, time_point now) const noexcept TAKT_REQUIRES(mu_);
   template <class Wanted>
@@ -126,24 +164,34 @@ class delay_queue final : public delayed_tasks, public timer_source {
   bool observed_ = false;
 
   // Of who holds the pool's lock.
-  time_point last_attention_ = time_point::max();  // the same as attention_
+  alignas(cache_line) time_point last_attention_ = time_point::max();  // the same as attention_
 
   mutable mutex mu_;
   stage stage_ TAKT_GUARDED_BY(mu_) = stage::open;
   after_shutdown keep_ TAKT_GUARDED_BY(mu_);
-  time_point attention_ TAKT_GUARDED_BY(mu_) = time_point::max();
-  delay_heap<entry> timers_ TAKT_GUARDED_BY(mu_);
-  time_point reached_ TAKT_GUARDED_BY(mu_) = time_point::min();  // the time in timers_
+  heap_order order_ TAKT_GUARDED_BY(mu_){{}};
+  time_point reached_ TAKT_GUARDED_BY(mu_) = time_point::min();  // nothing is due later than that
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;                 // paused ones included
   std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;
   std::size_t telling_ TAKT_GUARDED_BY(mu_) = 0;  // who cancels, and is with the observer
   timed_condition told_ TAKT_GUARDED_BY(mu_);     // one less
-  std::uint64_t submitted_ TAKT_GUARDED_BY(mu_) = 0;
   // Ends that no worker counts.
   std::uint64_t cancelled_ TAKT_GUARDED_BY(mu_) = 0;
   std::uint64_t returned_ TAKT_GUARDED_BY(mu_) = 0;
-  std::uint64_t rejected_ TAKT_GUARDED_BY(mu_) = 0;
   std::uint64_t missed_ TAKT_GUARDED_BY(mu_) = 0;
+  std::size_t retired_count_ TAKT_GUARDED_BY(mu_) = 0;
+  std::array<std::uint32_t, most_retired> retired_ TAKT_GUARDED_BY(mu_){};
+
+  // Of both: see 6.
+  alignas(cache_line) timer_table<entry> table_;
+
+  // Of those who add.
+  alignas(cache_line) mutable mutex adding_;
+  bool open_ TAKT_GUARDED_BY(adding_) = true;  // stage_ is open
+  time_point attention_ TAKT_GUARDED_BY(adding_) = time_point::max();
+  std::vector<arrival> arrivals_ TAKT_GUARDED_BY(adding_);  // has room for more
+  std::uint64_t submitted_ TAKT_GUARDED_BY(adding_) = 0;
+  std::uint64_t rejected_ TAKT_GUARDED_BY(adding_) = 0;
 };
 
 }  // namespace takt::inline TAKT_ABI

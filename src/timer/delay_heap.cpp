@@ -1,43 +1,94 @@
 // A place of the table is
 //
-//   pending      it has a node; positions_[index] says where
+//   near         it has a node in the heap; positions_[index] says where
+//   far          it has a node in a slot; positions_[index] says in which place of which chunk
 //   not pending  free or expired; positions_[index] is nowhere
 //
-//   not pending -> pending  add(), add_again()
-//   pending -> not pending  remove(), advance()
+//   not pending -> near, far   add(), add_again()
+//   near -> far                spill(): the heap has grown too large
+//   far -> near                refill(): the heap is empty, and it is in the first slot
+//   near -> not pending        remove(), advance()
+//   far -> not pending         remove()
 //
-// Positions begin with 3, the root. So the children of a node are a family: four nodes, of 16
-// bytes, in one cache line.
+// Positions in the heap begin with 3, the root. So the children of a node are a family: four nodes,
+// of 16 bytes, in one cache line.
+//
+// Slots are those of a wheel: a key has digits of six bits, a level has a slot for each value of
+// one digit. A node lies in the level of the highest digit in which its key differs from the
+// cursor, in the slot which that digit says. Unlike those of a wheel, slots have no order, and
+// nobody drives them: a slot is opened when the heap is empty, and its nodes go into the heap, or
+// into lower levels if they are too many.
 //
 // Invariants
-//   1. No node is before its parent. So the one at the root is the earliest.
+//   1. No node is before its parent. So the one at the root is the earliest of the heap.
 //   2. Nodes are ordered by key and then by the turn of their place, which no two pending places
 //      share.
-//   3. positions_[at(p).index] == p for all p from root up to, not including, end_; as many
-//      positions are not nowhere.
-//   4. What is in families_ outside of that has the key none: it is never less than a node.
-//   5. There are families for as many nodes as there are places: add() does not allocate.
+//   3. positions_[at(p).index] == p for all p from root up to, not including, end_; the position of
+//      a node in a slot is in_slot | chunk * per_chunk + its place in there; all others are
+//      nowhere.
+//   4. What is in the chunks of the heap outside of that has the key none: it is never less than a
+//      node.
+//   5. Keys in the heap are not after last_near_, and those in slots are. If the heap is empty,
+//      so are the slots: so the root is the earliest of all. If the slots are empty, last_near_ is
+//      none.
+//   6. Keys in slots are not before the cursor, and last_near_ is in the cursor's slot of each
+//      level that has nodes. So slots of lower levels come before those of higher ones, and opening
+//      the first slot, to which the cursor moves, leaves all others where they are.
+//   7. A bit of a level is set exactly if the slot has nodes.
+//   8. There are chunks for as many nodes as there are places: in the heap and in the slots all
+//      chunks are full, but for two or three of the heap and one of each slot. So nothing but
+//      reserve() allocates.
+//   9. limit_ is at least twice the size that the heap had after the last spill() or refill(). So
+//      these move a node a constant number of times, even if all keys are equal.
 #include <takt/timer/delay_heap.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace takt::inline TAKT_ABI {
 
+std::size_t heap_order::chunks_for(std::size_t places) const noexcept {
+  return (root + places) / per_chunk + 4 + (places > near_ ? levels * slots : 0);
+}
+
 void heap_order::reserve(std::size_t places) {
-  const std::size_t families = (root + places + children - 1) / children;
-  if (families_.size() < families) families_.resize(families);
+  const std::size_t chunks = chunks_for(places);
+  if (chunks * per_chunk >= in_slot) throw std::length_error("takt::timer_set: too many timers");
+  if (places > near_ && levels_ == nullptr) levels_ = std::make_unique<std::array<level, levels>>();
+  if (heap_.capacity() < chunks) heap_.reserve(2 * chunks);
+  if (heap_chunks_.capacity() < chunks) heap_chunks_.reserve(2 * chunks);
+  while (below_.size() < chunks) {
+    if (blocks_.size() * per_block == below_.size()) {
+      blocks_.push_back(std::make_unique_for_overwrite<chunk[]>(per_block));
+    }
+    if (slots_.size() == below_.size()) slots_.push_back(0);
+    below_.push_back(free_);
+    free_ = static_cast<std::uint32_t>(below_.size() - 1);
+  }
   if (turns_.size() < places) turns_.resize(places);
   if (positions_.size() < places) positions_.resize(places, nowhere);
 }
 
-void heap_order::add_again(std::uint32_t index, std::uint64_t key) noexcept {
-  sift_up(end_++, {key, index});
+std::uint32_t heap_order::take_chunk() noexcept { return std::exchange(free_, below_[free_]); }
+
+void heap_order::release_chunk(std::uint32_t number) noexcept {
+  below_[number] = std::exchange(free_, number);
+}
+
+void heap_order::remove(std::uint32_t index) noexcept {
+  const std::uint32_t position = std::exchange(positions_[index], nowhere);
+  if (position == nowhere) return;
+  if ((position & in_slot) != 0) {
+    remove_far(position & ~in_slot);
+  } else {
+    erase(position);
+  }
 }
 
 std::size_t heap_order::advance(std::uint64_t now, std::span<timer_id> expired) noexcept {
   std::size_t count = 0;
-  while (count < expired.size() && !empty() && at(root).key <= now) {
+  while (count < expired.size() && size() != 0 && at(root).key <= now) {
     const std::uint32_t index = at(root).index;
     expired[count++].index = index;
     positions_[index] = nowhere;
@@ -46,23 +97,32 @@ std::size_t heap_order::advance(std::uint64_t now, std::span<timer_id> expired) 
   return count;
 }
 
-bool heap_order::check_invariants(std::uint64_t /*now*/) const noexcept {
-  if (!positions_.empty() && families_.size() * children < root + positions_.size()) return false;
-  for (std::size_t p = 0; p < families_.size() * children; ++p) {
-    if (p < root || p >= end_) {
-      if (at(p).key != none) return false;
-      continue;
-    }
-    if (p > root && !before(at(parent(p)), at(p))) return false;
-    if (positions_[at(p).index] != p || turns_[at(p).index] >= next_turn_) return false;
+// --- the heap
+
+// Behind the others, in no order.
+void heap_order::append(const node& n) noexcept {
+  if (end_ / per_chunk >= heap_.size()) {
+    const std::uint32_t number = take_chunk();
+    heap_chunks_.push_back(number);
+    heap_.push_back(&chunk_at(number));
+    heap_.back()->nodes.fill({none, 0});
   }
-  const auto absent = std::ranges::count(positions_, nowhere);
-  return static_cast<std::size_t>(absent) + size() == positions_.size();
+  put(end_++, n);
 }
 
-void heap_order::put(std::size_t position, const node& n) noexcept {
-  at(position) = n;
-  positions_[n.index] = static_cast<std::uint32_t>(position);
+void heap_order::push(const node& n) noexcept {
+  append(n);
+  sift_up(end_ - 1, n);
+}
+
+heap_order::node heap_order::pop_last() noexcept {
+  const node last = std::exchange(at(--end_), {none, 0});
+  if (heap_.size() > end_ / per_chunk + 2) {
+    release_chunk(heap_chunks_.back());
+    heap_chunks_.pop_back();
+    heap_.pop_back();
+  }
+  return last;
 }
 
 // The position of the least node of a family that has one. Without branches, which nobody could
@@ -78,7 +138,7 @@ inline std::size_t heap_order::least_of(std::size_t first) const noexcept {
       (nodes[0].key == nodes[1].key) | (nodes[2].key == nodes[3].key) | (left_key == right_key);
   if (equal) [[unlikely]] {
     for (std::size_t i = 0; i < children && first + i < end_; ++i) {
-      if (before(nodes[i], nodes[least])) least = i;
+      if (i != least && before(nodes[i], nodes[least])) least = i;
     }
   }
   return first + least;
@@ -94,10 +154,6 @@ void heap_order::sift_up(std::size_t position, const node& n) noexcept {
 
 void heap_order::sift_down(std::size_t position, const node& n) noexcept {
   for (std::size_t first = 0; (first = first_child(position)) < end_;) {
-    if (first_child(first + children - 1) < end_) {
-      // All grandchildren come from memory while the least child is looked for.
-      for (std::size_t i = 0; i < children; ++i) __builtin_prefetch(&at(first_child(first + i)));
-    }
     const std::size_t least = least_of(first);
     if (!before(at(least), n)) break;
     put(position, at(least));
@@ -108,13 +164,155 @@ void heap_order::sift_down(std::size_t position, const node& n) noexcept {
 
 // Closes the gap that a node leaves whose place is not pending any more.
 void heap_order::erase(std::size_t position) noexcept {
-  const node last = std::exchange(at(--end_), {});
-  if (position == end_) return;
-  if (position > root && before(last, at(parent(position)))) {
-    sift_up(position, last);
-  } else {
-    sift_down(position, last);
+  const node last = pop_last();
+  if (position != end_) {
+    if (position > root && before(last, at(parent(position)))) {
+      sift_up(position, last);
+    } else {
+      sift_down(position, last);
+    }
+  } else if (end_ == root && far_ != 0) {
+    refill();
   }
+}
+
+// --- the slots
+
+void heap_order::put_far(const node& n) noexcept {
+  const std::size_t at = level_of(n.key);
+  const std::size_t digit = digit_of(n.key, at);
+  level& l = (*levels_)[at];
+  slot& s = l.slot_of[digit];
+  const std::size_t place = s.count++ % per_chunk;
+  if (place == 0) {
+    const std::uint32_t number = take_chunk();
+    below_[number] = std::exchange(s.top, number);
+    slots_[number] = static_cast<std::uint16_t>(at * slots + digit);
+    l.occupied |= std::uint64_t{1} << digit;
+  }
+  chunk_at(s.top).nodes[place] = n;
+  positions_[n.index] = in_slot | static_cast<std::uint32_t>(s.top * per_chunk + place);
+  ++far_;
+}
+
+inline void heap_order::prefetch_below(std::uint32_t number) const noexcept {
+  const std::uint32_t next = below_[number];
+  if (next == no_chunk) return;
+  const auto* const bytes = reinterpret_cast<const char*>(&chunk_at(next));
+  for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) __builtin_prefetch(bytes + i, 1);
+}
+
+heap_order::node heap_order::pop_far(level& l, std::size_t digit) noexcept {
+  slot& s = l.slot_of[digit];
+  const std::size_t place = --s.count % per_chunk;
+  const node n = chunk_at(s.top).nodes[place];
+  if (place == per_chunk - 1) prefetch_below(s.top);
+  if (place == 0) {
+    const std::uint32_t number = std::exchange(s.top, below_[s.top]);
+    release_chunk(number);
+    if (s.count == 0) l.occupied &= ~(std::uint64_t{1} << digit);
+  }
+  --far_;
+  return n;
+}
+
+// The last one of its slot takes its place.
+void heap_order::remove_far(std::uint32_t position) noexcept {
+  const std::uint32_t number = position / per_chunk;
+  const std::size_t place = position % per_chunk;
+  const std::uint16_t of = slots_[number];
+  level& l = (*levels_)[of / slots];
+  const slot& s = l.slot_of[of % slots];
+  const bool is_last = s.top == number && (s.count - 1) % per_chunk == place;
+  const node last = pop_far(l, of % slots);
+  if (!is_last) {
+    chunk_at(number).nodes[place] = last;
+    positions_[last.index] = in_slot | position;
+  }
+  if (far_ == 0) last_near_ = none;
+}
+
+// Moves all that can be in slots out of the heap, and the first slot back.
+void heap_order::spill() noexcept {
+  if (far_ == 0) cursor_ = at(root).key;
+  std::size_t kept = root;
+  for (std::size_t p = root; p < end_; ++p) {
+    if (at(p).key < cursor_) std::swap(at(p), at(kept++));
+  }
+  while (end_ != kept) put_far(pop_last());
+  if (kept == root) {
+    refill();
+    return;
+  }
+  for (std::size_t p = root; p < end_; ++p) put(p, at(p));
+  make_heap();
+  last_near_ = far_ == 0 ? none : cursor_ - 1;
+}
+
+// The heap is empty, and the slots are not.
+void heap_order::refill() noexcept {
+  for (;;) {
+    std::size_t at = 0;
+    while ((*levels_)[at].occupied == 0) ++at;
+    level& l = (*levels_)[at];
+    const auto digit = static_cast<std::size_t>(std::countr_zero(l.occupied));
+    const slot& first = l.slot_of[digit];
+    const std::size_t below = at * digit_bits;
+    cursor_ = (cursor_ >> below >> digit_bits << digit_bits | digit) << below;
+    if (at == 0 || first.count <= near_ / 8) {
+      while (first.count != 0) append(pop_far(l, digit));
+      refilled_ = true;
+      last_near_ = far_ == 0 ? none : cursor_ + ((std::uint64_t{1} << below) - 1);
+      make_heap();
+      return;
+    }
+    while (first.count != 0) put_far(pop_far(l, digit));
+  }
+}
+
+// Of nodes in no order.
+void heap_order::make_heap() noexcept {
+  limit_ = std::max(near_, 2 * (end_ - root));
+  if (end_ - root < 2) return;
+  for (std::size_t p = parent(end_ - 1); p >= root; --p) sift_down(p, node(at(p)));
+}
+
+bool heap_order::check_invariants(std::uint64_t /*now*/) const {
+  std::size_t pending = 0;
+  std::size_t chunks = heap_.size();
+  for (std::size_t p = 0; p < heap_.size() * per_chunk; ++p) {
+    if (p < root || p >= end_) {
+      if (at(p).key != none) return false;
+      continue;
+    }
+    if (p > root && !before(at(parent(p)), at(p))) return false;
+    if (positions_[at(p).index] != p || turns_[at(p).index] >= next_turn_) return false;
+    if (at(p).key > last_near_) return false;
+    ++pending;
+  }
+  for (std::size_t i = 0; levels_ != nullptr && i < levels * slots; ++i) {
+    const level& l = (*levels_)[i / slots];
+    const slot& s = l.slot_of[i % slots];
+    if ((l.occupied >> i % slots & 1) != (s.count == 0 ? 0U : 1U)) return false;
+    std::uint32_t number = s.top;
+    for (std::size_t left = s.count; left != 0; ++pending) {
+      const std::size_t place = --left % per_chunk;
+      const node& n = chunk_at(number).nodes[place];
+      if (positions_[n.index] != (in_slot | (number * per_chunk + place))) return false;
+      if (n.key < cursor_ || n.key <= last_near_ || turns_[n.index] >= next_turn_) return false;
+      if (level_of(n.key) != i / slots || digit_of(n.key, i / slots) != i % slots) return false;
+      if (slots_[number] != i) return false;
+      if (place != 0) continue;
+      ++chunks;
+      number = below_[number];
+    }
+    if (number != no_chunk) return false;
+  }
+  for (std::uint32_t c = free_; c != no_chunk; c = below_[c]) ++chunks;
+  const auto absent = std::ranges::count(positions_, nowhere);
+  return pending == size() && static_cast<std::size_t>(absent) + pending == positions_.size() &&
+         chunks == below_.size() && heap_.size() == heap_chunks_.size() &&
+         (far_ != 0 || last_near_ == none) && (far_ == 0 || end_ != root);
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -18,6 +18,15 @@ struct heap {
   using set = takt::delay_heap<T>;
 };
 
+// With more than a few timers most are in slots.
+struct small_heap {
+  template <class T>
+  class set : public takt::delay_heap<T> {
+   public:
+    set() : takt::delay_heap<T>({.near = 24}) {}
+  };
+};
+
 struct wheel {
   template <class T>
   using set = takt::timer_wheel<T>;
@@ -46,12 +55,13 @@ struct one_nanosecond {
   };
 };
 
-using all = testing::Types<heap, wheel, hashed, short_turn, one_nanosecond>;
+using all = testing::Types<heap, small_heap, wheel, hashed, short_turn, one_nanosecond>;
 
 struct names {
   template <class Kind>
   static std::string GetName(int /*number*/) {  // NOLINT(readability-identifier-naming): gtest's
     if constexpr (std::is_same_v<Kind, heap>) return "delay_heap";
+    if constexpr (std::is_same_v<Kind, small_heap>) return "delay_heap_small";
     if constexpr (std::is_same_v<Kind, wheel>) return "timer_wheel";
     if constexpr (std::is_same_v<Kind, hashed>) return "hashed_wheel";
     if constexpr (std::is_same_v<Kind, short_turn>) return "hashed_wheel_short_turn";

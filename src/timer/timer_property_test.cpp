@@ -139,6 +139,9 @@ class compared {
       ASSERT_EQ(next, time_point::max());
     } else {
       ASSERT_LE(next, at(order_.begin()->first.first));
+      if constexpr (requires { set_.requeue(gone_, next); }) {
+        ASSERT_EQ(next, at(order_.begin()->first.first)) << "a heap is exact";
+      }
     }
     const std::uint64_t kind = random_() % 8;
     if (kind == 0) {  // back

@@ -115,7 +115,7 @@ void run(Set& set, script input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   script input(data, size);
-  const std::size_t kind = input.next(4);
+  const std::size_t kind = input.next(5);
   if (kind == 0) {
     takt::delay_heap<std::size_t> set;
     run(set, input);
@@ -124,6 +124,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     run(set, input);
   } else if (kind == 2) {
     takt::hashed_wheel<std::size_t> set;
+    run(set, input);
+  } else if (kind == 3) {
+    takt::delay_heap<std::size_t> set({.near = 8});
     run(set, input);
   } else {
     takt::hashed_wheel<std::size_t> set({.tick = std::chrono::nanoseconds(3), .slots = 4});

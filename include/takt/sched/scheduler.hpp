@@ -106,7 +106,7 @@ class [[nodiscard]] timer_awaiter final : private continuation {
 ///
 /// **Thread safety**: all members, from any thread. **Shutdown**: as the class says that is one.
 ///
-/// **Cost**: one lock, and O(log n) for n delayed tasks. execute(when, what) of a callable of up to
+/// **Cost**: a lock, and O(log n) for n delayed tasks. execute(when, what) of a callable of up to
 /// 32 bytes does not allocate by itself once there were as many before, schedule() once.
 class scheduler {
  public:

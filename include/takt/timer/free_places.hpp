@@ -65,16 +65,23 @@ class free_places {
     note_free(blocks);
   }
 
+  /// What take() will take; there is one.
+  [[nodiscard]] std::uint32_t next() const noexcept {
+    const std::size_t block = levels_[0][block_] == 0 ? first_block() : block_;
+    return static_cast<std::uint32_t>(
+        block * step + static_cast<std::size_t>(std::countr_zero(levels_[0][block])));
+  }
+
   /// Takes a free place; there is one.
   std::uint32_t take() noexcept {
     TAKT_ASSERT(!empty());
     --free_;
-    if (levels_[0][block_] == 0) block_ = first_block();
+    const std::uint32_t place = next();
+    block_ = place / step;
     std::uint64_t& word = levels_[0][block_];
-    const auto place = block_ * step + static_cast<std::size_t>(std::countr_zero(word));
     word &= word - 1;
     if (word == 0) note_used(block_);
-    return static_cast<std::uint32_t>(place);
+    return place;
   }
 
   /// Gives a place back that was taken.

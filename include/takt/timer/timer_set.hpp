@@ -130,15 +130,16 @@ class timer_set {
       table_.prefetch(each.index);
       each.generation = table_.generation(each.index);
     }
+    if constexpr (requires { order_.for_new_near([](std::uint32_t) {}); }) {
+      order_.for_new_near([this](std::uint32_t index) { table_.prefetch(index); });
+    }
     return count;
   }
 
   /// A time that is not after the earliest deadline of those pending: nothing expires before. It is
   /// that deadline, except in a wheel where that of a removed or rescheduled timer may still count.
   /// \return time_point::max() if nothing is pending.
-  [[nodiscard]] time_point next_deadline() const noexcept {
-    return time_point(std::chrono::nanoseconds(static_cast<std::int64_t>(order_.next() ^ sign)));
-  }
+  [[nodiscard]] time_point next_deadline() const noexcept { return time_of_key(order_.next()); }
 
   /// How many are pending.
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
@@ -146,17 +147,22 @@ class timer_set {
   /// Whether none is pending.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
+  /// For who has an Order without a timer_set: orders count time without a sign, from
+  /// time_point::min() on.
+  static constexpr std::uint64_t key_of(time_point t) noexcept {
+    return static_cast<std::uint64_t>(t.time_since_epoch().count()) ^ sign;
+  }
+  static constexpr time_point time_of_key(std::uint64_t key) noexcept {
+    return time_point(std::chrono::nanoseconds(static_cast<std::int64_t>(key ^ sign)));
+  }
+
   /// Walks all there is, for tests and fuzzers.
   [[nodiscard]] bool check_invariants() const {
     return size() <= table_.size() && table_.check_invariants() && order_.check_invariants(now_);
   }
 
  private:
-  // Orders count time without a sign, from time_point::min() on.
   static constexpr std::uint64_t sign = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t key_of(time_point t) noexcept {
-    return static_cast<std::uint64_t>(t.time_since_epoch().count()) ^ sign;
-  }
 
   timer_table<T> table_;
   Order order_;

@@ -44,16 +44,19 @@ struct timer_id {
 /// Only grow() allocates. **Thread safety**: none. **Destruction** destroys the values.
 template <class T>
 class timer_table {
-  // States of a place, by its generation:
+  // A place is
   //
-  //   even  free
-  //   odd   used: holds a value
+  //   free     in free_; its generation is that of the value to come
+  //   used     holds a value, whose generation it has
+  //   retired  the value is gone, and its generation with it; the place is not free yet
   //
-  //   even -> odd   add()
-  //   odd  -> even  take()
+  //   free -> used      add()
+  //   used -> retired   retire(), the first part of drop()
+  //   retired -> free   reuse(), the second part
   //
   // Invariants
-  //   1. A place is free in free_ exactly if its generation is even.
+  //   1. Generations are odd, and only retire() changes them. So what adds a value writes to none,
+  //      and who looks for a value reads nothing else of a place that has not got it.
   //   2. There is a block for all places of free_.
   static_assert(std::is_nothrow_move_constructible_v<T>, "T moves without throwing");
   static_assert(std::is_nothrow_destructible_v<T>, "T is destroyed without throwing");
@@ -68,7 +71,7 @@ class timer_table {
 
   ~timer_table() {
     for (std::size_t i = 0; i < places(); ++i) {
-      if (entry& e = at(i); e.generation % 2 != 0) std::destroy_at(&e.value);
+      if (!free_.is_free(i)) std::destroy_at(&at(i).value);
     }
   }
 
@@ -92,20 +95,29 @@ class timer_table {
     const std::uint32_t index = free_.take();
     entry& e = at(index);
     std::construct_at(&e.value, std::move(value));
-    return {++e.generation, index};
+    return {e.generation, index};
   }
 
   /// The value, or nullptr if the handle is stale.
   [[nodiscard]] T* find(timer_id id) noexcept {
+    T* const found = look_up(id);
+    return found != nullptr && !free_.is_free(id.index) ? found : nullptr;
+  }
+  /// The same for a handle that add() has made, or that names none: does not look at what is free,
+  /// which another thread may be changing.
+  [[nodiscard]] T* look_up(timer_id id) noexcept {
     if (id.index >= places()) return nullptr;
     entry& e = at(id.index);
-    return e.generation == id.generation && id.generation % 2 != 0 ? &e.value : nullptr;
+    return e.generation == id.generation ? &e.value : nullptr;
   }
+
+  /// The value in a place that is used.
+  [[nodiscard]] T& value(std::uint32_t index) noexcept { return at(index).value; }
 
   /// The first value in place `from` or behind it; an id that names none if there is none.
   [[nodiscard]] timer_id find_from(std::size_t from) const noexcept {
     for (std::size_t i = from; i < places(); ++i) {
-      if (at(i).generation % 2 != 0) return {at(i).generation, static_cast<std::uint32_t>(i)};
+      if (!free_.is_free(i)) return {at(i).generation, static_cast<std::uint32_t>(i)};
     }
     return {};
   }
@@ -117,14 +129,25 @@ class timer_table {
 
   /// Takes the value out of a place that is used.
   std::optional<T> take(std::uint32_t index) noexcept {
-    entry& e = at(index);
-    TAKT_ASSERT(e.generation % 2 != 0);
-    std::optional<T> value(std::move(e.value));
-    std::destroy_at(&e.value);
-    ++e.generation;
-    free_.put(index);
+    std::optional<T> value(std::move(at(index).value));
+    drop(index);
     return value;
   }
+
+  /// Destroys the value in a place that is used.
+  void drop(std::uint32_t index) noexcept {
+    TAKT_ASSERT(!free_.is_free(index));
+    retire(index);
+    reuse(index);
+  }
+  /// The same in two parts: after the first one its handles are stale, after the second one the
+  /// place is used again.
+  void retire(std::uint32_t index) noexcept {
+    entry& e = at(index);
+    std::destroy_at(&e.value);
+    e.generation += 2;
+  }
+  void reuse(std::uint32_t index) noexcept { free_.put(index); }
 
   /// For who is about to look at many places.
   void prefetch(std::uint32_t index) const noexcept {
@@ -133,11 +156,16 @@ class timer_table {
     __builtin_prefetch(&reinterpret_cast<const char*>(&e + 1)[-1], 1);
   }
 
+  /// For who is about to add more.
+  void prefetch_free() const noexcept {
+    if (!full()) prefetch(free_.next());
+  }
+
   /// Walks all places, for tests and fuzzers.
   [[nodiscard]] bool check_invariants() const {
     if (!free_.check_invariants() || blocks_.size() * step < places()) return false;
     for (std::size_t i = 0; i < places(); ++i) {
-      if (free_.is_free(i) == (generation(i) % 2 != 0)) return false;
+      if (generation(i) % 2 == 0) return false;
     }
     return true;
   }
@@ -149,9 +177,9 @@ class timer_table {
     entry(const entry&) = delete;
     entry& operator=(const entry&) = delete;
 
-    std::uint64_t generation = 0;
+    std::uint64_t generation = 1;
     union {
-      T value;  // exists while the generation is odd
+      T value;  // exists while the place is used
     };
   };
   using block = std::array<entry, step>;
