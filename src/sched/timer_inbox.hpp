@@ -14,6 +14,8 @@
 //   2. A part that is not open has `size` turns or more: who comes to it late gets none, or, if it
 //      is open again by then, one like all others.
 //   3. From oldest_ on parts are in the order in which they were opened, the open one is the last.
+//   4. No two parts that are open or ended have the same name: there are fewer parts than names,
+//      which come round in turn.
 /// Numbers on their way from many threads to one: how timers get into a wheel.
 #pragma once
 
@@ -21,6 +23,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -33,18 +36,38 @@ namespace takt::inline TAKT_ABI {
 
 /// A queue of numbers in parts. Who adds one takes the next turn in the open part, and then fills
 /// the slot of that turn; in between there is a gap, behind which nothing is taken out yet. Parts
-/// that have ended know when: what is in them was added before that.
+/// that have ended know when: turns in them were taken before that.
 ///
 /// Memory ordering: a turn is taken in the one order of all seq_cst operations. So of two threads,
-/// of which one adds and then looks at a flag, and the other sets the flag and then takes out what
-/// is there (both seq_cst), at least one sees what the other has done. What was done before
-/// try_push() happens before take(number).
+/// of which one takes a turn and then looks at a flag, and the other sets the flag and then takes
+/// out what is there (both seq_cst), at least one sees what the other has done: a gap is seen, too.
+/// What was done before fill() happens before take(number).
 ///
-/// Thread safety: try_push() from any thread, without a lock; all others under one lock.
+/// Thread safety: turns from any thread, without a lock; all others under one lock.
 class timer_inbox {
  public:
   using time_point = clock::time_point;
   enum class how_far : std::uint8_t { one_part, all };
+  /// What a part is called, for as long as something is in it. Never 0.
+  using part_name = std::uint16_t;
+
+  /// A place in the queue, to be filled without delay: others wait for that.
+  class turn {
+   public:
+    turn() noexcept = default;
+    explicit operator bool() const noexcept { return slot_ != nullptr; }
+    /// Where it is. What is in one part was added before the time that take() tells of it.
+    [[nodiscard]] part_name part() const noexcept { return part_; }
+    void fill(std::uint32_t number) const noexcept {
+      slot_->store(number + 1, std::memory_order_release);  // release: see above
+    }
+
+   private:
+    friend class timer_inbox;
+    turn(sync::atomic<std::uint32_t>& slot, part_name part) noexcept : slot_(&slot), part_(part) {}
+    sync::atomic<std::uint32_t>* slot_ = nullptr;
+    part_name part_ = 0;
+  };
 
   timer_inbox() {
     reserve(0);
@@ -53,21 +76,19 @@ class timer_inbox {
   timer_inbox(const timer_inbox&) = delete;
   timer_inbox& operator=(const timer_inbox&) = delete;
 
-  /// Adds a number, unless open_next() has to be called before.
-  bool try_push(std::uint32_t number) noexcept {
+  /// Takes a turn. None if open_next() has to be called before.
+  turn try_take_turn() noexcept {
     part& p = *open_.load(std::memory_order_acquire);  // acquire: the part
-    // seq_cst: see above; and so it has the empty slots of a part that is open again
-    const std::uint32_t turn = p.turns.fetch_add(1, std::memory_order_seq_cst);
-    if (turn >= size) return false;
-    // relaxed: the turn has published the timer
-    p.slots[turn].store(number + 1, std::memory_order_relaxed);
-    return true;
+    // seq_cst: see above; and so it has the empty slots, and the name, of a part that is open again
+    const std::uint32_t number = p.turns.fetch_add(1, std::memory_order_seq_cst);
+    return number < size ? turn(p.slots[number], p.name) : turn();
   }
 
   /// Makes room for almost as many numbers, below that, that come round in turn: when one comes
   /// again, its last one has just been taken out. Strong guarantee.
   void reserve(std::size_t numbers) {
-    const std::size_t parts = std::max(least_parts, (numbers - numbers / 32) / size);
+    const std::size_t parts =
+        std::clamp((numbers - numbers / 32) / size, least_parts, std::size_t{last_name});
     parts_.reserve(parts);
     while (parts_.size() < parts) {
       parts_.push_back(std::make_unique<part>());
@@ -107,9 +128,10 @@ class timer_inbox {
            p.taken;  // seq_cst: see above
   }
 
-  /// Takes out what is there when it begins, in order, and calls take(number, time) for each, with
-  /// the time when its part has ended, or now() if that is open. ahead(number) is called some time
-  /// before. \return whether it came to the end, or as far as it was to; otherwise there is a gap.
+  /// Takes out what is there when it begins, in order, and calls take(number, part, time) for each,
+  /// with the time when its part has ended, or now() if that is open. ahead(number) is called some
+  /// time before. \return whether it came to the end, or as far as it was to; otherwise there is a
+  /// gap.
   template <class Now, class Ahead, class Take>
   bool take(how_far until, Now now, Ahead ahead, Take take) noexcept {
     constexpr std::uint32_t distance = 8;
@@ -121,15 +143,15 @@ class timer_inbox {
           is_open ? std::min(p.turns.load(std::memory_order_seq_cst), size) : p.end;
       const time_point time = is_open && p.taken != end ? now() : p.time;
       for (; p.taken != end; ++p.taken) {
-        // relaxed, both: as in try_push()
-        const std::uint32_t number = p.slots[p.taken].load(std::memory_order_relaxed);
+        // acquire: see above
+        const std::uint32_t number = p.slots[p.taken].load(std::memory_order_acquire);
         if (number == 0) return false;
         const std::uint32_t later = p.taken + distance;
         if (later < end) {
-          const std::uint32_t next = p.slots[later].load(std::memory_order_relaxed);
+          const std::uint32_t next = p.slots[later].load(std::memory_order_acquire);  // as above
           if (next != 0) ahead(next - 1);
         }
-        take(number - 1, time);
+        take(number - 1, p.name, time);
       }
       if (is_open) return true;
       oldest_ = p.next;
@@ -146,6 +168,7 @@ class timer_inbox {
   static constexpr std::uint32_t size = 4080;  // rarely a lock
   static constexpr std::size_t least_parts = 3;
 #endif
+  static constexpr part_name last_name = std::numeric_limits<part_name>::max();
 
   struct alignas(cache_line) part {
     // NOLINTNEXTLINE(*-member-init): memory that no timer uses is not touched
@@ -153,6 +176,8 @@ class timer_inbox {
 
     // Atomic. Written by who adds, and by who ends or opens it.
     sync::atomic<std::uint32_t> turns;
+    // Constant while it is open or ended.
+    part_name name;
     // Guarded by the lock.
     std::uint32_t taken;
     std::uint32_t end;  // if it has ended
@@ -171,9 +196,10 @@ class timer_inbox {
     part* const p = std::exchange(free_, free_->next);
     p->next = nullptr;
     p->taken = 0;
+    p->name = newest_name_ = newest_name_ == last_name ? part_name{1} : newest_name_ + part_name{1};
     // relaxed: turns, below
     for (auto& each : p->slots) each.store(0, std::memory_order_relaxed);
-    p->turns.store(0, std::memory_order_release);  // release: the empty slots
+    p->turns.store(0, std::memory_order_release);  // release: the empty slots, the name
     open_.store(p, std::memory_order_release);     // release: the part
     return p;
   }
@@ -189,6 +215,7 @@ class timer_inbox {
   // Guarded by the lock.
   alignas(cache_line) part* oldest_ = nullptr;
   part* free_ = nullptr;
+  part_name newest_name_ = 0;
   std::vector<std::unique_ptr<part>> parts_;
 };
 

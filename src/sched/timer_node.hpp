@@ -151,9 +151,10 @@ class timer_node {
 
  public:
   sync::atomic<std::uint8_t> slack_bits{0};  // read without the lock, as the deadline is
-  bool relative = false;                     // the deadline is a delay, which has not begun
-  bool has_more = false;                     // there is something in its timer_details
-  bool run_at_close = false;
+  bool has_more : 1 = false;                 // there is something in its timer_details
+  bool run_at_close : 1 = false;
+  // Not 0: the deadline is a delay, which has not begun, and is in that part of the inbox.
+  std::uint16_t begins_with = 0;
   sync::atomic<std::int64_t> deadline{0};  // ns; if it is paused, what is left
   const void* packed = nullptr;            // its task, without the callable
   union {

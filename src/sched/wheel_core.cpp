@@ -217,17 +217,20 @@ timer_id wheel_core::insert(when due, task& t, any_executor where, const timer_r
     made.detach();
     return id;
   }
-  n.relative = relative;
-  n.deadline.store(relative ? ahead.count() : count_of(deadline),
-                   std::memory_order_relaxed);  // relaxed: the word publishes it
-  const time_point to_hand_over = relative ? time_point() : due_time(n);
-  n.make(node::armed, handles);
+  // relaxed: the word publishes it
+  n.deadline.store(relative ? ahead.count() : count_of(deadline), std::memory_order_relaxed);
   if (relative) {
     // relaxed: a time that has passed will do
     const time_point passed{nanoseconds(passed_.load(std::memory_order_relaxed))};
-    push(index, deadline_after(passed, ahead));
+    const timer_inbox::turn turn = take_turn();
+    n.begins_with = turn.part();
+    n.make(node::armed, handles);
+    turn.fill(index);
+    lower_least(count_of(deadline_after(passed, ahead)));
     call(some_time);
   } else {
+    const time_point to_hand_over = due_time(n);
+    n.make(node::armed, handles);
     enqueue(index, to_hand_over);
   }
   // seq_cst: see invariant 5
@@ -273,7 +276,7 @@ void wheel_core::fill(timer_nodes::place at, task& t, any_executor where,
   // relaxed: the word publishes it
   n.slack_bits.store(more.slack == nanoseconds(0) ? std::uint8_t{0} : slack_bits(more.slack),
                      std::memory_order_relaxed);
-  n.relative = false;
+  n.begins_with = 0;
   n.run_at_close = more.run_at_close;
   n.where = where;
   n.has_more = more.periods != nullptr || book_.observed() || !t.literal_name().empty();
@@ -295,18 +298,20 @@ void wheel_core::fill(timer_nodes::place at, task& t, any_executor where,
 
 // Tells the timer thread of one that is armed, or earlier than before.
 void wheel_core::enqueue(std::uint32_t index, time_point due) noexcept {
-  push(index, due);
+  take_turn().fill(index);
+  lower_least(count_of(due));
   call(count_of(due));
 }
 
-// Puts one into the inbox that is not due before that.
-void wheel_core::push(std::uint32_t index, time_point not_before) noexcept {
-  while (!inbox_.try_push(index)) [[unlikely]] {
+timer_inbox::turn wheel_core::take_turn() noexcept {
+  for (;;) {
+    if (const timer_inbox::turn turn = inbox_.try_take_turn()) [[likely]] {
+      return turn;
+    }
     const mutex_lock lock(mu_);
     if (inbox_.open_next([this] { return stamp(); })) continue;
     if (!take_in(timer_inbox::how_far::one_part)) sync::yield();
   }
-  lower_least(count_of(not_before));
 }
 
 void wheel_core::lower_least(std::int64_t deadline) noexcept {
@@ -345,17 +350,23 @@ bool wheel_core::take_in(timer_inbox::how_far until) noexcept {
       [this](std::uint32_t index) {
         if (!nodes_.is_free(index)) nodes_.prefetch(index);
       },
-      [this](std::uint32_t index, time_point stamped)
-          TAKT_NO_THREAD_SAFETY_ANALYSIS { place(index, stamped); });
+      [this](std::uint32_t index, timer_inbox::part_name part, time_point stamped)
+          TAKT_NO_THREAD_SAFETY_ANALYSIS { place(index, part, stamped); });
 }
 
-void wheel_core::place(std::uint32_t index, time_point now) noexcept {
+// Of a timer that is in that part of the inbox, or may be; none if it was in order_.
+void wheel_core::place(std::uint32_t index, timer_inbox::part_name part, time_point now) noexcept {
   if (nodes_.is_free(index)) return;  // does not look at the place, which may be far away
   timer_node& n = nodes_[index];
   if (!n.is_in(node::in(node::armed))) return;
   if (how_.stamp == timer_stamp::timer) {
     if (!n.try_lock(node::in(node::armed))) return;
-    if (std::exchange(n.relative, false)) {
+    if (n.begins_with != 0) {
+      if (n.begins_with != part) {  // it is another one, and comes later
+        n.unlock(node::armed);
+        return;
+      }
+      n.begins_with = 0;
       const nanoseconds delay(n.deadline.load(std::memory_order_relaxed));  // relaxed: locked
       n.deadline.store(count_of(deadline_after(now, delay)), std::memory_order_relaxed);
     }

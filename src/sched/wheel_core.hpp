@@ -42,11 +42,11 @@
 //      before that executor has it. The timer thread gives all of batch_ away before it calls
 //      another executor, and before it looks at the clock again: so the order is kept, and what
 //      runs on this thread finds all that come after it as they were.
-//   8. If the timer thread stamps, a delay has no deadline yet (`relative`) while it is in the
-//   inbox:
-//      it begins when its part has ended, or when it is taken in, whichever comes first. The timer
-//      thread ends the open part once in a tick, if there is something in it. Until then least_
-//      counts the delay from a time that has passed, and so not too late.
+//   8. If the timer thread stamps, a delay has no deadline yet while it is in the inbox: it begins
+//      when its part has ended, or when it is taken in, whichever comes first. It knows that part
+//      (begins_with), since others may have left its place in earlier ones. The timer thread ends
+//      the open part once in a tick, if there is something in it. Until then least_ counts the
+//      delay from a time that has passed, and so not too late.
 #pragma once
 
 #include <array>
@@ -170,14 +170,15 @@ class wheel_core final : public timer_source {
   timer_nodes::place claim();
   void fill(timer_nodes::place at, task& t, any_executor where, const timer_request& more) noexcept;
   void enqueue(std::uint32_t index, time_point due) noexcept;
-  void push(std::uint32_t index, time_point not_before) noexcept;
+  timer_inbox::turn take_turn() noexcept;
   void call(std::int64_t deadline) noexcept;
   void lower_least(std::int64_t deadline) noexcept;
   [[nodiscard]] time_point stamp() const noexcept;
   bool take_in() noexcept TAKT_REQUIRES(mu_);
   bool take_in(timer_inbox::how_far until) noexcept TAKT_REQUIRES(mu_);
   timer_node::phase lock_stamped(timer_node& n) noexcept;
-  void place(std::uint32_t index, time_point now) noexcept TAKT_REQUIRES(mu_);
+  void place(std::uint32_t index, timer_inbox::part_name part, time_point now) noexcept
+      TAKT_REQUIRES(mu_);
 
   // The timer thread.
   void run() noexcept;

@@ -19,7 +19,7 @@ namespace takt::inline TAKT_ABI {
 task wheel_core::take_task(timer_node& n, std::uint32_t index, bool is_paused) noexcept {
   task t = task::unpack(nodes_.closure(index), n.packed);
   time_point deadline = deadline_of(n);
-  if (is_paused || n.relative) {
+  if (is_paused || n.begins_with != 0) {
     deadline = deadline_after(time_.now(), deadline.time_since_epoch());
   }
   t.set_deadline(deadline);

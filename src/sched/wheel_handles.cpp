@@ -53,7 +53,7 @@ cancel_result wheel_core::cancel(timer_id id) noexcept {
 timer_node::phase wheel_core::lock_stamped(timer_node& n) noexcept {
   for (;;) {
     const node::phase phase = n.lock();
-    if (phase != node::armed || !n.relative) return phase;
+    if (phase != node::armed || n.begins_with == 0) return phase;
     n.unlock(phase);
     const mutex_lock lock(mu_);
     if (!take_in()) sync::yield();
@@ -84,7 +84,7 @@ bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
     return false;
   }
   const bool earlier =
-      phase == node::paused || std::exchange(n.relative, false) || next < deadline_of(n);
+      phase == node::paused || std::exchange(n.begins_with, 0) != 0 || next < deadline_of(n);
   n.deadline.store(count_of(next), std::memory_order_relaxed);  // relaxed: locked
   const time_point due_then = due_time(n);
   n.unlock(node::armed);
@@ -94,7 +94,6 @@ bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
 
 bool wheel_core::pause(timer_id id) noexcept {
   timer_node& n = node_of(id);
-  const time_point now = time_.now();
   const node::phase phase = lock_stamped(n);
   // Under the lock: who closes it looks at all timers afterwards, and waits for that.
   bool possible = stage_.load(std::memory_order_seq_cst) == stage::open;
@@ -107,7 +106,8 @@ bool wheel_core::pause(timer_id id) noexcept {
     n.unlock(phase);
     return false;
   }
-  const nanoseconds left = std::max(time_between(now, deadline_of(n)), nanoseconds(0));
+  // The clock last: its delay may only just have begun.
+  const nanoseconds left = std::max(time_between(time_.now(), deadline_of(n)), nanoseconds(0));
   n.deadline.store(left.count(), std::memory_order_relaxed);  // relaxed: locked
   n.unlock(node::paused);
   return true;

@@ -108,12 +108,12 @@ void wheel_core::fire(std::uint32_t index, time_point now, std::uint64_t key) no
   timer_node& n = nodes_[index];
   if (!n.try_lock(node::in(node::armed))) return;
   const time_point deadline = deadline_of(n);
-  const bool in_inbox = n.relative;  // it is another one
+  const bool in_inbox = n.begins_with != 0;  // it is another one
   if (in_inbox || key_of(due_time(n)) > key) {
     n.unlock(node::armed);
     if (in_inbox) return;
     const mutex_lock lock(mu_);
-    place(index, now);  // it was moved, or is another one
+    place(index, 0, now);  // it was moved, or is another one
     return;
   }
   any_executor where = n.where;

@@ -331,6 +331,52 @@ TEST(wheel_times, a_delay_does_not_begin_before_it_was_asked_for) {
   EXPECT_LE(ran, due + 20ms);
 }
 
+// Places are used again, and the inbox may still name them for tasks that were cancelled long ago.
+TEST(wheel_times, a_delay_does_not_begin_before_it_was_asked_for_in_a_place_that_was_anothers) {
+  constexpr int many = 20'000;
+  wheel_bench b({.stamp = timer_stamp::timer, .exact = true});
+  for (int i = 0; i < many; ++i) b.wheel.execute(1h, b.here, [] {}).cancel();
+  b.pass(10ms);
+  b.pass(10s);
+  int ran = 0;
+  for (int i = 0; i < many; ++i) b.wheel.execute(50ms, b.here, [&] { ++ran; });
+  for (int i = 0; i < 49; ++i) b.pass(1ms);
+  EXPECT_EQ(ran, 0);
+  for (int i = 0; i < 30; ++i) b.pass(1ms);
+  EXPECT_EQ(ran, many);
+}
+
+// Lets time pass whenever this thread has looked.
+class hasty_clock final : public takt::clock {
+ public:
+  [[nodiscard]] time_point now() const noexcept override {
+    const time_point seen = time.now();
+    if (armed && std::this_thread::get_id() == test_) time.advance(50ms);
+    return seen;
+  }
+  void park_until(takt::parker& p, time_point deadline) const noexcept override {
+    time.park_until(p, deadline);
+  }
+  mutable takt::manual_clock time;
+  bool armed = false;  // by this thread
+
+ private:
+  const std::thread::id test_ = std::this_thread::get_id();
+};
+
+TEST(wheel_times, no_more_than_the_delay_is_left_of_it) {
+  for (const auto stamp : {timer_stamp::caller, timer_stamp::timer}) {
+    hasty_clock time;
+    wheel_scheduler wheel({.stamp = stamp, .time = &time});
+    const auto guard = wheel.execute(1s, inline_executor(), [] {});
+    time.armed = true;
+    EXPECT_TRUE(guard.pause());
+    time.armed = false;
+    EXPECT_TRUE(guard.resume());
+    EXPECT_LE(guard.next_time(), time.now() + 1s);
+  }
+}
+
 // Stamps are for durations.
 TEST(wheel_times, are_what_they_are_whoever_stamps) {
   wheel_bench b({.stamp = timer_stamp::timer});

@@ -23,11 +23,14 @@ using how_far = timer_inbox::how_far;
 class lists_of_numbers {
  public:
   void push(std::uint32_t number) {
-    while (!inbox_.try_push(number)) {
+    timer_inbox::turn turn;
+    while (!(turn = inbox_.try_take_turn())) {
       const mutex_lock lock(mu_);
       if (inbox_.open_next(no_time)) continue;
       if (!take(how_far::one_part)) sync::yield();
     }
+    parts_[number].write() = turn.part();
+    turn.fill(number);
   }
   bool take_all() {
     const mutex_lock lock(mu_);
@@ -49,11 +52,15 @@ class lists_of_numbers {
   bool take(how_far until) {
     return inbox_.take(
         until, no_time, [](std::uint32_t) {},
-        [&](std::uint32_t number, clock::time_point) { taken_.push_back(number); });
+        [&](std::uint32_t number, timer_inbox::part_name part, clock::time_point) {
+          require(parts_[number].read() == part, "it is where its turn was");
+          taken_.push_back(number);
+        });
   }
 
   mutex mu_;
   timer_inbox inbox_;
+  std::array<sync::var<timer_inbox::part_name>, 30> parts_{};
   std::vector<std::uint32_t> taken_;
 };
 

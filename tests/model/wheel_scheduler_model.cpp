@@ -102,6 +102,47 @@ TEST(wheel_scheduler_model, the_timer_thread_stamps_in_time) {
   });
 }
 
+// In a place that the inbox still has for another, and while parts end.
+TEST(wheel_scheduler_model, what_the_timer_thread_stamps_is_never_early) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    auto how = on(time);
+    how.stamp = timer_stamp::timer;
+    wheel_scheduler wheel(how);
+    sync::thread other([&] {
+      for (int i = 0; i < 4; ++i) {
+        time.advance(1ms);
+        sync::yield();
+      }
+    });
+    for (int i = 0; i < 5; ++i) wheel.execute(1h, inline_executor(), [] {}).cancel();
+    for (int i = 0; i < 2; ++i) {
+      const auto due = time.now() + 2ms;
+      wheel.execute(2ms, inline_executor(),
+                    [&time, due] { require(time.now() >= due, "it is not early"); });
+    }
+    other.join();
+    wheel.close(at_close::cancel);
+  });
+}
+
+TEST(wheel_scheduler_model, no_more_than_the_delay_is_left_when_it_is_paused) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    auto how = on(time);
+    how.stamp = timer_stamp::timer;
+    wheel_scheduler wheel(how);
+    const auto guard = wheel.execute(2ms, inline_executor(), [] {});
+    sync::thread other([&] { time.advance(1ms); });
+    if (guard.pause()) {
+      guard.resume();
+      require(guard.next_time() <= time.now() + 2ms, "no more is left");
+    }
+    other.join();
+    guard.cancel();
+  });
+}
+
 TEST(wheel_scheduler_model, cancel_against_fire) {
   check({.runs = 10'000}, [] {
     manual_clock time;
