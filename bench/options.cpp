@@ -86,7 +86,7 @@ command_line parse(std::span<const char* const> arguments) {
 
 std::vector<workload> choose(std::vector<workload> all, const std::vector<std::string>& ids) {
   std::string known;
-  for (const workload& what : all) known += (known.empty() ? "" : ", ") + what.id;
+  for (const workload& what : all) known.append(known.empty() ? "" : ", ").append(what.id);
   for (const std::string& id : ids) {
     if (std::ranges::find(all, id, &workload::id) == all.end()) {
       throw bad_option("unknown workload '" + id + "'; there are: " + known);

@@ -179,9 +179,9 @@ def markdown(data):
     best = beside_best(data["workloads"])
     if best:
         lines += ["### Beside the best peer", "",
-                  "The best peer is the one with the best median of all that are not takt, in that setting. Best: of the rounds, "
-                  "the minimum where lower is better. Ratio: times "
-                  "ahead of it, by the median of the rounds' ratios; below 1 is behind.", "", *best, ""]
+                  "The best peer is the one with the best median of all that are not takt, in that setting. Best: "
+                  "of the rounds, the minimum where lower is better. Ratio: times ahead of it, by the median of the "
+                  "rounds' ratios; below 1 is behind.", "", *best, ""]
     for name, title, draw in bench_plot.OVERVIEWS:
         if draw(data["workloads"]):
             lines += [f"![{title}]({name}.svg)", ""]
