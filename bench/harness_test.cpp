@@ -138,21 +138,28 @@ TEST(harness, progress_is_a_line_per_round_or_per_workload) {
   const auto shown = [&](bool live) {
     std::ostringstream log;
     {
-      progress said(log, live, 2);
-      run(what, {.rounds = 2}, said);
-      run(small({constant("a", 1)}), {.rounds = 1}, said);
+      progress said(log, live, 3);
+      run(small({constant("a", 1)}), {.rounds = 2}, said);
+      run(what, {.rounds = 1}, said);
+      run(what, {.rounds = 1}, said);
     }
     return log.str();
   };
-  EXPECT_EQ(shown(false), "0:00  1 of 2: small\n0:00  2 of 2: small\n");
+  EXPECT_EQ(shown(false), "0:00  1 of 3: small\n0:00  2 of 3: small\n0:00  3 of 3: small\n");
   const std::string over = "\r\033[K";  // to the beginning of the line, and clear it
-  const std::string first = over + "0:00  1 of 2: small n=1 (1 of 2), ";
-  const std::string second = over + "0:00  1 of 2: small n=2 (2 of 2), ";
-  const std::string other = over + "0:00  2 of 2: small, ";
-  EXPECT_EQ(shown(true), first + "warming up" + first + "round 1 of 2" + first + "round 2 of 2" +
-                             second + "warming up" + second + "round 1 of 2" + second +
-                             "round 2 of 2" + over + other + "warming up" + other + "round 1 of 1" +
-                             over + over);
+  std::string expected;
+  for (const char* round : {"warming up", "round 1 of 2", "round 2 of 2"}) {
+    expected += over + "0:00  1 of 3: small, " + round;
+  }
+  for (const char* number : {"2", "3"}) {
+    expected += over;
+    for (const char* setting : {"n=1 (1 of 2)", "n=2 (2 of 2)"}) {
+      for (const char* round : {"warming up", "round 1 of 1"}) {
+        expected += over + "0:00  " + number + " of 3: small " + setting + ", " + round;
+      }
+    }
+  }
+  EXPECT_EQ(shown(true), expected + over + over);  // after the last workload, and at the end
 }
 
 TEST(harness, bars_hold_or_are_missed_by_the_ratio) {
