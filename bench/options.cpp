@@ -85,12 +85,13 @@ command_line parse(std::span<const char* const> arguments) {
 }
 
 std::vector<workload> choose(std::vector<workload> all, const std::vector<std::string>& ids) {
-  std::string known;
-  for (const workload& what : all) known.append(known.empty() ? "" : ", ").append(what.id);
-  for (const std::string& id : ids) {
-    if (std::ranges::find(all, id, &workload::id) == all.end()) {
-      throw bad_option("unknown workload '" + id + "'; there are: " + known);
-    }
+  const auto unknown = std::ranges::find_if(ids, [&](const std::string& id) {
+    return std::ranges::find(all, id, &workload::id) == all.end();
+  });
+  if (unknown != ids.end()) {
+    std::string known;
+    for (const workload& what : all) known.append(known.empty() ? "" : ", ").append(what.id);
+    throw bad_option("unknown workload '" + *unknown + "'; there are: " + known);
   }
   std::erase_if(all, [&](const workload& what) {
     return !ids.empty() && std::ranges::find(ids, what.id) == ids.end();
