@@ -95,7 +95,7 @@ def heading(metric, y):
 
 def scale_of(workload, metric):
     """The largest figure, for the axis; never 0."""
-    figures = [r["median"] for case in workload["cases"] for r in results_of(case, metric)]
+    figures = [max(r["median"], r["best"]) for case in workload["cases"] for r in results_of(case, metric)]
     return max([f for f in figures if f > 0], default=1.0)
 
 
@@ -123,7 +123,7 @@ def bars(workload, metric, y):
                 f'<rect x="{left:.1f}" y="{y + 3}" width="{length:.1f}" height="{ROW - 6}" rx="2" '
                 f'class="fill-{colour[result["competitor"]]}"/>',
                 f'<line x1="{best:.1f}" x2="{best:.1f}" y1="{y + 3}" y2="{y + ROW - 3}" class="best"/>',
-                text(left + length + 8, y + 15, label)]
+                text(max(left + length, best) + 8, y + 15, label)]
             y += ROW
         y += 6
     return parts, y + 10

@@ -138,6 +138,18 @@ class Overview(unittest.TestCase):
         self.assertIn("20   (4.00x)", words)  # 50 ns
         self.assertIsNone(self.drawn(bench_plot.throughput, sample()), "its unit is no task")
 
+    def test_the_mark_of_the_best_is_left_of_the_figure_and_not_cut_off(self):
+        data = sample()
+        data["workloads"][0]["metrics"][0]["unit"] = "ns/task"
+        root = self.drawn(bench_plot.throughput, data)
+        marks = [float(e.get("x1")) for e in root.iter(f"{self.SVG}line") if e.get("class") == "best"]
+        bars = [float(e.get("x")) + float(e.get("width")) for e in root.iter(f"{self.SVG}rect") if e.get("x")]
+        labels = [float(e.get("x")) for e in root.iter(f"{self.SVG}text") if e.text in ("5", "20   (4.00x)")]
+        self.assertEqual(len(labels), 2)
+        for bar, mark, label in zip(bars, marks, labels):
+            self.assertLess(bar, mark)
+            self.assertLess(mark, label)
+
     def test_throughput_leaves_out_what_took_no_time(self):
         data = sample()
         data["workloads"][0]["metrics"][0]["unit"] = "ns/task"
