@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <ostream>
 #include <random>
 #include <sstream>
 
+#include "progress.hpp"
 #include "statistics.hpp"
 
 namespace bench {
@@ -129,7 +129,7 @@ std::string to_string(const setting& parameters) {
   return text;
 }
 
-workload_result run(const workload& what, const run_options& options, std::ostream& log) {
+workload_result run(const workload& what, const run_options& options, progress& shown) {
   workload_result result{.what = what};
   auto& competitors = result.what.competitors;
   if (options.twin) competitors.push_back({competitors[0].name + "_twin", competitors[0].run});
@@ -138,14 +138,16 @@ workload_result run(const workload& what, const run_options& options, std::ostre
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 shuffler{2024};  // the same orders in every run
 
-  for (const setting& parameters : settings_of(what, options.quick)) {
+  const auto settings = settings_of(what, options.quick);
+  shown.workload(what.id, settings.size());
+  for (const setting& parameters : settings) {
     const request asked{.parameters = parameters, .quick = options.quick};
     case_result figures{.parameters = parameters, .samples = {}};
     figures.samples.resize(competitors.size());
 
-    log << what.id << ' ' << to_string(parameters) << ' ';
+    shown.setting(to_string(parameters));
     for (int round = 0; round <= options.rounds; ++round) {  // round 0 warms up
-      log << '.' << std::flush;
+      shown.round(round, options.rounds);
       std::ranges::shuffle(order, shuffler);
       for (const std::size_t index : order) {
         const competitor& who = competitors[index];
@@ -163,9 +165,9 @@ workload_result run(const workload& what, const run_options& options, std::ostre
         }
       }
     }
-    log << '\n';
     result.cases.push_back(std::move(figures));
   }
+  shown.clear();
   return result;
 }
 

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <iosfwd>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -118,11 +117,13 @@ struct run_options {
   bool twin = false;  ///< The reference competes with itself too: its ratio is the noise.
 };
 
+class progress;
+
 /// Runs every setting of a workload: a warm-up round, which is dropped, and then the rounds, each
-/// of which runs every competitor once, in an order that is shuffled anew. Progress goes to `log`.
+/// of which runs every competitor once, in an order that is shuffled anew.
 /// Throws std::logic_error if a competitor returns something else than one finite number for
 /// each metric, and whatever else a competitor throws.
-workload_result run(const workload& what, const run_options& options, std::ostream& log);
+workload_result run(const workload& what, const run_options& options, progress& shown);
 
 /// Holds each bar of the workload against each setting that it is about. Throws std::logic_error
 /// for a bar that names a competitor or metric which the workload does not have.

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "options.hpp"
+#include "progress.hpp"
 #include "report.hpp"
 #include "statistics.hpp"
 
@@ -19,6 +20,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 // Gives the same number in every run, and notes that it ran.
@@ -38,7 +40,8 @@ workload small(std::vector<competitor> competitors) {
 
 workload_result run_quietly(const workload& what, const run_options& options = {}) {
   std::ostringstream log;
-  return run(what, options, log);
+  progress shown(log, false, 1);
+  return run(what, options, shown);
 }
 
 TEST(statistics, quantiles_interpolate) {
@@ -129,6 +132,36 @@ TEST(harness, twin_runs_the_reference_against_itself) {
   EXPECT_DOUBLE_EQ(result.cases[0].samples[1][0][0], 1);
 }
 
+TEST(harness, progress_is_a_line_per_round_or_per_workload) {
+  workload what = small({constant("a", 1)});
+  what.parameters = {{"n", {1, 2}}};
+  const auto shown = [&](bool live) {
+    std::ostringstream log;
+    {
+      progress said(log, live, 3);
+      run(small({constant("a", 1)}), {.rounds = 2}, said);
+      run(what, {.rounds = 1}, said);
+      run(what, {.rounds = 1}, said);
+    }
+    return log.str();
+  };
+  EXPECT_EQ(shown(false), "0:00  1 of 3: small\n0:00  2 of 3: small\n0:00  3 of 3: small\n");
+  const std::string over = "\r\033[K";  // to the beginning of the line, and clear it
+  std::string expected;
+  for (const char* round : {"warming up", "round 1 of 2", "round 2 of 2"}) {
+    expected += over + "0:00  1 of 3: small, " + round;
+  }
+  for (const char* number : {"2", "3"}) {
+    expected += over;
+    for (const char* setting : {"n=1 (1 of 2)", "n=2 (2 of 2)"}) {
+      for (const char* round : {"warming up", "round 1 of 1"}) {
+        expected += over + "0:00  " + number + " of 3: small " + setting + ", " + round;
+      }
+    }
+  }
+  EXPECT_EQ(shown(true), expected + over + over);  // after the last workload, and at the end
+}
+
 TEST(harness, bars_hold_or_are_missed_by_the_ratio) {
   workload what = small({constant("slow", 30), constant("fast", 10)});
   what.parameters = {{"n", {1, 2}}};
@@ -199,11 +232,11 @@ TEST(harness, bars_with_unknown_names_are_an_error) {
 
 TEST(options, defaults_and_quick) {
   EXPECT_EQ(parse({}).run.rounds, 7);
-  const std::array quick{"--quick", "--filter", "x", "--json", "f", "--check"};
+  const std::array quick{"--quick", "--workload", "x,y-z", "--json", "f", "--check"};
   const command_line line = parse(quick);
   EXPECT_TRUE(line.run.quick && line.check);
   EXPECT_EQ(line.run.rounds, 3);
-  EXPECT_EQ(line.filter, "x");
+  EXPECT_THAT(line.workloads, ElementsAre("x", "y-z"));
   EXPECT_EQ(line.json_path, "f");
   const std::array both{"--rounds", "9", "--quick"};
   EXPECT_EQ(parse(both).run.rounds, 9);
@@ -219,11 +252,32 @@ TEST(options, what_is_not_understood_is_named) {
     return "accepted";
   };
   EXPECT_EQ(message({"--fast"}), "unknown option '--fast'");
-  EXPECT_EQ(message({"--filter"}), "--filter wants a value");
+  EXPECT_EQ(message({"--workload"}), "--workload wants a value");
   EXPECT_EQ(message({"--json", ""}), "--json wants a value");
   for (const char* rounds : {"0", "-1", "7x", "1001", "99999999999"}) {
     EXPECT_THAT(message({"--rounds", rounds}), HasSubstr("from 1 to 1000")) << rounds;
   }
+}
+
+TEST(options, workloads_are_chosen_by_their_whole_ids) {
+  const auto chosen = [](const std::vector<std::string>& ids) {
+    std::vector<workload> all(3);
+    all[0].id = "churn";
+    all[1].id = "churn-mt";
+    all[2].id = "fire";
+    std::string found;
+    try {
+      for (const workload& what : choose(all, ids)) found += what.id + ' ';
+    } catch (const bad_option& error) {
+      return std::string(error.what());
+    }
+    return found;
+  };
+  EXPECT_EQ(chosen({}), "churn churn-mt fire ");
+  EXPECT_EQ(chosen({"churn"}), "churn ");
+  EXPECT_EQ(chosen({"fire", "churn", "fire"}), "churn fire ") << "in their order, and once";
+  EXPECT_EQ(chosen({"fire", "fir"}), "unknown workload 'fir'; there are: churn, churn-mt, fire");
+  EXPECT_EQ(chosen({""}), "unknown workload ''; there are: churn, churn-mt, fire");
 }
 
 TEST(report, json_escapes_text_and_holds_every_sample) {
@@ -232,6 +286,41 @@ TEST(report, json_escapes_text_and_holds_every_sample) {
   write_json({.cpu = "some"}, {.rounds = 2}, {run_quietly(what, {.rounds = 2})}, json);
   EXPECT_THAT(json.str(), HasSubstr(R"("a \"quoted\" \\ name\u000a")"));
   EXPECT_THAT(json.str(), HasSubstr(R"("samples": [1.5, 1.5])"));
+}
+
+TEST(report, json_has_the_versions_of_peers) {
+  std::ostringstream json;
+  write_json({.peers = {{"asio", "1.2"}, {"\"x\"", "3"}}}, {}, {}, json);
+  EXPECT_THAT(json.str(), HasSubstr(R"("peers": {"\"x\"": "3", "asio": "1.2"})"));
+}
+
+TEST(report, takt_is_set_beside_the_best_peer_that_ran) {
+  const auto written = [](better direction) {
+    workload what = small({constant("naive", 30),
+                           constant("takt::x", 10),
+                           constant("takt::y", 5),
+                           constant("peer", 20),
+                           {"absent", [](const request&) -> numbers { throw unavailable("no"); }}});
+    what.metrics[0].direction = direction;
+    std::ostringstream json;
+    write_json({}, {.rounds = 2}, {run_quietly(what, {.rounds = 2})}, json);
+    return json.str();
+  };
+  const std::string lower = written(better::lower);
+  EXPECT_THAT(lower,
+              HasSubstr(R"("best_peer": {"name": "peer", "low": 2, "median": 2, "high": 2})"));
+  EXPECT_THAT(lower,
+              HasSubstr(R"("best_peer": {"name": "peer", "low": 4, "median": 4, "high": 4})"));
+  EXPECT_THAT(lower, Not(HasSubstr(R"("best_peer": {"name": "peer", "low": 1)")))
+      << "a peer is not set beside itself";
+  EXPECT_THAT(written(better::higher), HasSubstr(R"("best_peer": {"name": "naive", "low": 0.333)"));
+}
+
+TEST(report, a_peer_at_zero_is_named_without_a_ratio) {
+  std::ostringstream json;
+  write_json({}, {.rounds = 1},
+             {run_quietly(small({constant("peer", 0), constant("takt", 0)}), {.rounds = 1})}, json);
+  EXPECT_THAT(json.str(), HasSubstr(R"("best_peer": {"name": "peer"}, "samples")"));
 }
 
 TEST(report, environment_is_filled_in) {

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cstdint>
 #include <exception>
 #include <fstream>
@@ -7,6 +9,8 @@
 
 #include "harness.hpp"
 #include "options.hpp"
+#include "peers/versions.hpp"
+#include "progress.hpp"
 #include "report.hpp"
 #include "workloads.hpp"
 
@@ -14,24 +18,20 @@ namespace {
 
 enum exit_code : std::uint8_t { success = 0, failure = 1, bad_usage = 2 };
 
-std::vector<bench::workload> workloads_matching(const std::string& filter) {
-  std::vector<bench::workload> chosen;
-  for (const auto& declare : {bench::submit_workload,       bench::spawn_workload,
-                              bench::wake_workload,         bench::serial_workload,
-                              bench::stop_workload,         bench::churn_workload,
-                              bench::churn_mt_workload,     bench::reschedule_workload,
-                              bench::fire_workload,         bench::periodic_workload,
-                              bench::late_workload,         bench::idle_workload,
-                              bench::memory_workload,       bench::memory_resident_workload,
-                              bench::stop_delayed_workload, bench::callable_workload,
-                              bench::mpsc_workload,         bench::park_workload,
-                              bench::observe_workload,      bench::task_workload,
-                              bench::timers_workload,       bench::rx_workload}) {
-    bench::workload what = declare();
-    if (what.id.find(filter) != std::string::npos) chosen.push_back(std::move(what));
+std::vector<bench::workload> all_workloads() {
+  std::vector<bench::workload> all;
+  for (const auto& declare :
+       {bench::submit_workload,       bench::spawn_workload,    bench::wake_workload,
+        bench::serial_workload,       bench::stop_workload,     bench::churn_workload,
+        bench::growth_workload,       bench::churn_mt_workload, bench::reschedule_workload,
+        bench::fire_workload,         bench::periodic_workload, bench::late_workload,
+        bench::idle_workload,         bench::memory_workload,   bench::memory_resident_workload,
+        bench::stop_delayed_workload, bench::callable_workload, bench::mpsc_workload,
+        bench::park_workload,         bench::observe_workload,  bench::task_workload,
+        bench::timers_workload,       bench::rx_workload}) {
+    all.push_back(declare());
   }
-  if (chosen.empty()) throw bench::bad_option("no workload's id contains '" + filter + "'");
-  return chosen;
+  return all;
 }
 
 void list(const std::vector<bench::workload>& chosen) {
@@ -69,7 +69,7 @@ bool report_bars(const std::vector<bench::workload_result>& results) {
 }
 
 int run(const bench::command_line& line) {
-  const auto chosen = workloads_matching(line.filter);
+  const auto chosen = bench::choose(all_workloads(), line.workloads);
   if (line.list) {
     list(chosen);
     return success;
@@ -79,10 +79,12 @@ int run(const bench::command_line& line) {
     json.open(line.json_path);  // before the long run, not after it
     if (!json) throw bench::bad_option("cannot write '" + line.json_path + "'");
   }
-  const bench::environment where = bench::current_environment();
+  bench::environment where = bench::current_environment();
+  where.peers = bench::peer_versions();
   std::vector<bench::workload_result> results;
+  bench::progress shown(std::cerr, isatty(STDERR_FILENO) == 1, chosen.size());
   for (const bench::workload& what : chosen) {
-    results.push_back(bench::run(what, line.run, std::cerr));
+    results.push_back(bench::run(what, line.run, shown));
     bench::write_table(results.back(), std::cout);
   }
   if (json.is_open()) {

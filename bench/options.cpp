@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -19,18 +20,30 @@ int parse_rounds(std::string_view text) {
   return rounds;
 }
 
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t comma = list.find(',');
+    parts.emplace_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    list.remove_prefix(comma + 1);
+  }
+}
+
 }  // namespace
 
 const char* const usage =
     "usage: takt_bench [options]\n"
-    "  --filter X    only workloads whose id contains X\n"
-    "  --rounds N    rounds per setting (7; 3 with --quick)\n"
-    "  --quick       fewer settings, a tenth of the work: to try things out, not to quote\n"
-    "  --twin        let each reference compete with itself as well: its ratio is the noise\n"
-    "  --json FILE   write all samples to FILE\n"
-    "  --check       hold the figures against the declared bars; exit 1 if one is missed\n"
-    "  --list        list workloads, settings and competitors, and run nothing\n"
-    "  --help        this text\n";
+    "  --workload A,B  only the workloads with these ids (--list shows them)\n"
+    "  --rounds N      rounds per setting (7; 3 with --quick)\n"
+    "  --quick         fewer settings, a tenth of the work: to try things\n"
+    "                  out; its figures are not to be quoted\n"
+    "  --twin          let each reference compete with itself as well: its ratio is\n"
+    "                  the noise\n"
+    "  --json FILE     write all samples to FILE\n"
+    "  --check         hold the figures against the declared bars; exit 1 if one is missed\n"
+    "  --list          list workloads, settings and competitors, and run nothing\n"
+    "  --help          this text\n";
 
 command_line parse(std::span<const char* const> arguments) {
   command_line line;
@@ -43,8 +56,8 @@ command_line parse(std::span<const char* const> arguments) {
       }
       return arguments[++i];
     };
-    if (option == "--filter") {
-      line.filter = value();
+    if (option == "--workload") {
+      line.workloads = split(value());
     } else if (option == "--rounds") {
       rounds = parse_rounds(value());
     } else if (option == "--json") {
@@ -69,6 +82,21 @@ command_line parse(std::span<const char* const> arguments) {
     line.run.rounds = quick_rounds;
   }
   return line;
+}
+
+std::vector<workload> choose(std::vector<workload> all, const std::vector<std::string>& ids) {
+  const auto unknown = std::ranges::find_if(ids, [&](const std::string& id) {
+    return std::ranges::find(all, id, &workload::id) == all.end();
+  });
+  if (unknown != ids.end()) {
+    std::string known;
+    for (const workload& what : all) known.append(known.empty() ? "" : ", ").append(what.id);
+    throw bad_option("unknown workload '" + *unknown + "'; there are: " + known);
+  }
+  std::erase_if(all, [&](const workload& what) {
+    return !ids.empty() && std::ranges::find(ids, what.id) == ids.end();
+  });
+  return all;
 }
 
 }  // namespace bench

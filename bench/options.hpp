@@ -5,6 +5,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "harness.hpp"
 
@@ -18,8 +19,8 @@ class bad_option : public std::runtime_error {
 
 struct command_line {
   run_options run{};
-  std::string filter{};     ///< Workloads whose id contains this.
-  std::string json_path{};  ///< Empty: no file is written.
+  std::vector<std::string> workloads{};  ///< Their ids; none: all of them.
+  std::string json_path{};               ///< Empty: no file is written.
   bool list = false;
   bool check = false;
   bool help = false;
@@ -29,5 +30,9 @@ extern const char* const usage;
 
 /// Reads the arguments that follow the program's name. Throws bad_option.
 command_line parse(std::span<const char* const> arguments);
+
+/// Those of `all` that have one of the ids, in the order of `all`; without ids, all of them. Throws
+/// bad_option for an id that none of them has.
+std::vector<workload> choose(std::vector<workload> all, const std::vector<std::string>& ids);
 
 }  // namespace bench

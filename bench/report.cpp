@@ -53,6 +53,30 @@ std::optional<spread> ratio_to_reference(const workload& what, const case_result
                       what.metrics[metric_index].direction);
 }
 
+bool is_takt(const competitor& who) { return who.name.starts_with("takt"); }
+
+// The one that a user would pick in takt's place: of all that are not takt, the best by its median.
+// None if no peer ran.
+std::optional<std::size_t> best_peer(const workload& what, const case_result& at,
+                                     std::size_t metric_index) {
+  const bool lower = what.metrics[metric_index].direction == better::lower;
+  std::optional<std::size_t> found;
+  double best_median = 0;
+  for (std::size_t c = 0; c < what.competitors.size(); ++c) {
+    if (is_takt(what.competitors[c]) || at.samples[c].empty()) continue;
+    const double here = median(at.samples[c][metric_index]);
+    if (found && (lower ? here >= best_median : here <= best_median)) continue;
+    found = c;
+    best_median = here;
+  }
+  return found;
+}
+
+void write_ratio(const spread& ratio, std::ostream& out) {
+  out << "\"low\": " << ratio.low << ", \"median\": " << ratio.median
+      << ", \"high\": " << ratio.high;
+}
+
 void write_figures(const workload& what, const case_result& at, std::ostream& out) {
   separator comma(",\n        ");
   for (std::size_t c = 0; c < what.competitors.size(); ++c) {
@@ -63,8 +87,19 @@ void write_figures(const workload& what, const case_result& at, std::ostream& ou
           << ", \"metric\": " << quoted{what.metrics[m].name} << ", \"median\": " << median(samples)
           << ", \"best\": " << best(samples, what.metrics[m].direction);
       if (const auto ratio = ratio_to_reference(what, at, c, m)) {
-        out << ", \"ratio\": {\"low\": " << ratio->low << ", \"median\": " << ratio->median
-            << ", \"high\": " << ratio->high << "}";
+        out << ", \"ratio\": {";
+        write_ratio(*ratio, out);
+        out << "}";
+      }
+      const auto peer = best_peer(what, at, m);
+      if (peer && is_takt(what.competitors[c])) {
+        out << ", \"best_peer\": {\"name\": " << quoted{what.competitors[*peer].name};
+        const auto ratio = paired_ratio(samples, at.samples[*peer][m], what.metrics[m].direction);
+        if (ratio) {
+          out << ", ";
+          write_ratio(*ratio, out);
+        }
+        out << "}";
       }
       out << ", \"samples\": [";
       separator between(", ");
@@ -146,12 +181,16 @@ void write_table(const workload_result& result, std::ostream& out) {
 void write_json(const environment& where, const run_options& options,
                 const std::vector<workload_result>& results, std::ostream& out) {
   out << std::setprecision(8)
-      << "{\n  \"format\": 1,\n  \"environment\": {\"takt\": " << quoted{where.takt}
-      << ", \"compiler\": " << quoted{where.compiler} << ", \"cpu\": " << quoted{where.cpu}
-      << ", \"cores\": " << where.cores << ", \"kernel\": " << quoted{where.kernel}
-      << ", \"date\": " << quoted{where.date} << ", \"load\": " << where.load
-      << "},\n  \"rounds\": " << options.rounds << ",\n  \"quick\": " << std::boolalpha
-      << options.quick << ",\n  \"workloads\": [\n";
+      << "{\n  \"format\": 2,\n  \"environment\": {\"takt\": " << quoted{where.takt}
+      << ", \"compiler\": " << quoted{where.compiler} << ", \"peers\": {";
+  separator between_peers(", ");
+  for (const auto& [name, version] : where.peers) {
+    out << between_peers << quoted{name} << ": " << quoted{version};
+  }
+  out << "}, \"cpu\": " << quoted{where.cpu} << ", \"cores\": " << where.cores
+      << ", \"kernel\": " << quoted{where.kernel} << ", \"date\": " << quoted{where.date}
+      << ", \"load\": " << where.load << "},\n  \"rounds\": " << options.rounds
+      << ",\n  \"quick\": " << std::boolalpha << options.quick << ",\n  \"workloads\": [\n";
   separator comma(",\n");
   for (const workload_result& result : results) {
     out << comma;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace bench {
 struct environment {
   std::string takt{};
   std::string compiler{};
+  std::map<std::string, std::string> peers{};  ///< Their versions.
   std::string cpu{};
   unsigned cores = 0;
   std::string kernel{};

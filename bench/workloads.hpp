@@ -13,6 +13,7 @@ workload wake_workload();
 workload serial_workload();
 workload stop_workload();
 workload churn_workload();
+workload growth_workload();
 workload churn_mt_workload();
 workload reschedule_workload();
 workload rx_workload();

@@ -1,7 +1,8 @@
-"""Plots of one workload as SVG, without any library. Used by bench_report.py.
+"""Plots as SVG, without any library. Used by bench_report.py.
 
-Bars, or lines where a single parameter has four values or more. Every text has a row or column of
-its own, so that nothing overlaps. The colours follow the reader's light or dark mode.
+Of each workload: bars, or lines where a single parameter has four values or more. Of a whole run:
+tasks per second, how cost grows with what is pending, how lateness is distributed. Every text has a
+row or column of its own, so that nothing overlaps. The colours follow the reader's light or dark mode.
 """
 import math
 from html import escape
@@ -29,6 +30,7 @@ STYLE = """<style>
   .fill-2 { fill: #a05cc5; } .line-2 { stroke: #a05cc5; }
   .fill-3 { fill: #b8424f; } .line-3 { stroke: #b8424f; }
   .line { fill: none; stroke-width: 2; }
+  .dash-1 { stroke-dasharray: 7 4; } .dash-2 { stroke-dasharray: 2 3; } .dash-3 { stroke-dasharray: 9 3 2 3; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3; } .faint { fill: #9198a1; } .page { fill: #0d1117; }
     .grid { stroke: #30363d; } .best { stroke: #e6edf3; }
@@ -67,6 +69,20 @@ def colours(workload):
     return chosen
 
 
+def dashes(workload):
+    """A number per competitor, which tells those apart that share a colour."""
+    chosen, used = {}, {}
+    colour = colours(workload)
+    for name in workload["competitors"]:
+        chosen[name] = min(used.get(colour[name], 0), 3)
+        used[colour[name]] = chosen[name] + 1
+    return chosen
+
+
+def stroke(workload, name):
+    return f"line line-{colours(workload)[name]} dash-{dashes(workload)[name]}"
+
+
 def results_of(case, metric):
     return [r for r in case["results"] if r["metric"] == metric["name"]]
 
@@ -79,7 +95,7 @@ def heading(metric, y):
 
 def scale_of(workload, metric):
     """The largest figure, for the axis; never 0."""
-    figures = [r["median"] for case in workload["cases"] for r in results_of(case, metric)]
+    figures = [max(r["median"], r["best"]) for case in workload["cases"] for r in results_of(case, metric)]
     return max([f for f in figures if f > 0], default=1.0)
 
 
@@ -107,7 +123,7 @@ def bars(workload, metric, y):
                 f'<rect x="{left:.1f}" y="{y + 3}" width="{length:.1f}" height="{ROW - 6}" rx="2" '
                 f'class="fill-{colour[result["competitor"]]}"/>',
                 f'<line x1="{best:.1f}" x2="{best:.1f}" y1="{y + 3}" y2="{y + ROW - 3}" class="best"/>',
-                text(left + length + 8, y + 15, label)]
+                text(max(left + length, best) + 8, y + 15, label)]
             y += ROW
         y += 6
     return parts, y + 10
@@ -115,13 +131,14 @@ def bars(workload, metric, y):
 
 def legend(workload, y):
     parts, x = [], MARGIN
-    colour = colours(workload)
     for name in workload["competitors"]:
-        width = 24 + len(name) * CHARACTER + 18
+        if name in workload["skipped"]:
+            continue
+        width = 34 + len(name) * CHARACTER + 18
         if x + width > WIDTH - MARGIN and x > MARGIN:
             x, y = MARGIN, y + ROW
-        parts += [f'<rect x="{x:.1f}" y="{y + 4}" width="14" height="14" rx="2" class="fill-{colour[name]}"/>',
-                  text(x + 20, y + 16, name)]
+        parts += [f'<line x1="{x:.1f}" x2="{x + 24:.1f}" y1="{y + 12}" y2="{y + 12}" class="{stroke(workload, name)}"/>',
+                  text(x + 30, y + 16, name)]
         x += width
     return parts, y + ROW + 6
 
@@ -132,9 +149,18 @@ def tick_of(largest):
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power * 4 >= largest)
 
 
+def curves(workload, series):
+    """A line with dots per competitor: series[name] is a list of points."""
+    colour, parts = colours(workload), []
+    for name, points in series.items():
+        path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
+        parts.append(f'<polyline points="{path}" class="{stroke(workload, name)}"/>')
+        parts += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3.5" class="fill-{colour[name]}"/>' for px, py in points]
+    return parts
+
+
 def lines(workload, metric, y):
     """A line per competitor; the values of the parameter at equal distances."""
-    colour = colours(workload)
     parameter = next(iter(workload["cases"][0]["parameters"]))
     largest = 4 * tick_of(scale_of(workload, metric))
     left, right = MARGIN + 52, WIDTH - MARGIN - 24
@@ -152,12 +178,117 @@ def lines(workload, metric, y):
         for result in results_of(case, metric):
             height = min(max(0.0, result["median"]) / largest, 1.0) * LINE_HEIGHT
             series.setdefault(result["competitor"], []).append((left + step * i, bottom - height))
-    for name, points in series.items():
-        path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
-        parts.append(f'<polyline points="{path}" class="line line-{colour[name]}"/>')
-        parts += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3.5" class="fill-{colour[name]}"/>' for px, py in points]
+    parts += curves(workload, series)
     parts.append(text((left + right) / 2, bottom + 36, parameter, "middle faint"))
     return parts, bottom + 54
+
+
+QUANTILES = ("minimum", "p50", "p99", "p99.9")
+
+
+def quantiles(workload, case, y):
+    """Lateness in one setting: a line per competitor over the quantiles, on a logarithmic scale."""
+    metrics = [m for name in QUANTILES for m in workload["metrics"] if m["name"] == name]
+    figures = {(r["competitor"], m["name"]): r["median"] for m in metrics for r in results_of(case, m)}
+    above = [f for f in figures.values() if f > 0] or [1.0]
+    low = max(-1, math.floor(math.log10(min(above))))  # below a tenth is as good as none
+    high = max(low + 1, math.ceil(math.log10(max(above))))
+    left, right = MARGIN + 52, WIDTH - MARGIN - 24
+    top = y + 30
+    bottom = top + LINE_HEIGHT
+    step = (right - left) / max(1, len(metrics) - 1)
+    label = ", ".join(f"{name} = {short(value)}" for name, value in case["parameters"].items())
+    words = f"{workload['id']}{', ' if label else ''}{label}: late, in {metrics[0]['unit']}"
+    parts = [text(MARGIN, y + 14, words, "title")]
+    for power in range(low, high + 1):
+        at = bottom - LINE_HEIGHT * (power - low) / (high - low)
+        parts += [f'<line x1="{left}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}" class="grid"/>',
+                  text(left - 8, at + 4, f"{10.0 ** power:g}", "end faint")]
+    series = {}
+    for i, metric in enumerate(metrics):
+        parts.append(text(left + step * i, bottom + 18, metric["name"], "middle faint"))
+        for name in workload["competitors"]:
+            if (name, metric["name"]) in figures:
+                power = math.log10(max(figures[name, metric["name"]], 10.0 ** low))
+                height = (power - low) / (high - low) * LINE_HEIGHT
+                series.setdefault(name, []).append((left + step * i, bottom - height))
+    return parts + curves(workload, series), bottom + 40
+
+
+def picture(title, parts, y, note):
+    height = y + 24
+    parts = [*parts, text(MARGIN, y + 10, note, "faint")]
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
+            f'width="{WIDTH}" height="{height:.0f}" role="img">\n'
+            f'<title>{escape(title)}</title>\n{STYLE}\n'
+            f'<rect width="100%" height="100%" class="page"/>\n' + "\n".join(parts) + "\n</svg>\n")
+
+
+def changed(workload, metric, new_metric, change):
+    """The workload with one metric, whose figures are changed: change(figure, competitor)."""
+    cases = []
+    for case in workload["cases"]:
+        results = []
+        for result in results_of(case, metric):
+            value = {key: change(result[key], result["competitor"]) for key in ("median", "best")}
+            if None not in value.values():
+                results.append({**result, **value, "metric": new_metric["name"]})
+        cases.append({**case, "results": results})
+    return {**workload, "metrics": [new_metric], "cases": cases}
+
+
+def throughput(workloads):
+    """Tasks per second of each competitor, of the workloads whose figure is ns/task; None without any."""
+    parts, y = [], MARGIN
+    for workload in workloads:
+        for metric in workload["metrics"]:
+            if metric["unit"] != "ns/task" or not workload["cases"]:
+                continue
+            per_second = {"name": workload["id"], "unit": "million tasks per second", "better": "higher"}
+            drawn, y = bars(changed(workload, metric, per_second, lambda f, _: 1000 / f if f > 0 else None),
+                            per_second, y)
+            parts += drawn
+    note = "bar: median of the rounds; mark: the best one; (x): times ahead of the naive one"
+    return picture("Tasks per second", parts, y, note) if parts else None
+
+
+def growth(workloads):
+    """What a timer costs with more of them pending, beside the fewest, of the workload that goes furthest;
+    None unless that was measured."""
+    grown = [w for w in workloads if len(w["cases"]) > 1 and list(w["cases"][0]["parameters"]) == ["pending"]]
+    if not grown:
+        return None
+    workload = max(grown, key=lambda w: w["cases"][-1]["parameters"]["pending"])
+    fewest = workload["cases"][0]
+    parts, y = legend(workload, MARGIN)
+    for metric in workload["metrics"]:
+        first = {r["competitor"]: r["median"] for r in results_of(fewest, metric)}
+        factor = {"name": metric["name"], "better": "lower",
+                  "unit": f"times the cost with {short(fewest['parameters']['pending'])} pending"}
+        drawn, y = lines(changed(workload, metric, factor,
+                                 lambda f, who: f / first[who] if first.get(who, 0) > 0 else None), factor, y)
+        parts += drawn
+    return picture("What a timer costs with more of them pending", parts, y, "medians of the rounds")
+
+
+def lateness(workloads):
+    """How late timers are, by quantiles; None unless that was measured."""
+    parts, y = [], MARGIN
+    for workload in workloads:
+        if {"p50", "p99.9"} - {m["name"] for m in workload["metrics"]} or not workload["cases"]:
+            continue
+        legend_parts, y = legend(workload, y)
+        parts += legend_parts
+        for case in workload["cases"]:
+            drawn, y = quantiles(workload, case, y)
+            parts += drawn
+    return picture("How late timers are", parts, y, "each point: the median over the rounds") if parts else None
+
+
+# Of a whole run: the name of the file, what it shows, and how it is made.
+OVERVIEWS = (("throughput", "Tasks per second", throughput),
+             ("growth", "What a timer costs with more of them pending", growth),
+             ("lateness", "How late timers are", lateness))
 
 
 def svg(workload):
@@ -171,9 +302,4 @@ def svg(workload):
         parts += drawn
     note = "median of the rounds" if as_lines else (
         f"bar: median of the rounds; mark: the best one; (x): times ahead of {workload['reference']}")
-    parts.append(text(MARGIN, y + 10, note, "faint"))
-    height = y + 24
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
-            f'width="{WIDTH}" height="{height:.0f}" role="img">\n'
-            f'<title>{escape(workload["title"])}</title>\n{STYLE}\n'
-            f'<rect width="100%" height="100%" class="page"/>\n' + "\n".join(parts) + "\n</svg>\n")
+    return picture(workload["title"], parts, y, note)

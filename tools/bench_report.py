@@ -3,7 +3,8 @@
 
 usage: tools/bench_report.py RESULTS.json [--out DIR]
 
-Writes DIR/report.md and one DIR/<workload>.svg per workload (DIR: the folder of the JSON).
+Writes DIR/report.md, one DIR/<workload>.svg per workload, and those of the whole run: throughput.svg,
+growth.svg, lateness.svg (DIR: the folder of the JSON).
 """
 import argparse
 import json
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import bench_plot
 
-FORMAT = 1
+FORMAT = 2
 
 
 class BadInput(Exception):
@@ -49,6 +50,11 @@ def check_result(result, workload, where):
     if "ratio" in result:
         for key in ("low", "median", "high"):
             member(result["ratio"], key, float, f"{where}.ratio")
+    if "best_peer" in result:
+        if member(result["best_peer"], "name", str, f"{where}.best_peer") not in workload["competitors"]:
+            raise BadInput(f"{where}: unknown competitor '{result['best_peer']['name']}'")
+        for key in ("low", "median", "high") if len(result["best_peer"]) > 1 else ():
+            member(result["best_peer"], key, float, f"{where}.best_peer")
 
 
 def check_workload(workload, where):
@@ -68,6 +74,10 @@ def check_workload(workload, where):
             expect(value, float, f"{at}.parameters")
         for j, result in enumerate(member(case, "results", list, at)):
             check_result(result, workload, f"{at}.results[{j}]")
+        measured = {(r["competitor"], r["metric"]) for r in case["results"]}
+        for result in case["results"]:
+            if "best_peer" in result and (result["best_peer"]["name"], result["metric"]) not in measured:
+                raise BadInput(f"{at}: the best peer, '{result['best_peer']['name']}', has no figure")
     for bar in member(workload, "bars", list, where):
         member(bar, "text", str, f"{where}.bars")
         member(bar, "ratio", float, f"{where}.bars")
@@ -87,6 +97,8 @@ def parse(text):
     environment = member(data, "environment", dict, "top")
     for key in ("takt", "compiler", "cpu", "kernel", "date"):
         member(environment, key, str, "environment")
+    for version in member(environment, "peers", dict, "environment").values():
+        expect(version, str, "environment.peers")
     for key in ("cores", "load"):
         member(environment, key, float, "environment")
     member(data, "rounds", float, "top")
@@ -132,14 +144,47 @@ def table(workload, metric):
     return lines
 
 
+def beside_best(workloads):
+    """What takt is beside the best of its peers: one row per setting, metric and way to use takt."""
+    lines = ["| workload | setting | metric | takt | median | best | best peer | median | best | ratio | "
+             "middle half of the ratios |", "|---|---|---|---|---:|---:|---|---:|---:|---:|---:|"]
+    for workload in workloads:
+        for case in workload["cases"]:
+            figures = {(r["competitor"], r["metric"]): r for r in case["results"]}
+            for metric in workload["metrics"]:
+                for result in bench_plot.results_of(case, metric):
+                    peer = result.get("best_peer")
+                    if peer is None:
+                        continue
+                    other = figures[peer["name"], metric["name"]]
+                    row = [workload["id"], setting(case["parameters"]), f"{metric['name']}, {metric['unit']}",
+                           result["competitor"], number(result["median"]), number(result["best"]),
+                           peer["name"], number(other["median"]), number(other["best"])]
+                    row += ([f"**{peer['median']:.2f}**", f"{peer['low']:.2f} to {peer['high']:.2f}"]
+                            if "median" in peer else ["", ""])
+                    lines.append("| " + " | ".join(row) + " |")
+    return lines if len(lines) > 2 else []
+
+
 def markdown(data):
     environment = data["environment"]
     rounds = int(data["rounds"])
     lines = [f"takt {environment['takt']}, {environment['compiler']}, {environment['cpu']}, "
              f"{int(environment['cores'])} cores, {environment['kernel']}; {environment['date']}, "
              f"load {environment['load']:.2f} at the start, {rounds} rounds.", ""]
+    if environment["peers"]:
+        lines += ["Peers: " + ", ".join(f"{name} {v}" for name, v in environment["peers"].items()) + ".", ""]
     if data["quick"] or rounds < 7:
         lines += ["**A trial run** (--quick, or fewer than 7 rounds): its figures are not for quoting.", ""]
+    best = beside_best(data["workloads"])
+    if best:
+        lines += ["### Beside the best peer", "",
+                  "The best peer is the one with the best median of all that are not takt, in that setting. Best: "
+                  "of the rounds, the minimum where lower is better. Ratio: times ahead of it, by the median of the "
+                  "rounds' ratios; below 1 is behind.", "", *best, ""]
+    for name, title, draw in bench_plot.OVERVIEWS:
+        if draw(data["workloads"]):
+            lines += [f"![{title}]({name}.svg)", ""]
     for workload in data["workloads"]:
         lines += [f"### {workload['id']}", "", workload["title"] + ".", "",
                   f"![{workload['title']}]({workload['id']}.svg)", ""]
@@ -170,6 +215,10 @@ def main(arguments):
         (out / "report.md").write_text(markdown(data), encoding="utf-8")
         for workload in data["workloads"]:
             (out / f"{workload['id']}.svg").write_text(bench_plot.svg(workload), encoding="utf-8")
+        for name, _, draw in bench_plot.OVERVIEWS:
+            drawn = draw(data["workloads"])
+            if drawn:
+                (out / f"{name}.svg").write_text(drawn, encoding="utf-8")
     except BadInput as error:
         print(f"bench_report: {options.results.name}: {error}", file=sys.stderr)
         return 1

@@ -46,16 +46,23 @@ inline void require_no_loss(std::size_t prevented, std::size_t expected, const t
 
 /// How often a run schedules and cancels all that are pending, and is timed. Once more comes
 /// before: that gets the memory, which others have, or have a heap for, from earlier runs.
-inline std::size_t churn_repetitions(std::size_t pending) {
-  return std::max<std::size_t>(1, 100'000 / pending);
+inline std::int64_t churn_repetitions(const request& asked) {
+  return std::max<std::int64_t>(1, asked.amount(100'000) / asked["pending"]);
 }
 
-/// churn: nanoseconds for each timer.
+/// When the first of them is due. Of 10 M the slower competitors have not cancelled the last one
+/// within 10 s; then all are due 90 s later.
+inline std::chrono::nanoseconds churn_least_delay(std::size_t pending) {
+  return std::chrono::seconds(pending > 1'000'000 ? 100 : 10);
+}
+
+/// churn and growth: nanoseconds for each timer.
 template <class Timers>
 numbers churn_with(const request& asked) {
   const auto pending = static_cast<std::size_t>(asked["pending"]);
-  const std::size_t repetitions = churn_repetitions(pending);
-  const auto delays = random_delays(pending);
+  const auto repetitions = static_cast<std::size_t>(churn_repetitions(asked));
+  const auto least = churn_least_delay(pending);
+  const auto delays = random_delays(pending, least, least + std::chrono::seconds(100));
   tally fired;
   std::size_t prevented = 0;
   typename Timers::service where;

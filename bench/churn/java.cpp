@@ -5,7 +5,6 @@
 #include "churn.hpp"
 
 bench::numbers bench::churn_java(const request& asked) {
-  const auto pending = static_cast<std::size_t>(asked["pending"]);
-  return ask_java("scheduled/JavaTimers.java", "churn " + std::to_string(pending) + ' ' +
-                                                   std::to_string(churn_repetitions(pending)));
+  return ask_java_timers("churn " + std::to_string(asked["pending"]) + ' ' +
+                         std::to_string(churn_repetitions(asked)));
 }

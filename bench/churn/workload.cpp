@@ -56,4 +56,19 @@ workload churn_workload() {
   return what;
 }
 
+// churn for the plot of it, with ten times as many in the end and so with fewer competitors.
+workload growth_workload() {
+  return {.id = "growth",
+          .title = "As churn, with up to 10 M one-shots pending",
+          .metrics = {{"schedule", "ns"}, {"cancel", "ns"}, {"both", "ns"}},
+          .parameters = {{"pending",
+                          {1'000, 10'000, 100'000, 1'000'000, 10'000'000},
+                          {1'000, 100'000}}},
+          .competitors = {{java, churn_java},
+                          {pool, churn_takt},
+                          {wheel, churn_takt_wheel},
+                          {netty, churn_netty},
+                          {asio, churn_asio}}};
+}
+
 }  // namespace bench

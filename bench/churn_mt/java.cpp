@@ -5,6 +5,6 @@
 #include "churn_mt.hpp"
 
 bench::numbers bench::churn_mt_java(const request& asked) {
-  return ask_java("scheduled/JavaTimers.java", "churn-mt " + std::to_string(churn_mt_pending) +
-                                                   ' ' + std::to_string(asked["threads"]));
+  return ask_java_timers("churn-mt " + std::to_string(churn_mt_pending) + ' ' +
+                         std::to_string(asked["threads"]));
 }

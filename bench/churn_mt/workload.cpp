@@ -7,7 +7,7 @@ workload churn_mt_workload() {
   return {.id = "churn-mt",
           .title = "100 k one-shots pending, scheduled and cancelled by several threads",
           .metrics = {{"not the head", "ns/pair"}, {"new head", "ns/pair"}},
-          .parameters = {{"threads", {1, 2, 4}}},
+          .parameters = {{"threads", {1, 2, 4}, {1, 4}}},
           .competitors = {{"naive_timer", churn_mt_naive_timer},
                           {"takt::scheduled_pool", churn_mt_takt},
                           {"takt::wheel_scheduler", churn_mt_takt_wheel},

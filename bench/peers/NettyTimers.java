@@ -170,7 +170,8 @@ public final class NettyTimers {
   }
 
   private static long[] delays(int count) {
-    return new Random(7).longs(count, 10_000_000_000L, 110_000_000_000L).toArray();
+    long least = count > 1_000_000 ? 100_000_000_000L : 10_000_000_000L;
+    return new Random(7).longs(count, least, least + 100_000_000_000L).toArray();
   }
 
   private static void requireCount(long found, long expected) {

@@ -107,8 +107,8 @@ std::vector<std::string> java_command(const std::string& source, const java_libr
   }
   // A heap of fixed size and the collector for throughput: what is measured is the pool. Without
   // a library the path of classes is empty.
-  return {"java",       "-XX:+UseParallelGC",          "-Xms1g", "-Xmx1g", "-cp",
-          library.path, TAKT_BENCH_FOLDER "/" + source};
+  return {"java", "-XX:+UseParallelGC", "-Xms" + library.heap,         "-Xmx" + library.heap,
+          "-cp",  library.path,         TAKT_BENCH_FOLDER "/" + source};
 }
 
 std::vector<std::string> node_command(const std::string& source) {

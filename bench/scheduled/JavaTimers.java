@@ -94,7 +94,8 @@ public final class JavaTimers {
 
   /** Without the repetition that gets the memory: the heap is there, and it would leave garbage. */
   private static double[] churn(ScheduledThreadPoolExecutor pool, int pending, int repetitions) {
-    long[] delays = delays(pending, 10_000_000_000L, 110_000_000_000L);
+    long least = pending > 1_000_000 ? 100_000_000_000L : 10_000_000_000L;
+    long[] delays = delays(pending, least, least + 100_000_000_000L);
     LongAdder fired = new LongAdder();
     ScheduledFuture<?>[] timers = new ScheduledFuture<?>[pending];
     long scheduling = 0;

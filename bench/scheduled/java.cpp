@@ -13,7 +13,7 @@ competitor in_java(const std::string& workload, Count count) {
             for (const auto& [name, value] : asked.parameters) {
               question += ' ' + std::to_string(value);
             }
-            return ask_java("scheduled/JavaTimers.java", question);
+            return ask_java_timers(question);
           }};
 }
 

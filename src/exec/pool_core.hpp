@@ -94,7 +94,7 @@
 namespace takt::inline TAKT_ABI {
 
 /// How many tasks a worker has for itself at most. In the model build few, so that all is seen.
-#if defined(TAKT_MODEL)
+#if defined(TAKT_MODEL) && !defined(TAKT_MODEL_FULL_SIZE)
 inline constexpr std::size_t ring_capacity = 4;
 #else
 inline constexpr std::size_t ring_capacity = 256;

@@ -185,6 +185,7 @@ thread_state& run::pick_next() {
     const operation done = t == nullptr ? operation{op::tick, true, 0} : t->next;
     who.executed(picked, done);
     if (tracing) trace_step(picked, done);
+    if (opts.on_step) opts.on_step(picked, done);
     for (const auto& other : threads_) {
       if (other->number == picked) continue;
       other->yielded = false;

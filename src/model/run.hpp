@@ -56,7 +56,7 @@ class thread_state {
 
 class run {
  public:
-  run(const options& opts, scheduler& who, bool trace);
+  run(const options& o, scheduler& s, bool with_trace);
   ~run();
   run(const run&) = delete;
   run& operator=(const run&) = delete;

@@ -161,7 +161,7 @@ class timer_inbox {
   }
 
  private:
-#if defined(TAKT_MODEL)
+#if defined(TAKT_MODEL) && !defined(TAKT_MODEL_FULL_SIZE)
   static constexpr std::uint32_t size = 2;
   static constexpr std::size_t least_parts = 2;
 #else

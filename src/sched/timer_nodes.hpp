@@ -39,7 +39,7 @@ class timer_nodes {
   static constexpr std::uint32_t none = 0xffff'ffff;
 
  private:
-#if defined(TAKT_MODEL)
+#if defined(TAKT_MODEL) && !defined(TAKT_MODEL_FULL_SIZE)
   static constexpr std::size_t per_group = 2;
   static constexpr std::size_t per_slab = 4;
   static constexpr std::size_t per_page = 4;

@@ -1,6 +1,8 @@
 // What the model checker reports, and what it gives to the code under test.
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
@@ -54,6 +56,29 @@ TEST(checker, deadlock_names_threads_and_objects) {
   });
   EXPECT_THAT(report, HasSubstr("thread 1 waits for the end of thread 2"));
   EXPECT_THAT(report, HasSubstr("thread 2 waits for mutex #2 held by thread 1"));
+}
+
+TEST(checker, on_step_is_told_of_each_step) {
+  std::uint64_t steps = 0;
+  std::array<int, 3> added{};  // by thread
+  const auto r = find({.runs = 10,
+                       .on_step =
+                           [&](std::size_t thread, const model::operation& done) {
+                             ++steps;
+                             if (done.kind == model::op::rmw) ++added.at(thread);
+                           }},
+                      [] {
+                        sync::atomic<int> n{0};
+                        sync::thread other([&] {
+                          n.fetch_add(1);
+                          n.fetch_add(1);
+                        });
+                        n.fetch_add(1);
+                        other.join();
+                      });
+  EXPECT_TRUE(r.clean()) << r;
+  EXPECT_EQ(steps, r.steps);
+  EXPECT_EQ(added, (std::array{0, 10, 20}));
 }
 
 TEST(checker, wait_that_nobody_ends_is_a_deadlock) {

@@ -2,6 +2,7 @@
 /// Explores the interleavings of a small concurrent program.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -40,6 +41,9 @@ struct options {
   bool check_leaks = true;            ///< sync objects and memory that a run leaves are a failure
   bool reduced = true;                ///< exhaustive: one of many runs that cannot be told apart
   std::string token = {};             ///< if set: replay this one run instead
+  /// If set: told of each step, by which thread (0: the clock) and what; for counting. It neither
+  /// takes part in the run nor throws.
+  std::function<void(std::size_t thread, const operation& done)> on_step = {};
 };
 
 /// Why a run failed, and how to see it again.
