@@ -126,6 +126,54 @@ TEST(wheel_scheduler_model, what_the_timer_thread_stamps_is_never_early) {
   });
 }
 
+// One that is moved away when its time has come, and another one in its place.
+TEST(wheel_scheduler_model, what_follows_one_that_was_moved_is_never_early) {
+  check({.runs = 50'000}, [] {
+    manual_clock time;
+    auto how = on(time);
+    how.stamp = timer_stamp::timer;
+    wheel_scheduler wheel(how);
+    auto moved = wheel.execute(1ms, inline_executor(), [] {});
+    static_cast<void>(moved.next_time());  // it is in order
+    moved.reschedule(1h);
+    sync::thread other([&] {
+      time.advance(1ms);
+      moved.cancel();
+      moved = {};
+      time.advance(1ms);
+      for (int i = 0; i < 4; ++i) {
+        const auto due = time.now() + 2ms;
+        wheel.execute(2ms, inline_executor(),
+                      [&time, due] { require(time.now() >= due, "it is not early"); });
+      }
+      for (int i = 0; i < 2; ++i) time.advance(1ms);
+    });
+    other.join();
+    wheel.close(at_close::cancel);
+  });
+}
+
+// While others take in what is there.
+TEST(wheel_scheduler_model, what_the_timer_thread_stamps_is_not_lost) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    auto how = on(time);
+    how.stamp = timer_stamp::timer;
+    wheel_scheduler wheel(how);
+    sync::thread other([&] {
+      const auto guard = wheel.execute(1h, inline_executor(), [] {});
+      static_cast<void>(guard.next_time());
+      guard.cancel();
+    });
+    auto due = wheel.schedule(1ms, inline_executor(), [] {});
+    other.join();
+    while (!due.is_ready()) {
+      time.advance(1ms);
+      sync::yield();
+    }
+  });
+}
+
 TEST(wheel_scheduler_model, no_more_than_the_delay_is_left_when_it_is_paused) {
   check({.runs = 10'000}, [] {
     manual_clock time;
