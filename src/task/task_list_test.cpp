@@ -59,8 +59,8 @@ TEST(task_list, keeps_its_order_whatever_comes_and_goes) {
       list.push_back(std::move(added));
       expected.push_back(next);
     } else if (what == 7 && random() % 50 == 0) {
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        if (list[i].id() % 3 == 0) list[i] = task();
+      for (task& t : list) {
+        if (t.id() % 3 == 0) t = task();
       }
       list.remove_empty();
       std::erase_if(expected, [](std::uint64_t id) { return id % 3 == 0; });

@@ -12,7 +12,6 @@
 
 namespace {
 
-using takt::future;
 using takt::promise;
 
 TEST(future, error_that_nobody_saw_goes_to_the_hook) {
