@@ -43,11 +43,11 @@ int main() {
 
   for (const char* text : {"t", "ta", "tak", "takt"}) {
     field.type(text);
-    time.advance_by(100ms);  // quick fingers
+    time.advance(100ms);  // quick fingers
   }
-  time.advance_by(1s);  // a pause
+  time.advance(1s);  // a pause
   field.type("takt rx");
-  time.advance_by(1s);
+  time.advance(1s);
   field.type("never mind");
 
   return field.searches() == std::vector<std::string>{"takt", "takt rx"} ? 0 : 1;

@@ -118,7 +118,7 @@ void test_time() {
   title("5. A year, in a test");
   takt::rx::test_scheduler time;
   const auto hourly = time.schedule_at_fixed_rate(1h, 1h, [] {});
-  time.advance_by(std::chrono::days(365));
+  time.advance(std::chrono::days(365));
   std::printf("%llu hourly runs in a year\n", number(hourly.run_count()));
 }
 

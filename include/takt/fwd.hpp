@@ -134,6 +134,8 @@ class future_task;
 class task_name;
 struct task_attributes;
 class task;
+
+// takt/task/task_list.hpp
 class task_list;
 
 // takt/task/task_runner.hpp

@@ -90,6 +90,7 @@
 #include <takt/task/future_state.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 #include <takt/task/task_runner.hpp>
 #include <takt/task/unhandled.hpp>
 #include <takt/task/when.hpp>

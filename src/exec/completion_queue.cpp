@@ -5,7 +5,7 @@
 //   (none)  -> pending   add()
 //   pending -> ready     on_ready(), if somebody may take it
 //   pending -> (none)    on_ready(), if it is unwanted or the queue is gone
-//   ready   -> (none)    poll(), take_until(), discard(), close()
+//   ready   -> (none)    try_take(), take_until(), discard(), close()
 //
 // Invariants
 //   1. A pending entry has a reference to the core, which on_ready() gives up; a ready one has
@@ -64,7 +64,7 @@ void completion_core::drop(entry* e, bool silently) noexcept {
   if (silently && !result->has_value()) static_cast<void>(result->take_error());
 }
 
-state_ref<future_core> completion_core::poll() noexcept {
+state_ref<future_core> completion_core::try_take() noexcept {
   future_core::call_queued();  // what this thread owes to others may be what it asks for
   entry* first = nullptr;
   {
@@ -99,7 +99,7 @@ class completion_core::wait_for_any final : public task_wait {
 
 state_ref<future_core> completion_core::take_until(clock::time_point deadline,
                                                    const sync::stop_token& stop) {
-  if (state_ref<future_core> first = poll()) return first;
+  if (state_ref<future_core> first = try_take()) return first;
   // Only waits without a deadline can last for ever.
   const bool for_ever = deadline == clock::time_point::max() && !stop.stop_possible();
   task_runner* const runner = for_ever ? runner_of_pending() : nullptr;

@@ -115,17 +115,17 @@ TEST(completion_queue, counts_what_has_not_ended) {
   done.submit([] { return 1; });
   done.submit([] { return 2; });
   EXPECT_EQ(done.pending(), 2u);
-  EXPECT_FALSE(done.poll().has_value());
+  EXPECT_FALSE(done.try_take().has_value());
   e.tasks[0].run();
   EXPECT_EQ(done.pending(), 1u);
   e.tasks[1].run();
   EXPECT_EQ(done.pending(), 0u);
   EXPECT_FALSE(done.empty());
-  EXPECT_EQ(done.poll()->get(), 1);
+  EXPECT_EQ(done.try_take()->get(), 1);
   EXPECT_FALSE(done.empty());
-  EXPECT_EQ(done.poll()->get(), 2);
+  EXPECT_EQ(done.try_take()->get(), 2);
   EXPECT_TRUE(done.empty());
-  EXPECT_FALSE(done.poll().has_value());
+  EXPECT_FALSE(done.try_take().has_value());
 }
 
 TEST(completion_queue, takes_for_as_long_as_told_by_the_clock_of_the_executor) {
@@ -176,7 +176,7 @@ TEST(completion_queue, keeps_nothing_of_what_was_rejected) {
   pool.shutdown();
   EXPECT_THROW(done.submit([] { return 1; }), takt::rejected);
   EXPECT_TRUE(done.empty());
-  EXPECT_FALSE(done.poll().has_value());
+  EXPECT_FALSE(done.try_take().has_value());
 
   held_executor e;
   e.refuse = true;
@@ -286,7 +286,7 @@ TEST(completion_queue, finds_what_this_thread_has_ended_within_a_continuation) {
   auto continued = p.get_future().then([&] {
     done.cancel_pending();
     EXPECT_TRUE(done.take().is_cancelled());
-    EXPECT_TRUE(done.poll()->is_cancelled());
+    EXPECT_TRUE(done.try_take()->is_cancelled());
     EXPECT_TRUE(done.take_for(-1s)->is_cancelled());
     EXPECT_TRUE(done.empty());
     e.refuse = true;
@@ -345,7 +345,7 @@ TEST(completion_queue, discards_what_nobody_wants) {
   done.discard();
   EXPECT_TRUE(done.empty());
   EXPECT_EQ(done.pending(), 0u);
-  EXPECT_FALSE(done.poll().has_value());
+  EXPECT_FALSE(done.try_take().has_value());
   go_on.unpark();
 
   done.submit([] { return 4; });  // what comes later is wanted

@@ -14,6 +14,7 @@
 #include <takt/observe/task_observer.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 #include <takt/task/unhandled.hpp>
 
 #include "running_task.hpp"

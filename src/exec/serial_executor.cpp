@@ -27,6 +27,7 @@
 #include <takt/exec/home_process.hpp>
 #include <takt/task/task_runner.hpp>
 
+#include "drain_task.hpp"
 #include "ledger.hpp"
 #include "running_task.hpp"
 #include "task_queue.hpp"
@@ -65,28 +66,8 @@ class serial_executor::impl : public counted<impl> {
     bool run_again = false;  // the executor ran the next drain within this one
   };
 
-  // What the executor is given. If it drops it, nobody will run what is queued.
-  class drain {
-   public:
-    explicit drain(impl& of) noexcept : of_(&of) { of.retain(); }
-    drain(drain&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
-    drain& operator=(drain&&) = delete;
-    ~drain() {
-      if (of_ == nullptr) return;
-      of_->drain_dropped();
-      of_->release();
-    }
-    void operator()() {
-      impl* const of = std::exchange(of_, nullptr);
-      of->run_drain();
-      of->release();
-    }
-
-   private:
-    impl* of_;
-  };
-
   friend class counted<impl>;
+  friend class drain_task<impl>;  // if that is dropped, nobody will run what is queued
   ~impl() = default;
 
   void run_drain() noexcept;
@@ -132,7 +113,7 @@ void serial_executor::impl::execute(task&& t) {
   any_executor where = where_;  // the task may destroy *this
   retain();
   try {
-    where.execute(task(drain(*this)));
+    where.execute(task(drain_task(*this)));
   } catch (...) {
     // The drain is gone and has rejected what was queued; unless shutdown_now() had it back before.
     lock.lock();
@@ -161,7 +142,7 @@ void serial_executor::impl::run_drain() noexcept {
       lock.unlock();
       here.run_again = false;
       try {
-        where_.execute(task(drain(*this)));
+        where_.execute(task(drain_task(*this)));
       } catch (...) {  // the drain is gone, and has set run_again
       }
       if (!here.run_again) return;

@@ -11,6 +11,7 @@
 #include <takt/exec/queue_order.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 
 namespace takt::inline TAKT_ABI {
 

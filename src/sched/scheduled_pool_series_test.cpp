@@ -89,8 +89,8 @@ TEST(scheduled_series, a_fixed_delay_counts_from_the_end) {
     auto series = rate ? pool.schedule_at_fixed_rate(0s, 10ms, body)
                        : pool.schedule_with_fixed_delay(0s, 10ms, body);
     ran.wait_for(1);
-    while (series.get_delay() == takt::never) takt::sync::yield();
-    delays.push_back(series.get_delay());
+    while (series.time_left() == takt::never) takt::sync::yield();
+    delays.push_back(series.time_left());
     series.cancel_and_join();
   }
   EXPECT_EQ(delays, (std::vector<std::chrono::nanoseconds>{10ms, 7ms}));
@@ -119,8 +119,8 @@ TEST_P(missed, runs) {
   EXPECT_EQ(series.missed_count(), GetParam().missed);
   EXPECT_EQ(pool.statistics().tasks.missed, GetParam().missed);
   EXPECT_EQ(figures.totals().missed, GetParam().missed);
-  EXPECT_EQ((time.now() + series.get_delay()).time_since_epoch() % 10ms, 0ms);  // on its grid
-  EXPECT_GE(series.get_delay(), 0ms);
+  EXPECT_EQ((time.now() + series.time_left()).time_since_epoch() % 10ms, 0ms);  // on its grid
+  EXPECT_GE(series.time_left(), 0ms);
 }
 
 INSTANTIATE_TEST_SUITE_P(scheduled_series, missed,

@@ -256,7 +256,7 @@ TEST(scheduled_pool_end, what_was_paused_and_given_back_is_not_resumed) {
   ASSERT_EQ(unstarted.size(), 1u);
   EXPECT_EQ(unstarted[0].deadline(), time.now() + 10ms);  // as if it had been resumed
   EXPECT_FALSE(f.resume());
-  EXPECT_EQ(f.get_delay(), takt::never);
+  EXPECT_EQ(f.time_left(), takt::never);
 }
 
 // What waits with no time to come has a thread, for when it gets one.

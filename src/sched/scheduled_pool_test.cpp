@@ -78,7 +78,7 @@ TEST(scheduled_pool, runs_at_once_and_later) {
   scheduled_pool pool({.core = 2, .time = &time});
   EXPECT_EQ(pool.submit([] { return 1; }).get(), 1);
   auto later = pool.schedule(10ms, [] { return 2; });
-  EXPECT_EQ(later.get_delay(), 10ms);
+  EXPECT_EQ(later.time_left(), 10ms);
   EXPECT_EQ(later.next_time(), time.now() + 10ms);
   time.advance(9ms);
   pool.submit([] {}).get();
@@ -87,7 +87,7 @@ TEST(scheduled_pool, runs_at_once_and_later) {
   time.advance(1ms);
   EXPECT_EQ(later.get(), 2);
   pool.close(takt::drain);
-  EXPECT_EQ(later.get_delay(), takt::never);
+  EXPECT_EQ(later.time_left(), takt::never);
   expect_balance(pool);
 }
 
@@ -115,7 +115,7 @@ TEST(scheduled_pool, never_is_never) {
   auto far = pool.schedule(std::chrono::hours::max(), [] {});
   auto farther = pool.schedule(takt::clock::time_point::max(), [] {});
   auto most = pool.schedule(nanoseconds::max() - 1ns, [] {});
-  EXPECT_EQ(far.get_delay(), takt::never);
+  EXPECT_EQ(far.time_left(), takt::never);
   // What is overdue stands before them all the same.
   EXPECT_EQ(pool.schedule(-1s, [] { return 1; }).get(), 1);
   time.advance(10000h);
@@ -228,7 +228,7 @@ TEST(scheduled_pool, handles_outlive_their_pool) {
     f = pool.schedule(1h, [] {});
   }
   EXPECT_EQ(h.cancel(), cancel_result::done);
-  EXPECT_EQ(h.get_delay(), takt::never);
+  EXPECT_EQ(h.time_left(), takt::never);
   EXPECT_FALSE(h.reschedule(1s));
   EXPECT_FALSE(h.pause());
   EXPECT_TRUE(f.is_cancelled());
@@ -236,7 +236,7 @@ TEST(scheduled_pool, handles_outlive_their_pool) {
   EXPECT_LE(series.run_count(), 1u);
   EXPECT_EQ(timer_handle().cancel(), cancel_result::done);
   EXPECT_FALSE(timer_handle().resume());
-  EXPECT_EQ(timer_handle().get_delay(), takt::never);
+  EXPECT_EQ(timer_handle().time_left(), takt::never);
 }
 
 // A clock that is gone when its pool is.
@@ -268,7 +268,7 @@ TEST(scheduled_pool, handles_outlive_the_clock_of_their_pool) {
   EXPECT_FALSE(h.pause());
   EXPECT_FALSE(h.resume());
   EXPECT_FALSE(paused.resume());
-  EXPECT_EQ(h.get_delay(), takt::never);
+  EXPECT_EQ(h.time_left(), takt::never);
   EXPECT_EQ(time.late_uses, 0);
 }
 
@@ -280,7 +280,7 @@ TEST(scheduled_pool, reschedules_in_place) {
   time.advance(10ms);
   pool.submit([] {}).get();
   EXPECT_FALSE(f.is_ready());
-  EXPECT_EQ(f.get_delay(), 10ms);
+  EXPECT_EQ(f.time_left(), 10ms);
   EXPECT_TRUE(f.reschedule(time.now() + 1ms));
   time.advance(1ms);
   f.get();
@@ -294,13 +294,13 @@ TEST(scheduled_pool, stops_the_time_of_what_is_paused) {
   time.advance(4ms);
   EXPECT_TRUE(f.pause());
   EXPECT_FALSE(f.pause());
-  EXPECT_EQ(f.get_delay(), takt::never);
+  EXPECT_EQ(f.time_left(), takt::never);
   time.advance(1h);
   pool.submit([] {}).get();
   EXPECT_FALSE(f.is_ready());
   EXPECT_TRUE(f.resume());
   EXPECT_FALSE(f.resume());
-  EXPECT_EQ(f.get_delay(), 6ms);
+  EXPECT_EQ(f.time_left(), 6ms);
   EXPECT_TRUE(f.pause());
   EXPECT_TRUE(f.reschedule(1ms));  // which ends the pause
   EXPECT_FALSE(f.resume());
@@ -322,20 +322,20 @@ TEST(scheduled_pool, pauses_moves_and_changes_a_series_while_it_runs) {
   time.advance(10ms);
   runs.wait_for(1);
   settled();
-  EXPECT_EQ(series.get_delay(), takt::never);
+  EXPECT_EQ(series.time_left(), takt::never);
   time.advance(1h);
   EXPECT_TRUE(series.resume());
-  EXPECT_EQ(series.get_delay(), 10ms);
+  EXPECT_EQ(series.time_left(), 10ms);
   then = [&] { EXPECT_TRUE(series.reschedule(3ms)); };
   time.advance(10ms);
   runs.wait_for(2);
   settled();
-  EXPECT_EQ(series.get_delay(), 3ms);
+  EXPECT_EQ(series.time_left(), 3ms);
   then = [&] { series.set_period(1ms); };
   time.advance(3ms);
   runs.wait_for(3);
   settled();
-  EXPECT_EQ(series.get_delay(), 1ms);
+  EXPECT_EQ(series.time_left(), 1ms);
   EXPECT_EQ(complaint([&] { series.set_period(0ms); }),
             "takt: the period is 0 ns; it has to be above 0");
   EXPECT_EQ(series.run_count(), 3u);
@@ -349,7 +349,7 @@ TEST(scheduled_pool, deadlines_with_slack_become_one) {
   auto a = pool.schedule(1000001ns, [] {}, {.slack = 1ms});
   auto b = pool.schedule(1040000ns, [] {}, {.slack = 1ms});
   auto exact = pool.schedule(1040000ns, [] {});
-  EXPECT_EQ(a.get_delay(), 1000001ns);
+  EXPECT_EQ(a.time_left(), 1000001ns);
   time.advance(1040000ns);
   exact.get();
   EXPECT_FALSE(a.is_ready());

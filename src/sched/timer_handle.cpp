@@ -33,7 +33,7 @@ clock::time_point timer_handle::next_time() const noexcept {
                                     : place_.source()->next_time(place_.id());
 }
 
-std::chrono::nanoseconds timer_handle::get_delay() const noexcept {
+std::chrono::nanoseconds timer_handle::time_left() const noexcept {
   return place_.source() == nullptr ? never : place_.source()->time_left(place_.id());
 }
 

@@ -70,6 +70,7 @@
 #include <takt/sched/wheel_scheduler.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 #include <takt/timer/hashed_wheel.hpp>
 
 #include "../exec/ledger.hpp"

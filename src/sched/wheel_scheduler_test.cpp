@@ -183,7 +183,7 @@ TEST(wheel_scheduler, is_outlived_by_handles) {
     EXPECT_FALSE(each.pause());
     EXPECT_FALSE(each.resume());
     EXPECT_EQ(each.next_time(), clock::time_point::max());
-    EXPECT_EQ(each.get_delay(), takt::never);
+    EXPECT_EQ(each.time_left(), takt::never);
   }
   EXPECT_TRUE(series.is_cancelled());
   EXPECT_EQ(series.run_count(), 1u);

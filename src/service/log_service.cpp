@@ -37,6 +37,8 @@
 #include <takt/service/channel.hpp>
 #include <takt/task/task_runner.hpp>
 
+#include "../exec/drain_task.hpp"
+
 namespace takt::inline TAKT_ABI {
 
 class log_service::impl : public counted<impl> {
@@ -61,28 +63,8 @@ class log_service::impl : public counted<impl> {
     [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
   };
 
-  // What the executor is given. If it drops it, nobody will write what is queued.
-  class drain {
-   public:
-    explicit drain(impl& of) noexcept : of_(&of) { of.retain(); }
-    drain(drain&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
-    drain& operator=(drain&&) = delete;
-    ~drain() {
-      if (of_ == nullptr) return;
-      of_->drain_dropped();
-      of_->release();
-    }
-    void operator()() noexcept {
-      impl* const of = std::exchange(of_, nullptr);
-      of->run_drain();
-      of->release();
-    }
-
-   private:
-    impl* of_;
-  };
-
   friend class counted<impl>;
+  friend class drain_task<impl>;  // if that is dropped, nobody will write what is queued
   ~impl() = default;
 
   [[noreturn]] void throw_closed() const;
@@ -177,7 +159,7 @@ void log_service::impl::wake_writer() noexcept {
   }
   any_executor where = where_;
   try {
-    where.execute(task(drain(*this)));
+    where.execute(task(drain_task(*this)));
   } catch (...) {  // the drain is gone, and has failed the service
   }
   release();

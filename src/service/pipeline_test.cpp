@@ -118,6 +118,21 @@ TEST(pipeline, takes_what_can_only_be_moved) {
 }
 
 // Many workers everywhere: each pill reaches everybody, and no item is lost or done twice.
+// As a task does.
+TEST(pipeline, a_stage_that_may_be_called_without_a_token_gets_one) {
+  atomic<int> with_token = 0;
+  pipeline p = pipeline::from<int>(numbers(3))
+                   .then([&](int& n, const takt::sync::stop_token& stop = {}) {
+                     with_token += stop.stop_possible() ? 1 : 0;
+                     return n;
+                   })
+                   .into([&](int&, const takt::sync::stop_token& stop = {}) {
+                     with_token += stop.stop_possible() ? 1 : 0;
+                   });
+  p.join();
+  EXPECT_EQ(with_token, 6);
+}
+
 TEST(pipeline, has_as_many_workers_as_it_is_told) {
   constexpr int each = 300;
   std::vector<atomic<int>> seen(std::size_t{4} * each);

@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <exception>
-#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -14,13 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
-#include <takt/task/unhandled.hpp>
-#include <takt/task/when.hpp>
 
 #include "../base/counting_new.hpp"
 
@@ -289,147 +286,6 @@ TEST(future, cancel_of_a_promise) {
   EXPECT_EQ(g.get(), 1);
 }
 
-TEST(then, continues_with_the_value) {
-  promise<int> p;
-  auto f = p.get_future().then([](int n) { return std::to_string(n); }).then([](const auto& text) {
-    return text + "!";
-  });
-  EXPECT_FALSE(f.is_ready());
-  p.set_value(4);
-  EXPECT_EQ(f.get(), "4!");
-  EXPECT_EQ(takt::make_ready_future(2).then([](int n) { return 2 * n; }).get(), 4);
-  int calls = 0;
-  takt::make_ready_future().then([&] { ++calls; }).get();
-  EXPECT_EQ(calls, 1);
-}
-
-TEST(then, errors_and_cancellation_pass_by) {
-  int calls = 0;
-  promise<int> p;
-  auto f = p.get_future().then([&](int) { ++calls; });
-  p.set_exception(std::make_exception_ptr(std::runtime_error("no")));
-  EXPECT_THROW(f.get(), std::runtime_error);
-
-  promise<int> q;
-  auto source = q.get_future();
-  auto g = std::move(source).then([&](int) { ++calls; });
-  q = promise<int>();
-  EXPECT_THROW(g.get(), takt::abandoned);
-
-  promise<int> r;
-  auto h =
-      r.get_future().then([](int) -> int { throw takt::cancelled(); }).then([&](int) { ++calls; });
-  r.set_value(1);
-  EXPECT_TRUE(h.is_cancelled());
-  EXPECT_THROW(h.get(), takt::cancelled);
-  EXPECT_EQ(calls, 0);
-}
-
-TEST(then, may_take_the_future_itself) {
-  promise<int> p;
-  auto f = p.get_future().then([](future<int> ready) {
-    try {
-      return ready.get();
-    } catch (const std::runtime_error&) {
-      return -1;
-    }
-  });
-  p.set_exception(std::make_exception_ptr(std::runtime_error("no")));
-  EXPECT_EQ(f.get(), -1);
-}
-
-TEST(then, cancelling_prevents_the_continuation_and_nothing_else) {
-  promise<int> p;
-  auto captured = std::make_shared<int>(0);
-  auto f = p.get_future().then([captured](int n) { *captured = n; });
-  EXPECT_EQ(captured.use_count(), 2);
-  EXPECT_EQ(f.cancel(), takt::cancel_result::prevented);
-  EXPECT_EQ(captured.use_count(), 1) << "the closure is gone at once";
-  EXPECT_FALSE(p.is_cancelled());
-  p.set_value(1);
-  EXPECT_EQ(*captured, 0);
-}
-
-TEST(then, empty_callable_is_an_error) {
-  promise<int> p;
-  auto f = p.get_future();
-  EXPECT_THROW(static_cast<void>(std::move(f).then(std::function<void(int)>())),
-               std::invalid_argument);
-  // NOLINTNEXTLINE(bugprone-use-after-move): the point
-  EXPECT_TRUE(f.valid()) << "nothing has happened";
-}
-
-TEST(then, chain_of_a_million_needs_no_stack) {
-  promise<int> p;
-  auto f = p.get_future();
-  for (int i = 0; i < 1'000'000; ++i) f = std::move(f).then([](int n) { return n + 1; });
-  p.set_value(0);
-  EXPECT_EQ(f.get(), 1'000'000);
-
-  promise<int> q;
-  f = q.get_future();
-  for (int i = 0; i < 1'000'000; ++i) f = std::move(f).then([](int n) { return n + 1; });
-  q = promise<int>();
-  EXPECT_THROW(f.get(), takt::abandoned);
-}
-
-// Each continuation makes a ready future and continues it.
-TEST(then, nested_chain_needs_no_stack) {
-  struct stepper {
-    int left;
-    promise<void> done;
-    static void step(const std::shared_ptr<stepper>& s) {
-      if (s->left-- == 0) {
-        s->done.set_value();
-        return;
-      }
-      auto next = takt::make_ready_future().then([s] { step(s); });
-      static_cast<void>(next);
-    }
-  };
-  auto s = std::make_shared<stepper>(stepper{1'000'000, promise<void>()});
-  auto done = s->done.get_future();
-  stepper::step(s);
-  done.get();
-}
-
-// A continuation may wait for what it has made ready itself.
-TEST(then, may_wait_within_a_continuation) {
-  auto nested = takt::make_ready_future(1).then(
-      [](int n) { return takt::make_ready_future(n).then([](int m) { return m + 1; }).get(); });
-  EXPECT_EQ(nested.get(), 2);
-  auto all = takt::make_ready_future(1).then([](int n) {
-    auto [f] = takt::when_all(takt::make_ready_future(n)).get();
-    return f.get();
-  });
-  EXPECT_EQ(all.get(), 1);
-}
-
-TEST(then, callable_that_cannot_be_copied_leaves_the_future_alone) {
-  struct throws_when_copied {
-    throws_when_copied() = default;
-    throws_when_copied(const throws_when_copied&) { throw std::runtime_error("copy"); }
-    throws_when_copied& operator=(const throws_when_copied&) = delete;
-    ~throws_when_copied() = default;
-    void operator()(int) const {}
-  };
-  promise<int> p;
-  auto f = p.get_future();
-  const throws_when_copied callable;
-  EXPECT_THROW(static_cast<void>(std::move(f).then(callable)), std::runtime_error);
-  // NOLINTNEXTLINE(bugprone-use-after-move): the point
-  EXPECT_TRUE(f.valid());
-}
-
-TEST(then, member_of_the_value_is_kept_by_value) {
-  struct point {
-    std::string name;
-  };
-  auto f = takt::make_ready_future(point{"origin"}).then(&point::name);
-  static_assert(std::is_same_v<decltype(f), future<std::string>>);
-  EXPECT_EQ(f.get(), "origin");
-}
-
 TEST(promise, may_pass_on_a_cancellation) {
   promise<int> p;
   auto f = p.get_future().then([](int n) { return n; });
@@ -495,94 +351,6 @@ TEST(promise, may_end_with_its_thread) {
     EXPECT_EQ(takt::make_ready_future(1).then([](int n) { return n; }).get(), 1);
   });
   t.join();
-}
-
-TEST(future, error_that_nobody_saw_goes_to_the_hook) {
-  class counting final : public takt::unhandled_hook {
-   public:
-    void on_unhandled(takt::unhandled kind, const std::exception_ptr&) const noexcept override {
-      ++(kind == takt::unhandled::unobserved ? unobserved : uncaught);
-    }
-    mutable int unobserved = 0;
-    mutable int uncaught = 0;
-  } hook;
-  const takt::task_options options{.unhandled = &hook};
-  const auto error = std::make_exception_ptr(std::runtime_error("no"));
-  {
-    promise<int> p(options);
-    auto f = p.get_future();
-    p.set_exception(error);
-  }
-  EXPECT_EQ(hook.unobserved, 1);
-  {
-    promise<int> p(options);
-    static_cast<void>(p.get_future());
-    p.set_exception(error);
-  }
-  EXPECT_EQ(hook.unobserved, 2) << "the future was gone before the error came";
-  {
-    promise<int> p(options);
-    auto f = p.get_future();
-    p.set_exception(error);
-    EXPECT_THROW(f.get(), std::runtime_error);
-  }
-  {
-    promise<int> p(options);
-    auto f = p.get_future();
-    f.cancel();
-    p.set_exception(error);
-  }
-  {
-    const promise<int> abandoned(options);
-  }
-  EXPECT_EQ(hook.unobserved, 2) << "seen, cancelled, or nobody's fault";
-  {
-    promise<int> p(options);
-    auto f = p.get_future().then([](int n) { return n; });
-    p.set_exception(error);
-  }
-  EXPECT_EQ(hook.unobserved, 3) << "passed on, and seen by nobody there; once";
-  {
-    promise<int> p(options);
-    auto f = p.get_future().then([](int n) { return n; });
-    p = promise<int>(options);
-  }
-  {
-    promise<int> p(options);
-    auto f = p.get_future().then([](int n) { return n; });
-    f.cancel();
-    p.set_exception(error);
-  }
-  EXPECT_EQ(hook.unobserved, 3) << "abandoned, or too late";
-  EXPECT_EQ(hook.uncaught, 0);
-}
-
-TEST(unhandled_hook, that_throws_ends_the_program) {
-  class throwing final : public takt::unhandled_hook {
-   public:
-    void on_unhandled(takt::unhandled, const std::exception_ptr& error) const noexcept override {
-      std::rethrow_exception(error);
-    }
-  };
-  EXPECT_DEATH(
-      {
-        const throwing hook;
-        promise<int> p({.unhandled = &hook});
-        p.set_exception(std::make_exception_ptr(std::runtime_error("out of the hook")));
-      },
-      "out of the hook");
-}
-
-TEST(unhandled_hook, strict_ends_the_program_and_lenient_goes_on) {
-  const auto error = std::make_exception_ptr(std::runtime_error("lost"));
-  EXPECT_DEATH(takt::strict.on_unhandled(takt::unhandled::uncaught, error), "lost");
-  testing::internal::CaptureStderr();
-  takt::strict.on_unhandled(takt::unhandled::unobserved, error);
-  takt::lenient.on_unhandled(takt::unhandled::uncaught, error);
-  takt::lenient.on_unhandled(takt::unhandled::unobserved, std::make_exception_ptr(1));
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "takt: unobserved exception: lost\ntakt: uncaught exception: lost\n"
-            "takt: unobserved exception\n");
 }
 
 TEST(future, allocates_once_per_promise_and_per_then) {

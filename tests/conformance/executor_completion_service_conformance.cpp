@@ -68,14 +68,14 @@ TEST(ExecutorCompletionServiceTest, testTake2) {
   EXPECT_TRUE(done.empty());
 }
 
-// What poll() gives is completed.
+// What poll() gives, here try_take(), is completed.
 TEST(ExecutorCompletionServiceTest, testPoll1) {
   thread_pool pool{thread_pool::cached()};
   completion_queue<std::string> done{pool};
-  EXPECT_FALSE(done.poll().has_value());
+  EXPECT_FALSE(done.try_take().has_value());
   done.submit(test_string);
   std::optional<future<std::string>> f;
-  while (!(f = done.poll())) takt::sync::yield();
+  while (!(f = done.try_take())) takt::sync::yield();
   EXPECT_TRUE(f->is_ready());
   EXPECT_EQ(f->get(), test_string());
 }
@@ -102,7 +102,7 @@ TEST(ExecutorCompletionServiceTest, testPollReturnsNullBeforeCompletion) {
     proceed.park();
     return test_string();
   });
-  EXPECT_FALSE(done.poll().has_value());
+  EXPECT_FALSE(done.try_take().has_value());
   EXPECT_FALSE(done.take_for(0s).has_value());
   EXPECT_FALSE(done.take_until(takt::clock::time_point::min()).has_value());
   std::optional<future<std::string>> early;
@@ -139,7 +139,7 @@ TEST(ExecutorCompletionServiceTest, testTaskAssortment) {
   }
   EXPECT_EQ(normal, 1 * rounds);
   EXPECT_EQ(exceptional, 2 * rounds);
-  EXPECT_FALSE(done.poll().has_value());
+  EXPECT_FALSE(done.try_take().has_value());
 }
 
 }  // namespace

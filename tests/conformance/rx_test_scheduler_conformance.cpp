@@ -23,22 +23,22 @@ void periodic_scheduling(bool by_worker) {
   times called;
   const scheduled_action s = inner.schedule_at_fixed_rate(
       1s, 2s, [&] { called.push_back(test.now().time_since_epoch()); });
-  test.advance_by(999ms);
+  test.advance(999ms);
   EXPECT_EQ(called, times{});
-  test.advance_by(1ms);
+  test.advance(1ms);
   EXPECT_EQ(called, times{1s});
-  test.advance_by(1999ms);
+  test.advance(1999ms);
   EXPECT_EQ(called, times{1s});
-  test.advance_by(1ms);
+  test.advance(1ms);
   EXPECT_EQ(called, (times{1s, 3s}));
-  test.advance_by(5s);
+  test.advance(5s);
   EXPECT_EQ(called, (times{1s, 3s, 5s, 7s}));
   if (by_worker) {
     inner.unsubscribe();
   } else {
     s.unsubscribe();
   }
-  test.advance_by(11s);
+  test.advance(11s);
   EXPECT_EQ(called.size(), 4u);
 }
 TEST(TestSchedulerTest, periodicScheduling) { periodic_scheduling(true); }
@@ -128,7 +128,7 @@ TEST(TestSchedulerTest, disposeWork) {
   d.unsubscribe();
   EXPECT_TRUE(d.is_unsubscribed());
   d.unsubscribe();
-  test.advance_by(1s);
+  test.advance(1s);
   EXPECT_EQ(ran, 0);
 }
 

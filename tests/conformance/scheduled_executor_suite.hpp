@@ -97,13 +97,13 @@ template <class Kind>
 void schedule_callable() {
   subject<Kind> s;
   auto f = s.pool.schedule(10ms, [&] { return s.now(); });
-  EXPECT_EQ(f.get_delay(), 10ms);
+  EXPECT_EQ(f.time_left(), 10ms);
   s.time.wait_for_waiters(1);
   s.time.advance(10ms - 1ns);
   s.pool.submit([] {}).get();  // so that the thread looks at what is due
   s.time.wait_for_waiters(1);
   EXPECT_FALSE(f.is_ready());
-  EXPECT_EQ(f.get_delay(), 1ns);
+  EXPECT_EQ(f.time_left(), 1ns);
   s.time.advance(1ns);
   EXPECT_EQ(f.get(), 10ms);
   s.drain();
@@ -377,7 +377,7 @@ void queue() {
   EXPECT_EQ(s.pool.statistics().queued, 1u);
   s.time.advance(1ms);
   EXPECT_EQ(s.pool.statistics().delayed, 5u);  // no thread has come for them
-  EXPECT_EQ(tasks[4].get_delay(), 0ms);
+  EXPECT_EQ(tasks[4].time_left(), 0ms);
   one.release();
   s.drain();
   EXPECT_THAT(ran, testing::ElementsAre(5, 0, 1, 2, 3, 4));

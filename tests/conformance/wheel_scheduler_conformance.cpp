@@ -207,7 +207,7 @@ TEST_P(wheel_rounding, is_up_to_the_next_tick_and_nothing_is_early) {
   wheel_bench b;
   b.pass(GetParam().now);
   const auto handle = b.wheel.execute(GetParam().delay, b.here, b.say("ran"));
-  EXPECT_EQ(handle.get_delay(), GetParam().delay);  // which is exact
+  EXPECT_EQ(handle.time_left(), GetParam().delay);  // which is exact
   b.pass(GetParam().handed_over - GetParam().now - 1ns);
   EXPECT_THAT(b.said, IsEmpty());
   b.pass(1ns);

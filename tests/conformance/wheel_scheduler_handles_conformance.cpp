@@ -26,12 +26,12 @@ TEST(wheel_handles, a_task_that_is_paused_waits_with_what_was_left) {
   b.pass(5ms);
   EXPECT_TRUE(handle.pause());
   EXPECT_FALSE(handle.pause());
-  EXPECT_EQ(handle.get_delay(), takt::never);
+  EXPECT_EQ(handle.time_left(), takt::never);
   b.pass(1h);
   EXPECT_THAT(b.said, IsEmpty());
   EXPECT_TRUE(handle.resume());
   EXPECT_FALSE(handle.resume());
-  EXPECT_EQ(handle.get_delay(), 25ms);
+  EXPECT_EQ(handle.time_left(), 25ms);
   b.pass(25ms);  // that is 1 h and 30 ms
   EXPECT_EQ(b.said, (log{"ran"}));
   EXPECT_FALSE(handle.pause());

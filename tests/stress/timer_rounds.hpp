@@ -159,7 +159,7 @@ class timer_round {
         if (d.chance(2)) o.timer.pause();
         break;
       default:
-        static_cast<void>(o.timer.get_delay());
+        static_cast<void>(o.timer.time_left());
     }
   }
 

@@ -20,7 +20,7 @@ namespace takt::inline TAKT_ABI {
 /// takt::timed_condition changed;
 /// std::deque<message> inbox TAKT_GUARDED_BY(mu);
 ///
-/// std::optional<message> take(clock::time_point deadline, std::stop_token stop) {
+/// std::optional<message> take(takt::clock::time_point deadline, std::stop_token stop) {
 ///   takt::mutex_lock lock(mu);
 ///   while (inbox.empty()) {
 ///     if (!changed.wait_until(lock, takt::steady, deadline, stop)) break;
@@ -42,7 +42,8 @@ class timed_condition {
   timed_condition& operator=(const timed_condition&) = delete;
 
   /// Unlocks, waits until notified, until `deadline` by `time`, or until stop is requested, and
-  /// locks again. \return whether it was notified.
+  /// locks again. A deadline in the past polls; time_point::max() means never. \return whether it
+  /// was notified.
   bool wait_until(mutex_lock& lock, const clock& time, clock::time_point deadline,
                   const sync::stop_token& stop = {})
       TAKT_NO_THREAD_SAFETY_ANALYSIS {  // which does not follow a lock that is passed on

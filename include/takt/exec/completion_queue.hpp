@@ -58,7 +58,7 @@ class completion_core : public counted<completion_core> {
   void add(std::unique_ptr<entry> place, state_ref<future_core> result) noexcept;
 
   /// The first that is ready; empty if none is by then.
-  [[nodiscard]] state_ref<future_core> poll() noexcept;
+  [[nodiscard]] state_ref<future_core> try_take() noexcept;
   [[nodiscard]] state_ref<future_core> take_until(clock::time_point deadline,
                                                   const sync::stop_token& stop);
 
@@ -101,7 +101,7 @@ class completion_core : public counted<completion_core> {
 /// What is taken is the future of the work, ready: its get() gives the value or throws the error.
 /// There is no other; who has to know which work it was lets it return that. One that ends while
 /// it is being submitted comes when submit() returns. If several threads take, let them use
-/// take(stop) or poll(): after empty() another may be faster.
+/// take(stop) or try_take(): after empty() another may be faster.
 ///
 /// The executor is borrowed, and has to live as long as submit() is called. Waiting is done on its
 /// clock.
@@ -156,8 +156,8 @@ class completion_queue {
                                                     const sync::stop_token& stop = {}) {
     return as_future(core_->take_until(deadline, stop));
   }
-  /// The first that is ready, if any.
-  [[nodiscard]] std::optional<future<T>> poll() { return as_future(core_->poll()); }
+  /// The first that is ready, if any; does not wait.
+  [[nodiscard]] std::optional<future<T>> try_take() { return as_future(core_->try_take()); }
 
   /// How many have been submitted and have not ended.
   [[nodiscard]] std::size_t pending() const { return core_->pending(); }

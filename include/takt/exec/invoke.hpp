@@ -164,7 +164,7 @@ range_result<Calls> invoke_any_until(clock::time_point deadline, any_executor wh
   } const discard{done};
   std::exception_ptr error;
   for (;;) {
-    std::optional<future<result>> ended = done.poll();
+    std::optional<future<result>> ended = done.try_take();
     if (!ended && next != end && !wait_is_over(time, deadline, stop)) {
       done.submit(pass_call<Calls>(next));
       ++next;

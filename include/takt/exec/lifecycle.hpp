@@ -31,9 +31,9 @@ enum class life_state : std::uint8_t {
 /// both change together; and waiting for the end.
 ///
 /// \code
-///   running --shutdown()--> shutdown --+-- no work, no workers --> tidying --> terminated
-///      |                       |       |
-///      +-----stop()------------+-> stop +  (no workers)
+///   running --shutdown()--> shutdown -- no work, no workers --+--> tidying --> terminated
+///      |                       |                              |
+///      +----shutdown_now()-----+--> stop ----- no workers ----+
 /// \endcode
 ///
 /// Owners: thread_pool, stealing_pool, scheduled_pool, wheel_scheduler, serial_executor,
@@ -94,7 +94,7 @@ class lifecycle {
   future<void> ended_;
 };
 
-/// What close() does about work that is still there.
+/// What close() does about work that is still there. Copied like an int.
 ///
 /// \code
 /// pool.close(takt::drain);           // does it all, however long that takes
@@ -103,7 +103,7 @@ class lifecycle {
 /// \endcode
 class close_policy {
  public:
-  /// Cancels after so long; at once if it is 0 or less.
+  /// Cancels after so long: at once if it is 0 or less, not at all if it is `never`.
   constexpr explicit close_policy(std::chrono::nanoseconds cancel_after) noexcept
       : cancel_after_(cancel_after) {}
   [[nodiscard]] constexpr std::chrono::nanoseconds cancel_after() const noexcept {

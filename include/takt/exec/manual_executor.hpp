@@ -8,6 +8,7 @@
 #include <takt/exec/executor.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 
 namespace takt::inline TAKT_ABI {
 

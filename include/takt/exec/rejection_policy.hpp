@@ -23,6 +23,8 @@ namespace takt::inline TAKT_ABI {
 ///
 /// A task that is dropped ends its future with takt::rejected. After shutdown, discard() and
 /// discard_oldest() drop the new task, call() is called, and all others throw takt::rejected.
+///
+/// **Thread safety**: as for a value; what call() is given is called by all threads that submit.
 class rejection_policy {
  public:
   /// Called with the task, which it may run, keep or drop, on the thread that submits it.
@@ -45,7 +47,7 @@ class rejection_policy {
   }
   /// execute() waits for room. A worker of the pool itself never waits, but throws.
   [[nodiscard]] static rejection_policy block() { return rejection_policy(kind::block); }
-  /// execute() waits so long for room, then throws.
+  /// execute() waits so long for room, then throws (wait_timed_out); 0 or less is not at all.
   template <class Rep, class Period>
   [[nodiscard]] static rejection_policy block(std::chrono::duration<Rep, Period> timeout) {
     rejection_policy made(kind::block);

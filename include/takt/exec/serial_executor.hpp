@@ -13,6 +13,7 @@
 #include <takt/observe/task_observer.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {

@@ -17,6 +17,7 @@
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_observer.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {

@@ -24,6 +24,7 @@
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -43,14 +44,15 @@ struct thread_pool_options {
   /// How many tasks wait for a thread at most, beside those for which one is free; 0: none, each
   /// is handed to a thread or rejected.
   std::size_t queue_capacity = unbounded;
-  queue_order order = queue_order::fifo;
+  queue_order order = queue_order::fifo;  ///< In which order they leave the queue.
+  /// What becomes of a task for which there is neither a thread nor room in the queue.
   rejection_policy rejection = rejection_policy::abort();
 
   /// The threads are called name-1, name-2 and so on; on Linux, where 15 characters are seen, the
   /// name is cut.
   std::string name = "takt";
-  thread_options thread{};
-  bool resizable = true;
+  thread_options thread{};  ///< What the threads are like.
+  bool resizable = true;    ///< Whether resize() may be called, and a blocking_region add a thread.
 
   /// Run on the thread that runs the task, before and after it. If `before` throws, the task is not
   /// run: its future gets that error. What a task without a future throws is the second argument of

@@ -19,6 +19,7 @@
 #include <takt/exec/executor.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 
 namespace takt::inline TAKT_ABI {
 

@@ -60,7 +60,7 @@ class histogram_snapshot {
   /// max(). Rounding never takes the next rank: 99.9 of 1000 durations is the 999th. For that, the
   /// rank is taken as a whole number if it is one up to a relative 2^-50.
   ///
-  /// Throws std::invalid_argument, which names p, if p is below 0, above 100 or not a number.
+  /// \throws std::invalid_argument, which names p, if p is below 0, above 100 or not a number.
   [[nodiscard]] std::chrono::nanoseconds percentile(double p) const;
 
   /// Adds all durations of `other`.

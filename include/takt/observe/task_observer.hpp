@@ -27,9 +27,8 @@ namespace takt::inline TAKT_ABI {
 ///    submitted = finished + rejected + cancelled + returned + pending, always.
 /// 3. Each `started` is followed by one `ran` or `finished`, on the same thread. These come in
 ///    turns: the runs of a task do not overlap.
-/// 4. Nothing comes after the end. A task that is cancelled while it runs: `ran`, when its body
-/// comes
-///    back, then `cancelled`.
+/// 4. Nothing comes after the end. Of a task that is cancelled while it runs: `ran`, when its body
+///    has returned, then `cancelled`.
 ///
 /// **Thread safety**: as for a struct of values. **Destruction**: nothing to it; `name` is a view
 /// of the emitter's, valid during the call of the observer only.

@@ -2,7 +2,6 @@
 /// Tests that are drawn: marbles in virtual time.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <exception>

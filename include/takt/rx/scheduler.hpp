@@ -60,6 +60,7 @@ class scheduler {
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
 
+  /// A worker of its kind; a closed one, if it is shut down.
   [[nodiscard]] worker create_worker();
 
   /// Has one task run by a worker of its own. As of worker.
@@ -91,6 +92,7 @@ class scheduler {
 
   /// After shutdown(): makes it usable again.
   void start();
+  /// See above.
   void shutdown() noexcept;
   [[nodiscard]] bool is_shutdown() const noexcept;
 

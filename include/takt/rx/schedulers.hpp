@@ -19,7 +19,7 @@ namespace rx {
 
 /// How schedulers are made.
 struct schedulers_options {
-  std::size_t computation = default_pool_size();  ///< How many loops computation() has.
+  std::size_t computation = default_pool_size();  ///< How many threads computation() has.
   std::size_t io_threads = unbounded;             ///< How many threads io() has at most.
   /// How long a thread of io() waits for work before it ends.
   std::chrono::nanoseconds io_keep_alive = std::chrono::seconds(60);
@@ -46,8 +46,7 @@ struct schedulers_options {
 /// \endcode
 ///
 /// Where a worker's tasks run:
-/// - immediate(): within schedule(), which waits for a delay; two threads do not wait for each
-/// other;
+/// - immediate(): within schedule(), which waits for a delay; threads do not wait for each other;
 /// - trampoline(): within schedule() of the outermost call, by deadline; delays block that thread;
 /// - new_thread(): on a thread of the worker's own, which ends when it is closed;
 /// - single(): on one thread, which all its workers share;
@@ -68,6 +67,7 @@ class schedulers {
   schedulers(const schedulers&) = delete;
   schedulers& operator=(const schedulers&) = delete;
 
+  /// See above.
   [[nodiscard]] scheduler& immediate() noexcept { return immediate_; }
   [[nodiscard]] scheduler& trampoline() noexcept { return trampoline_; }
   [[nodiscard]] scheduler& new_thread() noexcept { return new_thread_; }
@@ -75,6 +75,7 @@ class schedulers {
   [[nodiscard]] scheduler& computation() noexcept { return computation_; }
   [[nodiscard]] scheduler& io() noexcept { return io_; }
 
+  /// Of all of them; see scheduler.
   void start();
   void shutdown() noexcept;
 

@@ -18,12 +18,12 @@ namespace rx {
 
 /// How a test_scheduler is made.
 struct test_scheduler_options {
-  clock::time_point start{};  ///< What now() is at first.
-  bool interruptible = false;
-  missed_runs missed = catch_up;
+  clock::time_point start{};      ///< What now() is at first.
+  bool interruptible = false;     ///< As in worker_options.
+  missed_runs missed = catch_up;  ///< What periodic tasks do when they are behind.
 };
 
-/// A scheduler for tests, whose time passes when it is told to. Tasks run within advance_by() and
+/// A scheduler for tests, whose time passes when it is told to. Tasks run within advance() and
 /// the like, on the thread that calls it: by their deadlines, and of equal ones in the order of
 /// schedule(), whichever worker they are of. Meanwhile now() is the deadline of the task that runs.
 ///
@@ -31,14 +31,14 @@ struct test_scheduler_options {
 /// takt::rx::test_scheduler test;
 /// service s{test};                           // takes an rx::scheduler&
 ///
-/// test.advance_by(1s);
+/// test.advance(1s);
 /// EXPECT_EQ(s.ticks(), 10);
 /// \endcode
 ///
-/// What a task throws leaves advance_by() and the like, at the time of that task; the next call
+/// What a task throws leaves advance() and the like, at the time of that task; the next call
 /// goes on. Time does not go back: that is an error.
 ///
-/// **Thread safety**: advance_by(), advance_to() and trigger_actions() by one thread at a time, and
+/// **Thread safety**: advance(), advance_to() and trigger_actions() by one thread at a time, and
 /// not by a task; the rest as of scheduler. **Shutdown**: as of scheduler.
 class test_scheduler : public scheduler {
  public:
@@ -49,12 +49,12 @@ class test_scheduler : public scheduler {
   /// Lets so much time pass, and runs what comes due. \return how many tasks.
   /// \throws std::invalid_argument if it is negative; what a task throws.
   template <class Rep, class Period>
-  std::size_t advance_by(std::chrono::duration<Rep, Period> time) {
+  std::size_t advance(std::chrono::duration<Rep, Period> time) {
     return advance_to(target_after(to_nanoseconds(time)));
   }
   /// The same until that time. \throws std::invalid_argument if it is before now().
   std::size_t advance_to(clock::time_point time);
-  /// Runs what is due now.
+  /// Runs what is due now. \return how many tasks.
   std::size_t trigger_actions() { return advance_to(now()); }
 
   /// For code that takes a clock.

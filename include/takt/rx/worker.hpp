@@ -135,8 +135,8 @@ class worker_core;
 ///
 /// **Periodic tasks** are due at first, first + period, first + 2 periods and so on, and if they
 /// are behind, see missed_runs. The next run is queued when the last one has ended: if it is due by
-/// then, behind what is queued, as one without a delay. One that throws
-/// is over; to end it from inside without an error, unsubscribe it or throw takt::cancelled.
+/// then, behind what is queued, as one without a delay. One that throws is over; to end it from
+/// inside without an error, unsubscribe it or throw takt::cancelled.
 ///
 /// **Errors** of tasks go to the hook; the worker goes on. takt::cancelled is no error.
 ///

@@ -14,6 +14,7 @@
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/scheduler.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -28,7 +29,7 @@ struct event_loop_options {
   missed_runs missed{};  ///< What periodic tasks do when they are behind.
 
   const clock* time = &steady;  ///< Of all deadlines. Outlives the loop, its futures and handles.
-  const unhandled_hook* unhandled = &strict;  ///< Of its futures, which it outlives.
+  const unhandled_hook* unhandled = &strict;  ///< Of its futures only. Outlives them.
   task_observer* observer = nullptr;          ///< Told of everything, if given. Outlives the loop.
 };
 
@@ -86,8 +87,8 @@ class loop_queue : public executor_interface<loop_queue> {
 /// **Order.** Microtasks first, those included that they add. Then what is due, by deadline, where
 /// that of a posted task is when it was posted (if the two are equal to the nanosecond, what was
 /// delayed goes first). After each task, microtasks again. A frame runs what was asked of it before
-/// it began; what is added meanwhile is for the next one. With a ticker (see options) frames are
-/// due on a grid, which is looked at only while something is asked of the next frame; one that is
+/// it began; what is added meanwhile is for the next one. Frames are due on a grid, that of the
+/// option `frame`, which is looked at only while something is asked of the next frame; one that is
 /// late is not made up for.
 ///
 /// **Errors** of tasks without a future leave run(), run_one(), run_for(), poll() or run_frame().
@@ -104,8 +105,9 @@ class loop_queue : public executor_interface<loop_queue> {
 /// call after restart().
 ///
 /// **Thread safety**: all members from any thread, but for the destructor. One thread at a time
-/// runs it; a second one, or a task of its own, gets an error from run() and the like. A task that
-/// waits for another one of the loop gets `resource_deadlock_would_occur`.
+/// runs it; a second one, or a task of its own, gets a std::logic_error from run() and the like. A
+/// task that waits for another one of the loop, without a deadline, gets a std::system_error
+/// (resource_deadlock_would_occur).
 class event_loop : public scheduler, public executor_interface<event_loop> {
  public:
   using options = event_loop_options;
@@ -169,7 +171,7 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   /// only; belongs to the loop. \throws std::system_error if there is none.
   [[nodiscard]] int descriptor();
 
-  /// As of manual_executor.
+  /// See above.
   void shutdown() noexcept;
   [[nodiscard]] task_list shutdown_now() noexcept;
   void shutdown_and_cancel() noexcept;

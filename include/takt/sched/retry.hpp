@@ -24,9 +24,9 @@ namespace takt::inline TAKT_ABI {
 /// How often something is tried, and how long it is left alone in between.
 struct backoff {
   std::chrono::nanoseconds initial = std::chrono::milliseconds(100);  ///< After the first failure.
-  double factor = 2;                                          ///< From one delay to the next.
+  double factor = 2;  ///< From one delay to the next; at least 1.
   std::chrono::nanoseconds limit = std::chrono::seconds(30);  ///< Of a delay, before jitter.
-  std::size_t attempts = 5;                                   ///< In all, the first included.
+  std::size_t attempts = 5;  ///< In all, the first included; at least 1.
 
   /// Given each delay; what it returns, but 0 at least, is waited instead. So that those who failed
   /// together do not come back together:

@@ -18,6 +18,7 @@
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/scheduler.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {

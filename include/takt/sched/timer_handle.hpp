@@ -193,7 +193,7 @@ class timer_handle {
   /// When the next run is due. max() if there is none, it is paused, or a run is under way.
   [[nodiscard]] clock::time_point next_time() const noexcept;
   /// How long that is from now: negative if it is late, `never` if there is none.
-  [[nodiscard]] std::chrono::nanoseconds get_delay() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds time_left() const noexcept;
 
  protected:
   [[nodiscard]] const timer_place& place() const noexcept { return place_; }
@@ -207,8 +207,8 @@ class timer_handle {
 ///
 /// \code
 /// takt::scheduled_future<int> answer = pool.schedule(5s, [] { return 42; });
-/// answer.get_delay();
-/// answer.get();
+/// answer.time_left();              // 5 s, and then less
+/// answer.get();                    // waits for the time, and for the result
 /// \endcode
 ///
 /// It can be moved into a future<T>, which may be waited for, continued and cancelled just the

@@ -22,6 +22,7 @@
 #include <takt/sched/timer_handle.hpp>
 #include <takt/sched/when.hpp>
 #include <takt/task/task.hpp>
+#include <takt/task/task_list.hpp>
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {

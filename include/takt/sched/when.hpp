@@ -12,12 +12,21 @@
 namespace takt::inline TAKT_ABI {
 
 /// A moment: so long after now, or a time of takt::clock. Times of other clocks do not compile.
-/// Copied like an int.
+/// What schedulers take; nobody has to name it.
+///
+/// \code
+/// timers.execute(30s, drop);                       // a duration: from now on
+/// timers.execute(timers.now() + 30s, drop);        // a time
+/// \endcode
+///
+/// **Thread safety**: as for an int.
 class when {
  public:
+  /// So long after now; less than 0 is now. \throws std::invalid_argument if it is not a number.
   template <class Rep, class Period>
   when(std::chrono::duration<Rep, Period> delay)  // NOLINT(google-explicit-constructor)
       : count_(to_nanoseconds(delay)) {}
+  /// At that time; time_point::max() is never.
   when(clock::time_point time) noexcept  // NOLINT(google-explicit-constructor)
       : count_(time.time_since_epoch()), absolute_(true) {}
 
@@ -25,7 +34,7 @@ class when {
   [[nodiscard]] bool is_delay() const noexcept { return !absolute_; }
   [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return count_; }
 
-  /// By that clock.
+  /// The time by that clock.
   [[nodiscard]] clock::time_point on(const clock& c) const noexcept {
     if (absolute_) return clock::time_point(count_);
     return deadline_after(c.now(), std::max(count_, std::chrono::nanoseconds(0)));

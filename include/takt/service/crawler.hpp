@@ -22,7 +22,7 @@ namespace takt::inline TAKT_ABI {
 
 /// How a crawler is made.
 struct crawler_options {
-  /// As many visits the executor has at a time, at most.
+  /// As many visits the executor has at a time, at most; at least 1.
   std::size_t visits = 4;
 
   /// When a visit may begin, by the clock of `timers`, if not at once: called for each item that is
@@ -32,7 +32,7 @@ struct crawler_options {
   /// Where they wait: a scheduled_pool, an event_loop, wheel_scheduler::on(where). Outlives the
   /// crawler. Only for not_before.
   scheduler* timers = nullptr;
-  /// As many wait at a time, at most.
+  /// As many wait at a time, at most; at least 1.
   std::size_t waiting = 1000;
 
   /// Told of what a visit throws, on its thread, before the item is put aside. Does not throw. If

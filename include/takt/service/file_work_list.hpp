@@ -26,7 +26,7 @@ enum class work_sync : std::uint8_t {
 
 /// How a file_work_list is opened.
 struct file_work_list_options {
-  work_sync sync = work_sync::each;
+  work_sync sync = work_sync::each;  ///< See work_sync.
   /// A file of more bytes than this, more than half of which nobody needs any more, is written
   /// anew when it is opened.
   std::uint64_t compact_above = 65'536;
@@ -82,6 +82,7 @@ class file_work_list final : public work_list {
   explicit file_work_list(const std::string& file, const options& how = {});
   ~file_work_list() override;
 
+  /// What opening it has found and done.
   [[nodiscard]] const file_work_list_recovery& recovery() const noexcept;
 
   using work_list::accept;

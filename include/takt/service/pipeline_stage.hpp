@@ -45,8 +45,8 @@ struct stage_statistics {
   std::uint64_t accepted = 0;  ///< Items that came in; of a source none.
   std::uint64_t finished = 0;  ///< Its function has returned.
   std::uint64_t failed = 0;    ///< Its function has thrown.
-  std::uint64_t cut_off =
-      0;  ///< Its function gave up, or could not pass on what it made, as all was stopped.
+  /// Its function gave up, or could not pass on what it made, as all was stopped.
+  std::uint64_t cut_off = 0;
   std::uint64_t discarded = 0;  ///< Its function was not called, as all was stopped.
   std::uint64_t produced = 0;   ///< What it has passed on to the next stage; of the last one none.
 
@@ -141,13 +141,13 @@ inline constexpr bool takes_item_and_token = std::invocable<F&, T&, const sync::
 template <class F, class T>
 concept called_with_item = std::invocable<F&, T&> || takes_item_and_token<F, T>;
 
-/// Calls it.
+/// Calls it. As with tasks: if it can be called with and without a token, it gets one.
 template <class F, class T>
 decltype(auto) call_with_item(F& f, T& item, const sync::stop_token& stop) {
-  if constexpr (std::invocable<F&, T&>) {
-    return std::invoke(f, item);
-  } else {
+  if constexpr (takes_item_and_token<F, T>) {
     return std::invoke(f, item, stop);
+  } else {
+    return std::invoke(f, item);
   }
 }
 template <class F, class T>

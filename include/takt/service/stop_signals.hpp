@@ -13,7 +13,7 @@ namespace takt::inline TAKT_ABI {
 
 /// How stop_signals are made.
 struct stop_signals_options {
-  std::vector<int> signals{SIGINT, SIGTERM};
+  std::vector<int> signals{SIGINT, SIGTERM};  ///< At least one.
   /// Whether the third signal ends the process at once, with 128 and its number, as a shell tells
   /// of one that was killed.
   bool third_exits = true;
@@ -37,10 +37,10 @@ struct stop_signals_options {
 /// There are no handlers, and so nothing that must not be done in one: the signals are blocked, in
 /// the thread that makes this and in all that are started later, and a thread of its own waits for
 /// them; stop callbacks run on that one, so let them not block: the next signal, and the third one
-/// too, would wait for them. A thread that was there before still gets them, and they
-/// do to the program what they did: that is why it comes first. What a thread sends to itself by
-/// raise() stays with it: a program that wants to stop itself calls kill(getpid(), SIGTERM).
-/// Programs that are started by exec() inherit what is blocked; unblock it there.
+/// too, would wait for them. A thread that was there before still gets them, and they do to the
+/// program what they did: that is why it comes first. What a thread sends to itself by raise()
+/// stays with it: a program that wants to stop itself calls kill(getpid(), SIGTERM). Programs that
+/// are started by exec() inherit what is blocked; unblock it there.
 ///
 /// **Thread safety**: all members from any thread; constructor and destructor by the same one.
 /// **Destruction** ends the thread, and gives signals the effect in the calling one that they had

@@ -102,6 +102,7 @@ class work_list {
   /// claimed.
   virtual void give_back(std::string_view key) = 0;
 
+  /// How many there are of each kind.
   [[nodiscard]] virtual work_counts counts() const = 0;
   /// Those that wait and those that are claimed, in order.
   [[nodiscard]] virtual std::vector<work_item> unconfirmed() const = 0;

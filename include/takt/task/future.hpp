@@ -48,9 +48,12 @@ inline constexpr bool can_become<T&, R> =
 /// takt::future<int> f = p.get_future();
 /// std::thread t{[p = std::move(p)]() mutable { p.set_value(42); }};
 ///
-/// if (f.wait_for(100ms)) use(f.get());           // or block: f.get()
-/// auto g = std::move(f).then([](int n) { return n + 1; });
-/// g.cancel();                                    // prevented, running or done
+/// takt::future<int> g = std::move(f).then([](int n) { return n + 1; });
+/// if (g.wait_for(100ms)) {
+///   use(g.get());                                // or without wait_for(): get() blocks
+/// } else {
+///   g.cancel();                                  // prevented, running or done
+/// }
 /// \endcode
 ///
 /// **Time**: wait_for() and wait_until() use the clock that the promise or task was given. A time
@@ -154,8 +157,8 @@ class [[nodiscard]] future {
   ///
   /// It is called by the thread that delivers the result, or by this one if it is there already;
   /// not within another continuation, unless that one waits, so chains may be of any length. `f` is
-  /// called as an rvalue, if it can be.
-  /// A future that `f` returns is not unwrapped.
+  /// called as an rvalue, if it can be. A future that `f` returns is not unwrapped.
+  ///
   /// Cancelling the returned future prevents `f`; it does not cancel what `f` waits for. It has the
   /// clock and the hook of this one.
   /// \throws std::invalid_argument if `f` is null or empty, std::bad_alloc, and what copying `f`
@@ -182,13 +185,14 @@ class [[nodiscard]] future {
 /// Delivers the result of a future.
 ///
 /// \code
-/// takt::promise<std::string> p{{.time = &clock}};
-/// auto f = p.get_future();
+/// takt::promise<std::string> p;
+/// takt::future<std::string> f = p.get_future();
 /// fetch(url, [p = std::move(p)](auto reply) mutable { p.set_value(reply.body()); });
 /// \endcode
 ///
 /// If the future is cancelled first, what is set later is dropped, without an error; a producer
-/// that cares asks is_cancelled().
+/// that cares asks is_cancelled(). Clock and hook of the future are options, see task_options:
+/// `takt::promise<int> p{{.unhandled = &takt::lenient}};`.
 ///
 /// **Thread safety**: one thread at a time; independent of its future. **Destruction** without a
 /// result ends the future with takt::abandoned, and so runs its continuation.

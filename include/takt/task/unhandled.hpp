@@ -18,13 +18,16 @@ enum class unhandled : std::uint8_t {
 };
 
 /// Is told of each exception that left a task and that nobody has seen. Whoever runs tasks can be
-/// given one; it has to outlive their futures.
+/// given one; it has to outlive them and their futures.
 ///
 /// \code
 /// class to_my_log final : public takt::unhandled_hook {
-///   void on_unhandled(takt::unhandled kind, const std::exception_ptr& error) const noexcept
-///   override;
+///   void on_unhandled(takt::unhandled, const std::exception_ptr& error) const noexcept override {
+///     write_to_log(error);
+///   }
 /// };
+/// const to_my_log hook;
+/// takt::thread_pool pool{{.core = 4, .unhandled = &hook}};
 /// \endcode
 ///
 /// **Thread safety**: called on the thread where the error became unhandled, by several at once.

@@ -181,6 +181,11 @@ template <class... T>
 /// A future that is ready as soon as one of these is. It gives all of them back, and says which was
 /// the first; the others go on, and can be waited for, cancelled or dropped.
 ///
+/// \code
+/// auto [first, answers] = takt::when_any(std::move(replicas)).get();    // a vector of futures
+/// use(answers[first].get());
+/// \endcode
+///
 /// Clock, hook and cancellation are as for when_all(). \throws std::invalid_argument if there are
 /// none, std::future_error (no_state) if one is empty; std::bad_alloc.
 template <class T>

@@ -1,0 +1,154 @@
+/// \file
+/// Tasks in a row.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <takt/base/config.hpp>
+#include <takt/task/task.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// Tasks in a row: what executors keep them in, and what shutdown_now() gives back. Owns them:
+/// those that are left when it goes are dropped, which ends their futures with takt::abandoned.
+///
+/// \code
+/// for (takt::task& t : pool.shutdown_now()) keep(std::move(t));
+/// \endcode
+///
+/// They live in blocks, of which some, 1 MB at most, are kept when they are empty: in a steady flow
+/// of some ten thousand tasks nothing is allocated. A list that never had more than a few takes
+/// half a KB. Moving the list moves none of them, and does not allocate or throw.
+///
+/// **Thread safety**: as for a container.
+class task_list {
+ public:
+  /// Goes through the tasks. Invalid when the list changes.
+  template <class List, class Task>
+  class basic_iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = task;
+    using difference_type = std::ptrdiff_t;
+    using pointer = Task*;
+    using reference = Task&;
+
+    basic_iterator() = default;
+    basic_iterator(List* list, std::size_t index) noexcept : list_(list), index_(index) {}
+    reference operator*() const noexcept { return (*list_)[index_]; }
+    pointer operator->() const noexcept { return &**this; }
+    basic_iterator& operator++() noexcept {
+      ++index_;
+      return *this;
+    }
+    basic_iterator operator++(int) noexcept {
+      const basic_iterator before = *this;
+      ++index_;
+      return before;
+    }
+    friend bool operator==(const basic_iterator&, const basic_iterator&) = default;
+
+   private:
+    List* list_ = nullptr;
+    std::size_t index_ = 0;
+  };
+  using iterator = basic_iterator<task_list, task>;
+  using const_iterator = basic_iterator<const task_list, const task>;
+
+  task_list() noexcept = default;
+  task_list(task_list&& other) noexcept { swap(other); }
+  task_list& operator=(task_list&& other) noexcept {
+    task_list(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~task_list() { clear(); }
+  void swap(task_list& other) noexcept {
+    blocks_.swap(other.blocks_);
+    std::swap(room_, other.room_);
+    std::swap(first_, other.first_);
+    std::swap(size_, other.size_);
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] task& operator[](std::size_t index) noexcept {
+    return *std::launder(static_cast<task*>(place(first_ + index)));
+  }
+  [[nodiscard]] const task& operator[](std::size_t index) const noexcept {
+    return *std::launder(static_cast<const task*>(place(first_ + index)));
+  }
+  [[nodiscard]] task& back() noexcept { return (*this)[size_ - 1]; }
+  [[nodiscard]] iterator begin() noexcept { return {this, 0}; }
+  [[nodiscard]] iterator end() noexcept { return {this, size_}; }
+  [[nodiscard]] const_iterator begin() const noexcept { return {this, 0}; }
+  [[nodiscard]] const_iterator end() const noexcept { return {this, size_}; }
+
+  /// Adds a task at the end. If it throws, `t` is as it was.
+  void push_back(task&& t) {
+    if (first_ + size_ == room_) add_block();
+    ::new (place(first_ + size_)) task(std::move(t));
+    ++size_;
+  }
+
+  /// Takes the first one out. The list is not empty.
+  void pop_front(task& t) noexcept {
+    take_out((*this)[0], t);
+    ++first_;
+    --size_;
+    if (first_ % per_block == 0 || size_ == 0) drop_front_block();
+  }
+
+  /// Takes the last one out. The list is not empty.
+  void pop_back(task& t) noexcept {
+    take_out(back(), t);
+    --size_;
+    if (first_ + size_ + (most_spare + 1) * per_block > room_) return;
+    blocks_.pop_back();
+    room_ -= per_block;
+  }
+
+  /// Takes out the tasks that are empty.
+  void remove_empty() noexcept;
+
+  /// Gives back the memory of an empty list, but for that of a few tasks.
+  void trim() noexcept;
+
+ private:
+  // One thread adds, another takes out: if each freed what the other allocates, both would wait for
+  // the allocator's lock. So blocks are large, and rarely freed; but the only block of a list that
+  // never had more than `few` is small, for there may be thousands of them.
+  static constexpr std::size_t few = 8;
+  static constexpr std::size_t per_block = 256;
+  static constexpr std::size_t most_spare = 64;
+  using block = std::unique_ptr<std::byte[]>;
+  static_assert(alignof(task) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+
+  [[nodiscard]] void* place(std::size_t at) const noexcept {
+    return blocks_[at / per_block].get() + at % per_block * sizeof(task);
+  }
+  [[nodiscard]] static block make_block(std::size_t tasks) {
+    return std::make_unique_for_overwrite<std::byte[]>(tasks * sizeof(task));
+  }
+  static void take_out(task& from, task& to) noexcept {
+    to = std::move(from);
+    from.~task();  // NOLINT(bugprone-use-after-move): moved-from objects are destroyed, too
+  }
+  void clear() noexcept;
+  void add_block();
+  void widen();
+  void drop_front_block() noexcept;
+  void drop_spare_blocks() noexcept;
+
+  // The tasks are those from `first_` on, counted through the blocks; elsewhere is just storage.
+  std::vector<block> blocks_;
+  std::size_t room_ = 0;  // of all blocks; `few`: there is one, a small one
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace takt::inline TAKT_ABI
