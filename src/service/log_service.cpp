@@ -233,7 +233,10 @@ bool log_service::impl::is_last(mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY
 
 // By who shuts it down: a disk may take its time, and they do not wait.
 void log_service::impl::have_finished() noexcept {
-  if (!own_) return finish();
+  if (!own_) {
+    finish();
+    return;
+  }
   retain();
   const auto finish_there = [this]() noexcept {
     finish();

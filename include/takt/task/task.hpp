@@ -134,7 +134,7 @@ class alignas(std::max_align_t) task {
     }
     return *this;
   }
-  ~task() { drop(); }
+  ~task() { drop(); }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): it has a count
 
   /// Whether there is something in it.
   explicit operator bool() const noexcept { return table_ != nullptr; }
