@@ -1,6 +1,7 @@
 // What becomes of tasks when there is no memory for them.
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -62,6 +63,48 @@ TEST(no_memory, a_pool_refuses_what_it_cannot_queue_and_goes_on) {
   EXPECT_EQ(s.tasks.submitted, many + 1);
   EXPECT_EQ(s.tasks.rejected, refused);
   EXPECT_EQ(s.tasks.finished, many + 1 - refused);
+}
+
+// Asks its pool something when it is destroyed: nobody may hold a lock then.
+class asking {
+ public:
+  explicit asking(const thread_pool& pool) noexcept : pool_(&pool) {}
+  asking(asking&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)) {}
+  asking& operator=(asking&&) = delete;
+  ~asking() {
+    if (pool_ != nullptr) static_cast<void>(pool_->statistics());
+  }
+  void operator()() const noexcept {}
+
+ private:
+  const thread_pool* pool_;
+};
+
+TEST(no_memory, what_makes_room_for_nothing_ends_as_usual) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  takt::task_statistics told;
+  thread_pool pool{{.core = 1,
+                    .queue_capacity = 2,
+                    .rejection = takt::rejection_policy::discard_oldest(),
+                    .observer = &told}};
+  busy one(pool, 1);
+  for (int i = 0; i < 2; ++i) pool.execute(asking(pool));
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < many; ++i) {
+    takt::task t(asking{pool});
+    const takt::no_memory here;
+    try {
+      pool.execute(std::move(t));
+    } catch (const std::bad_alloc&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 0u);
+  one.release();
+  const takt::pool_statistics s = drain(pool);
+  EXPECT_EQ(told.totals().rejected, s.tasks.rejected);
+  EXPECT_EQ(told.totals().pending(), 0u);
+  expect_balance(pool);
 }
 
 TEST(no_memory, an_observer_is_told_of_what_a_pool_refuses) {

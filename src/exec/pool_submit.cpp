@@ -1,3 +1,4 @@
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -100,17 +101,24 @@ std::optional<rejection> pool_core::offer_when_there_is_room(mutex_lock& lock, t
 
 std::optional<rejection> pool_core::offer_instead_of_oldest(task& t) {
   std::optional<rejection> refused = rejection::saturated;
-  while (refused == rejection::saturated && queue_.find()) {
+  std::exception_ptr no_memory;
+  while (refused == rejection::saturated && no_memory == nullptr && queue_.find()) {
     task oldest;
     queue_.pop(oldest);
     ++book_.totals.rejected;
-    refused = offer(t);
+    try {
+      refused = offer(t);
+    } catch (...) {
+      no_memory = std::current_exception();
+    }
+    // In any case, and without the lock: its closure is that of others.
     mu_.unlock();
     book_.tell(task_event::kind::rejected, oldest);
     oldest.reject(rejection::discarded);
     mu_.lock();
-    if (refused == rejection::saturated) refused = offer(t);
+    if (refused == rejection::saturated && no_memory == nullptr) refused = offer(t);
   }
+  if (no_memory != nullptr) std::rethrow_exception(no_memory);
   return refused;
 }
 

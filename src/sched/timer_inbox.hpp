@@ -56,7 +56,7 @@ class timer_inbox {
    public:
     turn() noexcept = default;
     explicit operator bool() const noexcept { return slot_ != nullptr; }
-    /// Where it is. What is in one part was added before the time that take() tells of it.
+    /// Where it is.
     [[nodiscard]] part_name part() const noexcept { return part_; }
     void fill(std::uint32_t number) const noexcept {
       slot_->store(number + 1, std::memory_order_release);  // release: see above
@@ -129,11 +129,11 @@ class timer_inbox {
   }
 
   /// Takes out what is there when it begins, in order, and calls take(number, part, time) for each,
-  /// with the time when its part has ended, or now() if that is open. ahead(number) is called some
+  /// with the time when its part has ended, or null if that is open. ahead(number) is called some
   /// time before. \return whether it came to the end, or as far as it was to; otherwise there is a
   /// gap.
-  template <class Now, class Ahead, class Take>
-  bool take(how_far until, Now now, Ahead ahead, Take take) noexcept {
+  template <class Ahead, class Take>
+  bool take(how_far until, Ahead ahead, Take take) noexcept {
     constexpr std::uint32_t distance = 8;
     for (;;) {
       part& p = *oldest_;
@@ -141,7 +141,6 @@ class timer_inbox {
       // seq_cst: see above
       const std::uint32_t end =
           is_open ? std::min(p.turns.load(std::memory_order_seq_cst), size) : p.end;
-      const time_point time = is_open && p.taken != end ? now() : p.time;
       for (; p.taken != end; ++p.taken) {
         // acquire: see above
         const std::uint32_t number = p.slots[p.taken].load(std::memory_order_acquire);
@@ -151,7 +150,7 @@ class timer_inbox {
           const std::uint32_t next = p.slots[later].load(std::memory_order_acquire);  // as above
           if (next != 0) ahead(next - 1);
         }
-        take(number - 1, p.name, time);
+        take(number - 1, p.name, is_open ? nullptr : &p.time);
       }
       if (is_open) return true;
       oldest_ = p.next;

@@ -346,16 +346,18 @@ bool wheel_core::take_in() noexcept {
 bool wheel_core::take_in(timer_inbox::how_far until) noexcept {
   // The analysis does not follow a lock into what calls it.
   return inbox_.take(
-      until, [this] { return stamp(); },
+      until,
       [this](std::uint32_t index) {
         if (!nodes_.is_free(index)) nodes_.prefetch(index);
       },
-      [this](std::uint32_t index, timer_inbox::part_name part, time_point stamped)
-          TAKT_NO_THREAD_SAFETY_ANALYSIS { place(index, part, stamped); });
+      [this](std::uint32_t index, timer_inbox::part_name part, const time_point* ended)
+          TAKT_NO_THREAD_SAFETY_ANALYSIS { place(index, part, ended); });
 }
 
-// Of a timer that is in that part of the inbox, or may be; none if it was in order_.
-void wheel_core::place(std::uint32_t index, timer_inbox::part_name part, time_point now) noexcept {
+// Of a timer that is in that part of the inbox, or may be; none if it was in order_. In a part that
+// is still open another one may have come to its place just now: so the clock is read for each.
+void wheel_core::place(std::uint32_t index, timer_inbox::part_name part,
+                       const time_point* ended) noexcept {
   if (nodes_.is_free(index)) return;  // does not look at the place, which may be far away
   timer_node& n = nodes_[index];
   if (!n.is_in(node::in(node::armed))) return;
@@ -368,7 +370,8 @@ void wheel_core::place(std::uint32_t index, timer_inbox::part_name part, time_po
       }
       n.begins_with = 0;
       const nanoseconds delay(n.deadline.load(std::memory_order_relaxed));  // relaxed: locked
-      n.deadline.store(count_of(deadline_after(now, delay)), std::memory_order_relaxed);
+      const time_point begin = ended != nullptr ? *ended : time_.now();
+      n.deadline.store(count_of(deadline_after(begin, delay)), std::memory_order_relaxed);
     }
     n.unlock(node::armed);
   }

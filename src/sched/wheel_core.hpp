@@ -44,7 +44,8 @@
 //      runs on this thread finds all that come after it as they were.
 //   8. If the timer thread stamps, a delay has no deadline yet while it is in the inbox: it begins
 //      when its part has ended, or when it is taken in, whichever comes first. It knows that part
-//      (begins_with), since others may have left its place in earlier ones. The timer thread ends
+//      (begins_with), since others may have left its place in earlier ones, and in the same one:
+//      what is taken out of an open part begins when it is locked for that. The timer thread ends
 //      the open part once in a tick, if there is something in it. Until then least_ counts the
 //      delay from a time that has passed, and so not too late.
 #pragma once
@@ -178,7 +179,7 @@ class wheel_core final : public timer_source {
   bool take_in() noexcept TAKT_REQUIRES(mu_);
   bool take_in(timer_inbox::how_far until) noexcept TAKT_REQUIRES(mu_);
   timer_node::phase lock_stamped(timer_node& n) noexcept;
-  void place(std::uint32_t index, timer_inbox::part_name part, time_point now) noexcept
+  void place(std::uint32_t index, timer_inbox::part_name part, const time_point* ended) noexcept
       TAKT_REQUIRES(mu_);
 
   // The timer thread.
@@ -205,7 +206,8 @@ class wheel_core final : public timer_source {
   void end_series_and_paused() noexcept;
   void cancel_taken(task& t) noexcept;
   [[nodiscard]] task run_of(std::uint32_t index) noexcept;
-  void end_run(std::uint32_t index, task& t, run_result result) noexcept;
+  void end_run(std::uint32_t index, task& t, run_result result,
+               state_ref<future_core> state) noexcept;
   void end_running(timer_node& n) noexcept;
   void ask_series_to_stop() noexcept;
   void wake_if_closing() noexcept;

@@ -88,7 +88,10 @@ bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
   n.deadline.store(count_of(next), std::memory_order_relaxed);  // relaxed: locked
   const time_point due_then = due_time(n);
   n.unlock(node::armed);
-  if (earlier) enqueue(id.index, due_then);
+  if (earlier) {
+    enqueue(id.index, due_then);
+    wake_if_closing();  // it may have found a gap
+  }
   return true;
 }
 
@@ -115,7 +118,6 @@ bool wheel_core::pause(timer_id id) noexcept {
 
 bool wheel_core::resume(timer_id id) noexcept {
   timer_node& n = node_of(id);
-  const time_point now = time_.now();
   const node::phase phase = n.lock();
   if (phase == node::running) {
     const bool was_paused = std::exchange(nodes_.details(id.index).paused, false);
@@ -127,10 +129,12 @@ bool wheel_core::resume(timer_id id) noexcept {
     return false;
   }
   const nanoseconds left(n.deadline.load(std::memory_order_relaxed));  // relaxed: locked
-  n.deadline.store(count_of(deadline_after(now, left)), std::memory_order_relaxed);
+  // The clock last: it may have been paused only now.
+  n.deadline.store(count_of(deadline_after(time_.now(), left)), std::memory_order_relaxed);
   const time_point due = due_time(n);
   n.unlock(node::armed);
   enqueue(id.index, due);
+  wake_if_closing();  // as above
   return true;
 }
 

@@ -113,7 +113,7 @@ void wheel_core::fire(std::uint32_t index, time_point now, std::uint64_t key) no
     n.unlock(node::armed);
     if (in_inbox) return;
     const mutex_lock lock(mu_);
-    place(index, 0, now);  // it was moved, or is another one
+    place(index, 0, nullptr);  // it was moved, or is another one
     return;
   }
   any_executor where = n.where;
@@ -276,11 +276,15 @@ void wheel_core::run_series(std::uint32_t index) noexcept {
   t.set_deadline(deadline_of(n));
   // seq_cst: who stops it asks all that run to stop, after that; so one sees the other
   if (stage_.load(std::memory_order_seq_cst) == stage::stopped) t.state()->request_stop();
+  t.state()->retain();
+  state_ref<future_core> state(t.state());
   const run_result result = book_.run(t, life_, nullptr);
-  end_run(index, t, result);
+  end_run(index, t, result, std::move(state));
 }
 
-void wheel_core::end_run(std::uint32_t index, task& t, run_result result) noexcept {
+// `state` is there as long as the details name it: the run may have been the last to have it.
+void wheel_core::end_run(std::uint32_t index, task& t, run_result result,
+                         state_ref<future_core> state) noexcept {
   timer_node& n = nodes_[index];
   timer_details& d = nodes_.details(index);
   n.hold();
@@ -296,9 +300,11 @@ void wheel_core::end_run(std::uint32_t index, task& t, run_result result) noexce
     d.series = nullptr;
     n.unlock(node::running);
     t = task();
+    state = {};
     end_running(n);
     return;
   }
+  state = {};  // the task has it
   const time_point now = time_.now();
   n.lock();
   auto [next, left_out] = next_run(*d.periods, t.deadline(), now);

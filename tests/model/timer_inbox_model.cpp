@@ -51,8 +51,8 @@ class lists_of_numbers {
   static clock::time_point no_time() { return {}; }
   bool take(how_far until) {
     return inbox_.take(
-        until, no_time, [](std::uint32_t) {},
-        [&](std::uint32_t number, timer_inbox::part_name part, clock::time_point) {
+        until, [](std::uint32_t) {},
+        [&](std::uint32_t number, timer_inbox::part_name part, const clock::time_point*) {
           require(parts_[number].read() == part, "it is where its turn was");
           taken_.push_back(number);
         });

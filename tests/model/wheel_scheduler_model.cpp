@@ -1,6 +1,7 @@
 // The wheel under every kind of interleaving: no wake-up is lost, each task comes to one end, and
 // the scheduler to its own. Time is told to pass: if the timer thread does not wake then, nothing
 // does, and the checker finds a deadlock.
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -123,6 +124,79 @@ TEST(wheel_scheduler_model, what_the_timer_thread_stamps_is_never_early) {
     }
     other.join();
     wheel.close(at_close::cancel);
+  });
+}
+
+// In a place that another one had a moment ago, in the same part.
+TEST(wheel_scheduler_model, what_follows_in_the_same_part_is_never_early) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    auto how = on(time);
+    how.stamp = timer_stamp::timer;
+    wheel_scheduler wheel(how);
+    std::array<timer_handle, 4> first;
+    for (timer_handle& each : first) each = wheel.execute(1h, inline_executor(), [] {});
+    static_cast<void>(first[3].next_time());  // they are in order
+    for (std::size_t i = 0; i < 3; ++i) {
+      first[i].cancel();
+      first[i] = {};
+    }
+    const auto a = wheel.execute(1h, inline_executor(), [] {});
+    const auto b = wheel.execute(1h, inline_executor(), [] {});
+    auto before = wheel.execute(1h, inline_executor(), [] {});
+    sync::thread other([&] { static_cast<void>(a.next_time()); });  // takes them in
+    before.cancel();
+    before = {};
+    time.advance(1ms);
+    const auto due = time.now() + 1h;
+    const auto after = wheel.execute(1h, inline_executor(), [] {});
+    require(after.next_time() >= due, "it is not early");
+    other.join();
+    wheel.close(at_close::cancel);
+  });
+}
+
+// Who resumes it looks at the clock after who has paused it.
+TEST(wheel_scheduler_model, what_is_resumed_is_never_early) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    const auto guard = wheel.execute(10ms, inline_executor(), [] {});
+    const auto due = time.now() + 10ms;
+    sync::thread other([&] { guard.resume(); });
+    time.advance(1ms);
+    guard.pause();
+    other.join();
+    guard.resume();
+    require(guard.next_time() >= due, "it is not early");
+    wheel.close(at_close::cancel);
+  });
+}
+
+// Its run has the last reference to it.
+TEST(wheel_scheduler_model, a_series_that_has_ended_is_not_asked_to_stop) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    static_cast<void>(
+        wheel.schedule_at_fixed_rate(1ms, 1ms, inline_executor(), [] { throw cancelled(); }));
+    time.advance(1ms);
+    wheel.shutdown_and_cancel();
+  });
+}
+
+// Who moves it is between his turn and his place in the inbox when the end is looked for.
+TEST(wheel_scheduler_model, the_end_comes_though_one_was_moved) {
+  check({.runs = 50'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    const auto guard = wheel.execute(1h, inline_executor(), [] {});
+    guard.reschedule(10h);
+    sync::thread other([&] { guard.reschedule(5h); });
+    wheel.shutdown();
+    guard.cancel();
+    other.join();
+    wheel.await_termination();
   });
 }
 
