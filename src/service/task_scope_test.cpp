@@ -66,8 +66,14 @@ TEST(task_scope, tells_per_task_what_became_of_it) {
   takt::manual_clock time;
   task_scope<int> scope{{.time = &time}};
   tally begun;
-  scope.spawn([] { return 1; });
-  scope.spawn([]() -> int { throw std::runtime_error("no"); });
+  scope.spawn([&] {
+    begun.add();
+    return 1;
+  });
+  scope.spawn([&]() -> int {
+    begun.add();
+    throw std::runtime_error("no");
+  });
   scope.spawn([&](const stop_token& stop) -> int {
     begun.add();
     until_stopped(stop);
@@ -78,7 +84,7 @@ TEST(task_scope, tells_per_task_what_became_of_it) {
     until_stopped(stop);
     return 4;
   });
-  begun.wait_for(2);
+  begun.wait_for(4);  // what has not begun then is not run
   // Its idle threads wait on the clock, too: that join() waits cannot be told from that.
   takt::sync::thread later([&] {
     while (!scope.stop_requested()) time.advance(5s);
