@@ -17,7 +17,6 @@
 
 #include <takt/base/parker.hpp>
 #include <takt/clock/manual_clock.hpp>
-#include <takt/exec/fork_join.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/serial_executor.hpp>
@@ -33,6 +32,7 @@
 
 #include "report.hpp"
 #include "support/delays.hpp"
+#include "support/leaves.hpp"
 #include "timers/timers.hpp"
 
 namespace {
@@ -101,16 +101,6 @@ struct link {
   }
 };
 
-std::int64_t leaves(std::int64_t depth, takt::stealing_pool& pool) {
-  if (depth == 0) return 1;
-  std::int64_t left = 0;
-  takt::fork_join children(pool);
-  children.spawn([&] { left = leaves(depth - 1, pool); });
-  const std::int64_t right = leaves(depth - 1, pool);
-  children.join();
-  return left + right;
-}
-
 void inside_of_a_pool() {
   takt::stealing_pool pool({.threads = 1});
   pool.prestart();
@@ -121,7 +111,8 @@ void inside_of_a_pool() {
   });
   constexpr std::int64_t depth = 13;
   count(
-      "fork_join: spawn and join", [&] { pool.submit([&] { return leaves(depth, pool); }).get(); },
+      "fork_join: spawn and join",
+      [&] { pool.submit([&] { return bench::leaves(depth, pool); }).get(); },
       (std::int64_t{1} << depth) - 1);
 }
 

@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <utility>
 
-#include <takt/exec/fork_join.hpp>
 #include <takt/exec/serial_executor.hpp>
 #include <takt/exec/stealing_pool.hpp>
 #include <takt/exec/thread_pool.hpp>
@@ -9,6 +8,7 @@
 #include <takt/rx/worker.hpp>
 
 #include "pool.hpp"
+#include "support/leaves.hpp"
 
 namespace bench {
 namespace {
@@ -92,16 +92,6 @@ struct takt_pool_observed : private figures_of_tasks, takt_pool_of<takt::thread_
   explicit takt_pool_observed(std::size_t workers)
       : takt_pool_of({.core = workers, .observer = &figures}) {}
 };
-
-std::int64_t leaves(std::int64_t depth, takt::stealing_pool& pool) {
-  if (depth == 0) return 1;
-  std::int64_t left = 0;
-  takt::fork_join children(pool);
-  children.spawn([&] { left = leaves(depth - 1, pool); });
-  const std::int64_t right = leaves(depth - 1, pool);
-  children.join();
-  return left + right;
-}
 
 numbers spawn_children(const request& asked) {
   takt::stealing_pool pool({.threads = 2});

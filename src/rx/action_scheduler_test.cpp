@@ -19,7 +19,7 @@
 #include <takt/rx/async_scheduler.hpp>
 #include <takt/task/errors.hpp>
 
-#include "actions_on_loop.hpp"
+#include "../../tests/support/actions_on_loop.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <takt/clock/time.hpp>
 #include <takt/rx/action.hpp>
 
-#include "actions_on_loop.hpp"
+#include "../../tests/support/actions_on_loop.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <takt/rx/animation_frame_scheduler.hpp>
 #include <takt/rx/asap_scheduler.hpp>
 
-#include "actions_on_loop.hpp"
+#include "../../tests/support/actions_on_loop.hpp"
 
 namespace {
 

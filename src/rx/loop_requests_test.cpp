@@ -7,7 +7,7 @@
 
 #include <takt/task/errors.hpp>
 
-#include "actions_on_loop.hpp"
+#include "../../tests/support/actions_on_loop.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "actions_on_loop.hpp"
+#include "../../tests/support/actions_on_loop.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <takt/rx/asap_scheduler.hpp>
 #include <takt/rx/loop_requests.hpp>
 
-#include "rxjs_support.hpp"
+#include "../support/actions_on_loop.hpp"
 
 namespace {
 
@@ -20,7 +20,7 @@ using namespace takt;
 
 // Its batches come one by one: with turn().
 template <class Scheduler>
-struct batch_suite : loop_suite {
+struct batch_suite : takt_test::actions {
   // One batch.
   void turn() {
     if constexpr (std::is_same_v<Scheduler, rx::asap_scheduler>) {
@@ -172,7 +172,7 @@ struct batch_suite : loop_suite {
 
 struct AsapScheduler : batch_suite<rx::asap_scheduler> {};
 struct AnimationFrameScheduler : batch_suite<rx::animation_frame_scheduler> {};
-struct Immediate : loop_suite {};
+struct Immediate : takt_test::actions {};
 
 TEST_F(AsapScheduler, should_exist) { EXPECT_EQ(s.now(), time.now()); }
 TEST_F(AsapScheduler, should_act_like_the_async_scheduler_if_delay_Z3E_0) {

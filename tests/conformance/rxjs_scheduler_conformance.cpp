@@ -9,14 +9,14 @@
 #include <takt/rx/queue_scheduler.hpp>
 #include <takt/rx/virtual_time_scheduler.hpp>
 
-#include "rxjs_support.hpp"
+#include "../support/actions_on_loop.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using namespace takt;
 
-struct Scheduler : loop_suite {
+struct Scheduler : takt_test::actions {
   rx::queue_scheduler queue{loop};
 };
 struct QueueScheduler : Scheduler {};

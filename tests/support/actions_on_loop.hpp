@@ -27,6 +27,9 @@ struct actions : testing::Test {
   auto says(std::string word) {
     return [this, word = std::move(word)] { log += word; };
   }
+  [[nodiscard]] std::chrono::milliseconds now() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(time.now().time_since_epoch());
+  }
 
   takt::manual_clock time;
   takt::event_loop loop{{.frame = std::chrono::milliseconds(10), .time = &time}};
