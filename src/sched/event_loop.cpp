@@ -136,6 +136,7 @@ class loop_core final : public delayed_tasks_owner {
   void restart() noexcept {
     const mutex_lock lock(mu_);
     stopped_ = false;
+    wake();  // who has it in another loop, and has asked while it was stopped
   }
   bool is_stopped() const noexcept {
     const mutex_lock lock(mu_);
@@ -156,11 +157,15 @@ class loop_core final : public delayed_tasks_owner {
 
   time_point next_deadline() noexcept {
     const mutex_lock lock(mu_);
-    return stopped_ || has_ended() ? time_point::max() : arm();
+    if (!stopped_ && !has_ended()) return arm();
+    waits_ = true;  // for restart()
+    return time_point::max();
   }
   int descriptor() {
     const mutex_lock lock(mu_);
-    return signal_.open();
+    const int opened = signal_.open();
+    if (signalled_) signal_.raise();  // it was woken before there was a descriptor
+    return opened;
   }
 
   // --- the end

@@ -147,18 +147,43 @@ TEST(event_loop_embedding, in_asio) {
 }
 
 // The descriptor tells of what comes after next_deadline() was asked, and only of that.
+bool is_readable(int descriptor) {
+  const int epoll = epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
+  const bool found = epoll_wait(epoll, &event, 1, 0) == 1;
+  close(epoll);
+  return found;
+}
+
+// What came after the question, and before there was a descriptor.
+TEST(event_loop_embedding, a_descriptor_that_is_opened_late_is_readable) {
+  event_loop loop;
+  EXPECT_EQ(loop.next_deadline(), clock::time_point::max());
+  loop.execute([] {});
+  EXPECT_TRUE(is_readable(loop.descriptor()));
+  EXPECT_EQ(loop.poll(), 1u);
+  EXPECT_FALSE(is_readable(loop.descriptor()));
+}
+
+TEST(event_loop_embedding, the_descriptor_is_readable_when_a_loop_goes_on) {
+  event_loop loop;
+  const int descriptor = loop.descriptor();
+  loop.stop();
+  loop.execute([] {});
+  EXPECT_EQ(loop.poll(), 0u);
+  EXPECT_EQ(loop.next_deadline(), clock::time_point::max());
+  EXPECT_FALSE(is_readable(descriptor));
+  loop.restart();
+  EXPECT_TRUE(is_readable(descriptor));
+  EXPECT_EQ(loop.poll(), 1u);
+}
+
 TEST(event_loop_embedding, the_descriptor_is_readable_when_it_has_to_be) {
   event_loop loop;
   const int descriptor = loop.descriptor();
-  const auto readable = [&] {
-    const int epoll = epoll_create1(EPOLL_CLOEXEC);
-    epoll_event event{};
-    event.events = EPOLLIN;
-    epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
-    const bool found = epoll_wait(epoll, &event, 1, 0) == 1;
-    close(epoll);
-    return found;
-  };
+  const auto readable = [&] { return is_readable(descriptor); };
   EXPECT_EQ(loop.next_deadline(), clock::time_point::max());
   EXPECT_FALSE(readable());
   auto far = loop.execute(2h, [] {});

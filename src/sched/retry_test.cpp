@@ -1,5 +1,6 @@
 #include <takt/sched/retry.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 
@@ -172,6 +174,34 @@ TEST_F(retry_test, cancelling_an_attempt_asks_it_to_stop) {
   EXPECT_TRUE(f.is_cancelled());
   pool.close(takt::drain);
   EXPECT_EQ(pool.statistics().tasks.started, 1u);
+}
+
+// An error that uses what the caller has.
+class error_with_end : public std::runtime_error {
+ public:
+  explicit error_with_end(std::shared_ptr<void> end)
+      : std::runtime_error("stopped"), end_(std::move(end)) {}
+
+ private:
+  std::shared_ptr<void> end_;
+};
+
+TEST_F(retry_test, the_error_of_an_attempt_is_gone_when_it_has_been_joined) {
+  gate begun;
+  std::atomic<bool> gone{false};
+  auto f = retry(pool, [&](const takt::sync::stop_token& stop) {
+    begun.open();
+    takt_test::until_stopped(stop);
+    throw error_with_end({nullptr, [&](void*) {
+                            for (int i = 0; i < 1000; ++i) takt::sync::yield();
+                            gone = true;
+                          }});
+  });
+  begun.wait();
+  EXPECT_EQ(f.cancel(), cancel_result::running);
+  EXPECT_EQ(f.cancel_and_join(), cancel_result::done);
+  EXPECT_TRUE(gone);
+  pool.close(takt::drain);
 }
 
 TEST_F(retry_test, shutdown_cancels_the_delay) {

@@ -263,6 +263,7 @@ void log_service::impl::finish() noexcept {
       }
       unhandled_.on_unhandled(unhandled::uncaught, why);
     }
+    sink_.reset();  // what it refers to may be gone afterwards; a drain may keep the rest
   }
   if (own_) own_->shutdown();
   life_.terminate();

@@ -208,6 +208,19 @@ TEST(log_service, the_destructor_discards_and_shutdown_needs_no_line) {
   expect_ended(log, unused);
 }
 
+// What it refers to may be gone after that; a drain that nobody has run yet does not keep it.
+TEST(log_service, the_sink_is_gone_with_the_service) {
+  takt::manual_executor later;
+  auto held = std::make_shared<int>();
+  {
+    log_service log(takt::to_function([held](std::string_view) {}), {.where = later});
+    log.log("one");
+    EXPECT_EQ(held.use_count(), 2);
+  }
+  EXPECT_EQ(held.use_count(), 1);
+  later.run_all();
+}
+
 // A disk may take its time: that is for the service's own thread, and not for who shuts it down.
 TEST(log_service, is_closed_by_its_own_thread) {
   for (const bool at_once : {true, false}) {

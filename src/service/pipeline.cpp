@@ -313,8 +313,19 @@ void pipeline::join() {
   if (const std::optional<stage_failed> e = core_->error()) throw stage_failed(*e);
 }
 
-void pipeline::shutdown() noexcept { core_->shutdown(); }
-void pipeline::shutdown_and_cancel() noexcept { core_->cancel(); }
+// What is asked to stop may destroy it.
+void pipeline::shutdown() noexcept {
+  pipeline_core& core = *core_;
+  core.retain();
+  core.shutdown();
+  core.release();
+}
+void pipeline::shutdown_and_cancel() noexcept {
+  pipeline_core& core = *core_;
+  core.retain();
+  core.cancel();
+  core.release();
+}
 std::optional<stage_failed> pipeline::error() const { return core_->error(); }
 std::vector<stage_statistics> pipeline::statistics() const { return core_->statistics(); }
 const lifecycle& pipeline::life() const noexcept { return core_->pool().life(); }

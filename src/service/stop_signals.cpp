@@ -29,6 +29,18 @@ sigset_t set_of(const std::vector<int>& signals) {
   return set;
 }
 
+// Those of them that were not blocked before. Others may have blocked more since then.
+sigset_t blocked_by(const sigset_t& signals, const sigset_t& before) noexcept {
+  sigset_t own;
+  sigemptyset(&own);
+  for (int each = 1; each <= SIGRTMAX; ++each) {
+    if (sigismember(&signals, each) == 1 && sigismember(&before, each) == 0) sigaddset(&own, each);
+  }
+  return own;
+}
+
+void unblock(const sigset_t& signals) noexcept { pthread_sigmask(SIG_UNBLOCK, &signals, nullptr); }
+
 }  // namespace
 
 class stop_signals::impl {
@@ -60,7 +72,7 @@ stop_signals::impl::impl(const options& how)
   try {
     thread_ = sync::thread([this] { watch(); });
   } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
+    unblock(blocked_by(signals_, blocked_before_));
     throw;
   }
 }
@@ -93,9 +105,9 @@ void stop_signals::impl::watch() noexcept {
 stop_signals::stop_signals(const options& how) : impl_(new impl(how)) {}
 
 stop_signals::~stop_signals() {
-  const sigset_t before = impl_->blocked_before_;
+  const sigset_t own = blocked_by(impl_->signals_, impl_->blocked_before_);
   if (home_.is_here()) delete impl_;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  unblock(own);
 }
 
 sync::stop_token stop_signals::stop_token() const noexcept { return impl_->stop_.get_token(); }

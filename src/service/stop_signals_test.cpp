@@ -56,6 +56,19 @@ TEST(stop_signals, signals_have_the_effect_again_that_they_had) {
   EXPECT_FALSE(kept.stop_requested()) << "the end is no signal";
 }
 
+TEST(stop_signals, signals_that_others_block_stay_blocked) {
+  sigset_t other;
+  sigemptyset(&other);
+  sigaddset(&other, SIGUSR2);
+  {
+    const stop_signals signals{{.signals = {SIGUSR1}}};
+    pthread_sigmask(SIG_BLOCK, &other, nullptr);
+  }
+  EXPECT_FALSE(is_blocked(SIGUSR1));
+  EXPECT_TRUE(is_blocked(SIGUSR2));
+  pthread_sigmask(SIG_UNBLOCK, &other, nullptr);
+}
+
 TEST(stop_signals, bad_input_is_named) {
   EXPECT_THROW(stop_signals({.signals = {}}), std::invalid_argument);
   EXPECT_THROW(stop_signals({.signals = {SIGKILL}}), std::invalid_argument);

@@ -86,6 +86,7 @@ class retry_state final : public delayed_state<T, F> {
         error = std::current_exception();
       }
       if (error != nullptr && ++failures_ < policy_.attempts && set_delay(error)) {
+        error = nullptr;  // before anybody who has joined it may go on
         if (this->reset()) return !this->end_if_dropped();
         was_cancelled = true;
       }
