@@ -21,10 +21,9 @@ inline std::uint8_t slack_bits(std::chrono::nanoseconds slack) noexcept {
 
 /// The next multiple of 2^bits, so that deadlines that are near become one.
 inline clock::time_point rounded(clock::time_point due, unsigned bits) noexcept {
-  const std::chrono::nanoseconds unit(std::int64_t{1} << bits);
-  const std::chrono::nanoseconds late = due.time_since_epoch() % unit;
-  if (late == std::chrono::nanoseconds(0)) return due;
-  return deadline_after(due, late > std::chrono::nanoseconds(0) ? unit - late : -late);
+  const std::uint64_t below = (std::uint64_t{1} << bits) - 1;
+  const std::uint64_t up = -static_cast<std::uint64_t>(due.time_since_epoch().count()) & below;
+  return deadline_after(due, std::chrono::nanoseconds(static_cast<std::int64_t>(up)));
 }
 
 /// When one that was due at `due`, and has ended now, is to run again; and how many are left out.
