@@ -144,7 +144,7 @@ class pool_core final : public delayed_tasks_owner {
   // --- the rest: pool_work.cpp
   std::size_t prestart(std::size_t at_most);
   void resize(std::size_t core, std::size_t max);
-  void change_keep_alive(std::chrono::nanoseconds time, bool core_time_out);
+  void change_keep_alive(std::chrono::nanoseconds time, bool core_times_out);
   task take_back(const future_core& state);
   std::size_t purge();
   pool_statistics statistics() const;
@@ -304,7 +304,7 @@ class pool_core final : public delayed_tasks_owner {
   std::size_t core_limit_ TAKT_GUARDED_BY(mu_) = core_;  // see set_limits()
   std::size_t max_limit_ TAKT_GUARDED_BY(mu_) = max_;
   std::chrono::nanoseconds keep_alive_ TAKT_GUARDED_BY(mu_);
-  bool core_time_out_ TAKT_GUARDED_BY(mu_);
+  bool core_times_out_ TAKT_GUARDED_BY(mu_);
   bool orphaned_ TAKT_GUARDED_BY(mu_) = false;    // destroyed by the only worker left
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;  // for futures of this pool
   intrusive_list<task_wait> waits_ TAKT_GUARDED_BY(mu_);

@@ -26,7 +26,7 @@ pool_core::pool_core(thread_pool_options how, pool_extras more)
       core_(how_.core),
       max_(how_.max == 0 ? how_.core : how_.max),
       keep_alive_(how_.keep_alive),
-      core_time_out_(how_.core_time_out),
+      core_times_out_(how_.core_times_out),
       book_(*how_.time, *how_.unhandled, how_.observer),
       queue_(how_.order) {}
 
@@ -267,7 +267,7 @@ bool pool_core::take(worker& self, task& t) {
     clock::time_point deadline = clock::time_point::max();
     // The others are at work, or wait for something: it stays to look at the time.
     const bool only = free_ == 1;
-    if (!(only && has_delayed()) && (core_time_out_ || workers > core_limit_)) {
+    if (!(only && has_delayed()) && (core_times_out_ || workers > core_limit_)) {
       const clock::time_point now = how_.time->now();
       if (!idle_since) idle_since = now;
       deadline = deadline_after(*idle_since, keep_alive_);
@@ -455,10 +455,10 @@ void pool_core::resize(std::size_t core, std::size_t max) {
   room_.notify_all();  // more workers, more room
 }
 
-void pool_core::change_keep_alive(std::chrono::nanoseconds time, bool core_time_out) {
+void pool_core::change_keep_alive(std::chrono::nanoseconds time, bool core_times_out) {
   const mutex_lock lock(mu_);
   keep_alive_ = time;
-  core_time_out_ = core_time_out;
+  core_times_out_ = core_times_out;
   recall_idle();
 }
 

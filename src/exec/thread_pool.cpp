@@ -25,14 +25,14 @@ void check_sizes(std::size_t core, std::size_t max, std::size_t queue_capacity) 
   }
 }
 
-void check_keep_alive(std::chrono::nanoseconds time, bool core_time_out) {
+void check_keep_alive(std::chrono::nanoseconds time, bool core_times_out) {
   if (time < std::chrono::nanoseconds(0)) {
     throw std::invalid_argument("takt::thread_pool: keep_alive is negative (" +
                                 std::to_string(time.count()) + " ns)");
   }
-  if (core_time_out && time == std::chrono::nanoseconds(0)) {
+  if (core_times_out && time == std::chrono::nanoseconds(0)) {
     throw std::invalid_argument(
-        "takt::thread_pool: core_time_out needs a keep_alive above 0, or no thread would be kept");
+        "takt::thread_pool: core_times_out needs a keep_alive above 0, or no thread would be kept");
   }
 }
 
@@ -48,7 +48,7 @@ thread_pool::options thread_pool::single() { return {.core = 1, .resizable = fal
 
 thread_pool::thread_pool(options how) {
   check_sizes(how.core, how.max == 0 ? how.core : how.max, how.queue_capacity);
-  check_keep_alive(how.keep_alive, how.core_time_out);
+  check_keep_alive(how.keep_alive, how.core_times_out);
   if (how.time == nullptr) throw std::invalid_argument("takt::thread_pool: time is null");
   if (how.unhandled == nullptr) throw std::invalid_argument("takt::thread_pool: unhandled is null");
   if (how.order == queue_order::priority && how.rejection.discards_oldest()) {
@@ -88,9 +88,9 @@ const lifecycle& thread_pool::life() const noexcept { return core_->life(); }
 task_options thread_pool::future_options() const noexcept { return core_->future_options(); }
 void thread_pool::throw_if_own_task() const { core_->throw_if_own_task(); }
 
-void thread_pool::change_keep_alive(std::chrono::nanoseconds time, bool core_time_out) {
-  check_keep_alive(time, core_time_out);
-  core_->change_keep_alive(time, core_time_out);
+void thread_pool::change_keep_alive(std::chrono::nanoseconds time, bool core_times_out) {
+  check_keep_alive(time, core_times_out);
+  core_->change_keep_alive(time, core_times_out);
 }
 
 task thread_pool::take_back(const future_core& state) { return core_->take_back(state); }

@@ -152,8 +152,8 @@ TEST(thread_pool, complains_about_bad_options) {
   EXPECT_THAT(complaint({.core = 2, .max = 8}), HasSubstr("max (8) is more than core (2)"));
   EXPECT_EQ(complaint({.core = 2, .max = 8, .queue_capacity = 0}), "");
   EXPECT_THAT(complaint({.core = 1, .keep_alive = -5ns}), HasSubstr("negative (-5 ns)"));
-  EXPECT_THAT(complaint({.core = 1, .keep_alive = 0s, .core_time_out = true}),
-              HasSubstr("core_time_out"));
+  EXPECT_THAT(complaint({.core = 1, .keep_alive = 0s, .core_times_out = true}),
+              HasSubstr("core_times_out"));
   EXPECT_EQ(complaint({.core = 1, .keep_alive = 0s}), "");
   EXPECT_THAT(complaint({.core = 1, .time = nullptr}), HasSubstr("time is null"));
   EXPECT_THAT(complaint({.core = 1, .unhandled = nullptr}), HasSubstr("unhandled is null"));

@@ -233,7 +233,7 @@ TEST(thread_pool, work_renews_the_time_to_live) {
   tally gone;
   thread_pool pool{{.core = 1,
                     .keep_alive = 10s,
-                    .core_time_out = true,
+                    .core_times_out = true,
                     .thread = {.on_exit = [&] { gone.add(); }},
                     .time = &time}};
   const auto until_it_waits = [&] {
@@ -259,7 +259,7 @@ TEST(thread_pool, core_threads_end_too_if_told_to) {
   tally gone;
   thread_pool pool{{.core = 2,
                     .keep_alive = 10s,
-                    .core_time_out = true,
+                    .core_times_out = true,
                     .thread = {.on_exit = [&] { gone.add(); }},
                     .time = &time}};
   pool.prestart();

@@ -117,7 +117,7 @@ class io_places final : public scheduler_core {
     thread_pool_options threads = thread_pool::cached();
     if (how.io_threads != unbounded) {
       threads = thread_pool::fixed(how.io_threads);
-      threads.core_time_out = true;
+      threads.core_times_out = true;
     }
     threads.keep_alive = how.io_keep_alive;
     threads.name = how.name + "-io";

@@ -19,10 +19,10 @@ delay_queue& make_queue(const scheduled_pool_options& how) {
     throw std::invalid_argument("takt::scheduled_pool: keep_alive is negative (" +
                                 std::to_string(how.keep_alive.count()) + " ns)");
   }
-  if (how.keep_alive == std::chrono::nanoseconds(0) && (how.core_time_out || how.core == 0)) {
+  if (how.keep_alive == std::chrono::nanoseconds(0) && (how.core_times_out || how.core == 0)) {
     throw std::invalid_argument(
         "takt::scheduled_pool: keep_alive is 0 ns, but has to be above 0 for threads to be kept "
-        "with core_time_out, or if core is 0");
+        "with core_times_out, or if core is 0");
   }
   if (how.time == nullptr) throw std::invalid_argument("takt::scheduled_pool: time is null");
   if (how.unhandled == nullptr) {
@@ -43,7 +43,7 @@ scheduled_pool::scheduled_pool(delay_queue& delays, options&& how)
   core_ = new pool_core({.core = how.core,
                          .max = std::max<std::size_t>(how.core, 1),
                          .keep_alive = how.keep_alive,
-                         .core_time_out = how.core_time_out,
+                         .core_times_out = how.core_times_out,
                          .name = std::move(how.name),
                          .thread = std::move(how.thread),
                          .resizable = how.resizable,

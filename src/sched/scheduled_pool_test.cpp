@@ -389,7 +389,7 @@ TEST(scheduled_pool, names_what_is_wrong_and_queues_nothing) {
             "");
   EXPECT_EQ(complaint([] { const scheduled_pool p({.keep_alive = -1ns}); }),
             "takt::scheduled_pool: keep_alive is negative (-1 ns)");
-  EXPECT_NE(complaint([] { const scheduled_pool p({.keep_alive = 0ns, .core_time_out = true}); }),
+  EXPECT_NE(complaint([] { const scheduled_pool p({.keep_alive = 0ns, .core_times_out = true}); }),
             "");
   EXPECT_EQ(complaint([] { const scheduled_pool p({.time = nullptr}); }),
             "takt::scheduled_pool: time is null");

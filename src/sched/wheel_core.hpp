@@ -115,7 +115,7 @@ class wheel_core final : public timer_source {
   // --- for the scheduler
   void shutdown() noexcept;
   task_list stop(bool give_back) noexcept;
-  task_list close(at_close what, std::chrono::nanoseconds time_out);
+  task_list close(at_close what, std::chrono::nanoseconds timeout);
   void destroy() noexcept;
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
   void throw_if_own_task() const;

@@ -181,9 +181,9 @@ task_list wheel_core::stop(bool give_back) noexcept {
   return rest;
 }
 
-task_list wheel_core::close(at_close what, nanoseconds time_out) {
+task_list wheel_core::close(at_close what, nanoseconds timeout) {
   throw_if_own_task();
-  const time_point until = deadline_after(time_.now(), time_out);
+  const time_point until = deadline_after(time_.now(), timeout);
   const bool holds = begin_stop();
   ask_series_to_stop();  // one may be with the timer thread
   const bool ended_in_time = thread_ended_.wait_until(until);
@@ -194,7 +194,7 @@ task_list wheel_core::close(at_close what, nanoseconds time_out) {
     }
     throw std::system_error(std::make_error_code(std::errc::timed_out),
                             "takt::wheel_scheduler: the timer thread has not ended within " +
-                                std::to_string(time_out.count()) + " ns");
+                                std::to_string(timeout.count()) + " ns");
   }
   task_list rest;
   ask_series_to_stop();

@@ -30,8 +30,8 @@ wheel_view wheel_scheduler::on(any_executor where) noexcept {
 void wheel_scheduler::shutdown() noexcept { core_.shutdown(); }
 task_list wheel_scheduler::shutdown_now() noexcept { return core_.stop(true); }
 void wheel_scheduler::shutdown_and_cancel() noexcept { static_cast<void>(core_.stop(false)); }
-task_list wheel_scheduler::close_within(at_close what, std::chrono::nanoseconds time_out) {
-  return core_.close(what, time_out);
+task_list wheel_scheduler::close_within(at_close what, std::chrono::nanoseconds timeout) {
+  return core_.close(what, timeout);
 }
 
 double wheel_scheduler::max_frequency() const noexcept {

@@ -94,7 +94,7 @@ TEST(Regression, CoreThreadTimeOut) {
   tally gone;
   thread_pool pool{{.core = n,
                     .keep_alive = 12ms,
-                    .core_time_out = true,
+                    .core_times_out = true,
                     .thread = {.on_start = [&] { started.add(); }, .on_exit = [&] { gone.add(); }},
                     .time = &time}};
   for (std::size_t round = 1; round <= 2; ++round) {
@@ -119,7 +119,7 @@ TEST(Regression, FlakyThreadFactory) {
     thread_pool pool{{.core = 4,
                       .max = 8,
                       .keep_alive = 1s,
-                      .core_time_out = true,
+                      .core_times_out = true,
                       .queue_capacity = 3,
                       .rejection = rejection_policy::caller_runs(),
                       .thread = {.on_exit = [&] { gone.add(); },
@@ -224,7 +224,7 @@ TEST(Regression, ThreadRestarts) {
   tally gone;
   thread_pool pool{{.core = 1,
                     .keep_alive = 1s,
-                    .core_time_out = true,
+                    .core_times_out = true,
                     .thread = {.on_start = [&] { started.add(); }, .on_exit = [&] { gone.add(); }},
                     .time = &time}};
   for (int i = 0; i < 10; ++i) {

@@ -209,7 +209,7 @@ TEST(Regression, ZeroCoreThreads) {
     scheduled_pool pool{
         {.core = core,
          .keep_alive = 1ms,
-         .core_time_out = true,
+         .core_times_out = true,
          .thread = {.on_start = [&] { started.add(); }, .on_exit = [&] { gone.add(); }},
          .time = &time}};
     for (std::size_t round = 1; round < 4; ++round) {

@@ -169,7 +169,7 @@ TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_true) {
 TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_false) {
   takt::manual_clock time;
   thread_pool pool{
-      {.core = 2, .max = 10, .core_time_out = true, .queue_capacity = 10, .time = &time}};
+      {.core = 2, .max = 10, .core_times_out = true, .queue_capacity = 10, .time = &time}};
   pool.set_keep_alive(12ms, false);
   pool.submit([] {}).get();
   time.wait_for_waiters(1);

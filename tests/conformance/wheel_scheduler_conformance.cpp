@@ -53,7 +53,7 @@ TEST(wheel_options, are_those_of_the_original_unless_told_otherwise) {
   EXPECT_EQ(how.tick, 10ms);
   EXPECT_EQ(how.ticks_per_wheel, 512u);
   EXPECT_EQ(how.stamp, timer_stamp::caller);
-  EXPECT_EQ(wheel_scheduler::close_time_out, 5s);
+  EXPECT_EQ(wheel_scheduler::close_timeout, 5s);
 }
 
 TEST(wheel_options, a_tick_below_a_millisecond_is_an_error) {

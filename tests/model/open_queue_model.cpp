@@ -120,7 +120,7 @@ TEST(open_queue, added_as_the_last_worker_leaves) {
 TEST(open_queue, added_as_the_last_worker_of_the_core_times_out) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    thread_pool pool({.core = 1, .keep_alive = 1s, .core_time_out = true, .time = &time});
+    thread_pool pool({.core = 1, .keep_alive = 1s, .core_times_out = true, .time = &time});
     sync::thread other([&] {
       time.advance(1s);
       time.advance(1s);

@@ -35,7 +35,7 @@ TEST(scheduled_pool_model, without_core_threads) {
 TEST(scheduled_pool_model, threads_that_time_out) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .keep_alive = 1ms, .core_time_out = true, .time = &time});
+    scheduled_pool pool({.core = 2, .keep_alive = 1ms, .core_times_out = true, .time = &time});
     auto a = pool.schedule(3ms, [] {});
     auto b = pool.schedule(2ms, [] {});
     time.advance(2ms);
@@ -78,7 +78,7 @@ TEST(scheduled_pool_model, the_last_worker_is_one_too_many_against_schedule) {
 TEST(scheduled_pool_model, a_task_waits_for_a_delayed_one_while_threads_time_out) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .keep_alive = 1ms, .core_time_out = true, .time = &time});
+    scheduled_pool pool({.core = 2, .keep_alive = 1ms, .core_times_out = true, .time = &time});
     auto f = pool.submit([&] { pool.schedule(clock::time_point(5ms), [] {}).get(); });
     time.advance(1ms);
     time.advance(4ms);
@@ -159,7 +159,7 @@ TEST(scheduled_pool_model, a_delayed_task_in_a_pool_that_grows) {
 TEST(scheduled_pool_model, two_are_due_after_a_thread_has_timed_out) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .keep_alive = 1ms, .core_time_out = true, .time = &time});
+    scheduled_pool pool({.core = 2, .keep_alive = 1ms, .core_times_out = true, .time = &time});
     promise<void> p;
     auto told = p.get_future();
     auto first = pool.schedule(5ms, [&] { told.wait(); });

@@ -58,7 +58,7 @@ class pool_home : public scheduled_pool {
     options how;
     how.core = d.pick(4);
     how.keep_alive = d.chance(2) ? std::chrono::nanoseconds(1us) : std::chrono::nanoseconds(1min);
-    how.core_time_out = d.chance(3);
+    how.core_times_out = d.chance(3);
     how.keep = {.delayed = d.chance(2), .periodic = d.chance(2)};
     how.missed = takt::catch_up_within(d.chance(2) ? 0s : 1s);
     how.thread.may_start = [rarely = d.chance(4), count = 0u]() mutable {

@@ -130,7 +130,7 @@ class round_of {
       how.core = random_.pick(4);
       how.max = how.core + (how.core == 0 ? 1 : 0) + (bounded_ ? random_.pick(3) : 0);
       how.keep_alive = keep_alive(random_);
-      how.core_time_out = random_.chance(3);
+      how.core_times_out = random_.chance(3);
       how.order = order;
       how.thread.may_start = may_start;
     }

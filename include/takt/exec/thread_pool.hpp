@@ -39,7 +39,7 @@ struct thread_pool_options {
   /// How long a thread beyond core waits for work before it ends.
   std::chrono::nanoseconds keep_alive = std::chrono::seconds(60);
   /// Whether those within core end likewise.
-  bool core_time_out = false;
+  bool core_times_out = false;
 
   /// How many tasks wait for a thread at most, beside those for which one is free; 0: none, each
   /// is handed to a thread or rejected.
@@ -142,7 +142,7 @@ class thread_pool : public executor_interface<thread_pool>,
   [[nodiscard]] static options single();
 
   /// \throws std::invalid_argument if max is less than core, or both are 0, or max is more and
-  /// queue_capacity unbounded; if keep_alive is negative, or 0 with core_time_out; if time or
+  /// queue_capacity unbounded; if keep_alive is negative, or 0 with core_times_out; if time or
   /// unhandled is null; if discard_oldest() meets queue_order::priority.
   explicit thread_pool(options how = {});
   ~thread_pool();
@@ -177,10 +177,10 @@ class thread_pool : public executor_interface<thread_pool>,
   void resize(std::size_t core, std::size_t max = 0);
 
   /// Changes how long threads wait for work, and whether that is true of those within core.
-  /// \throws std::invalid_argument if it is negative, or 0 with core_time_out.
+  /// \throws std::invalid_argument if it is negative, or 0 with core_times_out.
   template <class Rep, class Period>
-  void set_keep_alive(std::chrono::duration<Rep, Period> time, bool core_time_out) {
-    change_keep_alive(to_nanoseconds(time), core_time_out);
+  void set_keep_alive(std::chrono::duration<Rep, Period> time, bool core_times_out) {
+    change_keep_alive(to_nanoseconds(time), core_times_out);
   }
 
   /// Takes the task of a future back out of the queue. \return it, or an empty task if it is not
@@ -207,7 +207,7 @@ class thread_pool : public executor_interface<thread_pool>,
   void throw_if_own_task() const;
 
  private:
-  void change_keep_alive(std::chrono::nanoseconds time, bool core_time_out);
+  void change_keep_alive(std::chrono::nanoseconds time, bool core_times_out);
   task take_back(const future_core& state);
 
   pool_core* core_;  // counted: each worker has a reference, too

@@ -39,10 +39,10 @@ struct scheduled_pool_options {
   /// How many threads there are; each starts when there is work for it. 0: one, as long as
   /// something waits.
   std::size_t core = default_pool_size();
-  /// How long a thread waits for work before it ends, if core is 0 or core_time_out is set. The
+  /// How long a thread waits for work before it ends, if core is 0 or core_times_out is set. The
   /// last one stays while something waits for its time.
   std::chrono::nanoseconds keep_alive = std::chrono::seconds(60);
-  bool core_time_out = false;
+  bool core_times_out = false;
 
   after_shutdown keep{};  ///< What goes on after shutdown().
   missed_runs missed{};   ///< What periodic tasks do when they are behind.

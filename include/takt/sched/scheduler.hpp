@@ -154,16 +154,18 @@ class scheduler {
     return add_periodic(first, to_nanoseconds(delay), true, std::forward<F>(f), more);
   }
 
-  /// `co_await timers.after(10ms)`: the coroutine goes on where tasks run, that long from now, or
-  /// at that time. \throws takt::rejected from the co_await if the scheduler takes no more;
-  /// takt::cancelled, wherever that happens, if stop is requested or the scheduler is stopped
-  /// first.
+  /// `co_await timers.after(10ms)`: the coroutine goes on where tasks run, that long from now.
+  /// \throws takt::rejected from the co_await if the scheduler takes no more; takt::cancelled,
+  /// wherever that happens, if stop is requested or the scheduler is stopped first.
   ///
   /// If the frame is destroyed while it is suspended, the timer is cancelled; who destroys it has
   /// to know, as with any coroutine, that it is not being resumed at that moment.
-  [[nodiscard]] timer_awaiter after(when delay, sync::stop_token stop = {}) noexcept {
+  template <class Rep, class Period>
+  [[nodiscard]] timer_awaiter after(std::chrono::duration<Rep, Period> delay,
+                                    sync::stop_token stop = {}) {
     return {*this, delay, std::move(stop)};
   }
+  /// The same at a time. One that has passed is now.
   [[nodiscard]] timer_awaiter at(clock::time_point time, sync::stop_token stop = {}) noexcept {
     return {*this, time, std::move(stop)};
   }

@@ -207,13 +207,13 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   /// \throws std::system_error (timed_out) if a task that the timer thread runs inline does not end
   /// in that time: nothing is lost, call it again; (resource_deadlock_would_occur) if called on the
   /// timer thread.
-  task_list close(at_close what = at_close::run_marked) { return close(what, close_time_out); }
+  task_list close(at_close what = at_close::run_marked) { return close(what, close_timeout); }
   template <class Rep, class Period>
-  task_list close(at_close what, std::chrono::duration<Rep, Period> time_out) {
-    return close_within(what, to_nanoseconds(time_out));
+  task_list close(at_close what, std::chrono::duration<Rep, Period> timeout) {
+    return close_within(what, to_nanoseconds(timeout));
   }
   /// How long close() waits, unless told otherwise.
-  static constexpr std::chrono::nanoseconds close_time_out = std::chrono::seconds(5);
+  static constexpr std::chrono::nanoseconds close_timeout = std::chrono::seconds(5);
   using lifecycle_interface<wheel_scheduler>::close;
 
   /// How often it can hand over, at most: the ticks in a second, unless exact.
@@ -234,7 +234,7 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   void throw_if_own_task() const;
 
  private:
-  task_list close_within(at_close what, std::chrono::nanoseconds time_out);
+  task_list close_within(at_close what, std::chrono::nanoseconds timeout);
 
   wheel_core& core_;  // stays as long as entries are held
 };
