@@ -20,6 +20,7 @@
 #include <takt/rx/async_scheduler.hpp>
 #include <takt/rx/queue_scheduler.hpp>
 #include <takt/rx/scheduler.hpp>
+#include <takt/rx/schedulers.hpp>
 #include <takt/rx/virtual_time_scheduler.hpp>
 #include <takt/rx/worker.hpp>
 #include <takt/sched/event_loop.hpp>
@@ -112,6 +113,25 @@ TEST_F(rx_no_memory, scheduler) {
   rx::scheduler at_once = rx::scheduler::from(here, {.unhandled = &hook});
   fail_each([&] { at_once.schedule(work()); }, [] {});
   EXPECT_EQ(ran, 1);
+}
+
+TEST_F(rx_no_memory, shutdown_needs_none) {
+  rx::schedulers run({.computation = 2, .time = &time, .unhandled = &hook});
+  rx::scheduler own = rx::scheduler::from(executor, {.timers = &loop, .unhandled = &hook});
+  for (rx::scheduler* const s :
+       {&own, &run.new_thread(), &run.single(), &run.computation(), &run.io()}) {
+    rx::worker w = s->create_worker();
+    w.schedule(1h, work());
+    s->schedule(1h, work());
+    {
+      const no_memory now;
+      s->shutdown();
+    }
+    EXPECT_TRUE(s->is_shutdown());
+    EXPECT_TRUE(w.is_unsubscribed());
+    EXPECT_EQ(held.use_count(), 1);
+  }
+  EXPECT_TRUE(hook.unobserved().empty());
 }
 
 TEST_F(rx_no_memory, one_that_runs_within_schedule) {
