@@ -223,4 +223,40 @@ TEST_F(rx_no_memory, what_failed_is_not_pending) {
   EXPECT_FALSE(on_loop.is_unsubscribed());
 }
 
+// Nor is an interval that finds no room for its next turn; the error leaves the loop.
+TEST_F(rx_no_memory, an_interval_that_failed_is_not_pending) {
+  std::optional<rx::async_scheduler> async(loop);
+  std::vector<rx::action<void>> idle;
+  while (idle.size() < 200) {
+    idle.push_back(async->schedule([] {}));
+    pass();
+  }
+  std::optional<no_memory> none;
+  const auto interval = [&, kept = held](auto& self) {
+    ++ran;
+    none.emplace();
+    self.schedule(1ms);
+    EXPECT_THROW(for (const rx::action<void>& a : idle) a.schedule(1h), std::bad_alloc);
+  };
+  const auto fail = [&] {
+    time.advance(1ms);
+    EXPECT_THROW(loop.poll(), std::bad_alloc);
+    none.reset();
+    time.advance(1h);  // makes room again
+    loop.poll();
+    EXPECT_EQ(std::exchange(ran, 0), 1);
+  };
+  async->schedule(1ms, interval);
+  fail();
+  EXPECT_EQ(held.use_count(), 2) << "nobody keeps it but `interval`";
+  const rx::action<void> a = async->schedule(1ms, interval);
+  fail();
+  pass();
+  EXPECT_EQ(ran, 0);
+  a.schedule(1ms);
+  fail();
+  async.reset();
+  EXPECT_FALSE(a.is_unsubscribed());
+}
+
 }  // namespace
