@@ -137,6 +137,7 @@ scheduled_action scheduler::run_alone(worker::unscheduled action, const when& du
 }
 void scheduler::start() { core_->start(); }
 void scheduler::shutdown() noexcept { core_->shutdown(); }
+void scheduler::end() noexcept { core_->end(); }
 bool scheduler::is_here() const noexcept { return core_->is_here(); }
 bool scheduler::is_shutdown() const noexcept { return core_->is_shutdown(); }
 std::size_t scheduler::workers() const noexcept { return core_->workers(); }

@@ -175,9 +175,14 @@ schedulers::schedulers(const options& how)
       computation_(std::make_unique<loop_places>(how, how.computation, "computation")),
       io_(std::make_unique<io_places>(how)) {}
 
-// All are told to stop before any is waited for; but not after fork(), see scheduler.
+// All are told to stop before any is waited for, and waited for before any is destroyed: what runs
+// on one may use the others. But not after fork(), see scheduler.
 schedulers::~schedulers() {
-  if (io_.is_here()) shutdown();
+  if (!io_.is_here()) return;
+  shutdown();
+  for (scheduler* s : {&immediate_, &trampoline_, &new_thread_, &single_, &computation_, &io_}) {
+    s->end();
+  }
 }
 
 void schedulers::start() {

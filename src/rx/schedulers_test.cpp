@@ -311,52 +311,6 @@ TEST(schedulers, shutdown_asks_what_runs_on_a_thread_of_its_own) {
   ended.wait();
 }
 
-// A second shutdown(), by what the first one unsubscribes, comes to the threads before the other
-// workers are closed: so it is their pool that cancels their tasks.
-TEST(schedulers, what_the_end_of_the_threads_unsubscribes_may_ask_the_scheduler) {
-  for (const bool starts : {false, true}) {
-    schedulers run({.computation = 1});
-    for (scheduler* s : {&run.single(), &run.computation(), &run.io()}) {
-      worker first = s->create_worker();
-      worker second = s->create_worker();
-      bool asked = false;
-      first.schedule(1h, [] { FAIL(); }).add([&] {
-        if (starts) {
-          s->start();
-        } else {
-          s->shutdown();
-        }
-      });
-      second.schedule(1h, [] { FAIL(); }).add([&] {
-        asked = true;
-        EXPECT_EQ(s->is_shutdown(), !starts);
-        EXPECT_EQ(s->create_worker().is_unsubscribed(), !starts);
-      });
-      s->shutdown();
-      EXPECT_TRUE(asked);
-      EXPECT_EQ(s->is_shutdown(), !starts);
-    }
-  }
-}
-
-// The destructor waits for it, and it goes on as ever until then.
-TEST(schedulers, what_runs_alone_may_use_the_scheduler_at_its_end) {
-  bool refused = false;
-  {
-    schedulers run;
-    gate begun;
-    run.new_thread().schedule([&](const takt::sync::stop_token& stop) {
-      scheduler& s = run.new_thread();
-      begun.open();
-      takt_test::until_stopped(stop);
-      s.shutdown();
-      refused = s.schedule([] { FAIL(); }).is_rejected() && s.create_worker().is_unsubscribed();
-    });
-    begun.wait();
-  }
-  EXPECT_TRUE(refused);
-}
-
 TEST(schedulers, the_end_asks_what_runs_alone_to_stop) {
   bool ended[4] = {};
   {
