@@ -69,6 +69,10 @@ void async_scheduler::fire(action_node& a) {
     } catch (const rejected&) {
       a.mark_rejected();
       a.unsubscribe();
+    } catch (...) {  // as if schedule() had thrown; what is in the queue will be run
+      async_scheduler::recycle(a, std::nullopt);
+      if (!a.place_.is_linked()) set_pending(a, false);
+      throw;
     }
   };
   try {

@@ -20,6 +20,7 @@
 #include <takt/rx/async_scheduler.hpp>
 #include <takt/rx/queue_scheduler.hpp>
 #include <takt/rx/scheduler.hpp>
+#include <takt/rx/schedulers.hpp>
 #include <takt/rx/virtual_time_scheduler.hpp>
 #include <takt/rx/worker.hpp>
 #include <takt/sched/event_loop.hpp>
@@ -114,6 +115,25 @@ TEST_F(rx_no_memory, scheduler) {
   EXPECT_EQ(ran, 1);
 }
 
+TEST_F(rx_no_memory, shutdown_needs_none) {
+  rx::schedulers run({.computation = 2, .time = &time, .unhandled = &hook});
+  rx::scheduler own = rx::scheduler::from(executor, {.timers = &loop, .unhandled = &hook});
+  for (rx::scheduler* const s :
+       {&own, &run.new_thread(), &run.single(), &run.computation(), &run.io()}) {
+    rx::worker w = s->create_worker();
+    w.schedule(1h, work());
+    s->schedule(1h, work());
+    {
+      const no_memory now;
+      s->shutdown();
+    }
+    EXPECT_TRUE(s->is_shutdown());
+    EXPECT_TRUE(w.is_unsubscribed());
+    EXPECT_EQ(held.use_count(), 1);
+  }
+  EXPECT_TRUE(hook.unobserved().empty());
+}
+
 TEST_F(rx_no_memory, one_that_runs_within_schedule) {
   const rx::worker_options how{.unhandled = &hook};
   for (const auto kind : {rx::worker_place::kind::immediate, rx::worker_place::kind::trampoline}) {
@@ -201,6 +221,42 @@ TEST_F(rx_no_memory, what_failed_is_not_pending) {
   const rx::action<void> on_loop = find(*async, [&] { pass(); });
   async.reset();
   EXPECT_FALSE(on_loop.is_unsubscribed());
+}
+
+// Nor is an interval that finds no room for its next turn; the error leaves the loop.
+TEST_F(rx_no_memory, an_interval_that_failed_is_not_pending) {
+  std::optional<rx::async_scheduler> async(loop);
+  std::vector<rx::action<void>> idle;
+  while (idle.size() < 200) {
+    idle.push_back(async->schedule([] {}));
+    pass();
+  }
+  std::optional<no_memory> none;
+  const auto interval = [&, kept = held](auto& self) {
+    ++ran;
+    none.emplace();
+    self.schedule(1ms);
+    EXPECT_THROW(for (const rx::action<void>& a : idle) a.schedule(1h), std::bad_alloc);
+  };
+  const auto fail = [&] {
+    time.advance(1ms);
+    EXPECT_THROW(loop.poll(), std::bad_alloc);
+    none.reset();
+    time.advance(1h);  // makes room again
+    loop.poll();
+    EXPECT_EQ(std::exchange(ran, 0), 1);
+  };
+  async->schedule(1ms, interval);
+  fail();
+  EXPECT_EQ(held.use_count(), 2) << "nobody keeps it but `interval`";
+  const rx::action<void> a = async->schedule(1ms, interval);
+  fail();
+  pass();
+  EXPECT_EQ(ran, 0);
+  a.schedule(1ms);
+  fail();
+  async.reset();
+  EXPECT_FALSE(a.is_unsubscribed());
 }
 
 }  // namespace

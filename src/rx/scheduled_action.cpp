@@ -199,13 +199,17 @@ void action_core::wait_until_due() noexcept {
   timing_->sleeper = nullptr;
 }
 
+// The end of a callable may drop the last handle: hence the copies.
 cancel_result scheduled_action::cancel() const {
-  return action_ == nullptr ? cancel_result::done : action_->cancel();
+  const scheduled_action kept = *this;
+  return kept.action_ == nullptr ? cancel_result::done : kept.action_->cancel();
 }
 
 cancel_result scheduled_action::cancel_and_join_until(clock::time_point deadline,
                                                       const sync::stop_token& stop) const {
-  return action_ == nullptr ? cancel_result::done : action_->cancel_and_join(deadline, stop);
+  const scheduled_action kept = *this;
+  return kept.action_ == nullptr ? cancel_result::done
+                                 : kept.action_->cancel_and_join(deadline, stop);
 }
 
 std::uint64_t scheduled_action::run_count() const noexcept {

@@ -16,7 +16,7 @@ scheduler_core::scheduler_core(const worker_options& how, const clock& time)
 
 bool scheduler_core::is_here() const noexcept { return home_.is_here(); }
 
-worker_place scheduler_core::take_place(composite& registry) {
+worker_place scheduler_core::take_place(subscription& registry) {
   const mutex_lock lock(mu_);
   registry = open_;
   worker_place place = next_place();
@@ -25,7 +25,7 @@ worker_place scheduler_core::take_place(composite& registry) {
 }
 
 worker scheduler_core::create_worker() {
-  composite registry;
+  subscription registry;
   worker made(take_place(registry), how_);
   registry.add(made.as_subscription());  // closes it, if that is closed
   return made;
@@ -34,7 +34,7 @@ worker scheduler_core::create_worker() {
 // The worker is a child of its only task, which is a child of the worker: they end together.
 scheduled_action scheduler_core::run_alone(worker::unscheduled action, const when& due,
                                            const worker::series* rate) {
-  composite registry;
+  subscription registry;
   worker_place place = take_place(registry);
   auto* const core = new worker_core(std::move(place), how_);
   const subscription alone(*core);
@@ -53,36 +53,37 @@ void scheduler_core::start() {
   const mutex_lock lock(mu_);
   if (!open_.is_unsubscribed()) return;
   composite open;
-  stop_threads();  // a shutdown() that is under way may not have come to that
-  start_threads();
+  start_threads();  // the former ones are stopped by the shutdown() that may be under way
   begin_group();
   open_ = open;
 }
 
 void scheduler_core::shutdown() noexcept {
-  composite closed;
+  subscription closed;
   state_ref<worker_group> group;
+  shared_threads* stopped = nullptr;
   {
     const mutex_lock lock(mu_);
     closed = open_;
     group = groups_.back().share();
+    stopped = threads();
   }
   group->stopping.store(true, std::memory_order_relaxed);  // relaxed: to who closes them: this one
   closed.core()->unsubscribe(*how_.unhandled);
   group->life.advance_to(life_state::stop);
   if (group->life.try_tidy(true)) group->life.terminate();
-  const mutex_lock lock(mu_);
-  if (closed == open_) stop_threads();
+  if (stopped != nullptr) stopped->stop();
 }
 
 void scheduler_core::end() noexcept {
   shutdown();
-  std::vector<state_ref<worker_group>> groups;
-  {
-    const mutex_lock lock(mu_);
-    groups.swap(groups_);
-  }
-  for (const state_ref<worker_group>& group : groups) {
+  for (std::size_t at = 0;; ++at) {
+    state_ref<worker_group> group;
+    {
+      const mutex_lock lock(mu_);
+      if (at == groups_.size()) return;
+      group = groups_[at].share();
+    }
     group->life.await(clock::time_point::max(), {});
   }
 }
@@ -136,6 +137,7 @@ scheduled_action scheduler::run_alone(worker::unscheduled action, const when& du
 }
 void scheduler::start() { core_->start(); }
 void scheduler::shutdown() noexcept { core_->shutdown(); }
+void scheduler::end() noexcept { core_->end(); }
 bool scheduler::is_here() const noexcept { return core_->is_here(); }
 bool scheduler::is_shutdown() const noexcept { return core_->is_shutdown(); }
 std::size_t scheduler::workers() const noexcept { return core_->workers(); }

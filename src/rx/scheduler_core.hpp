@@ -18,7 +18,21 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Thread safety: all members from any thread, but for end().
+/// Threads that workers share. They stay until their scheduler goes: workers of before a shutdown
+/// may refer to them.
+class shared_threads {
+ public:
+  shared_threads() = default;
+  virtual ~shared_threads() = default;
+  shared_threads(const shared_threads&) = delete;
+  shared_threads& operator=(const shared_threads&) = delete;
+
+  /// Ends them, and cancels what they have not begun. A second time, does nothing.
+  virtual void stop() noexcept = 0;
+};
+
+/// Thread safety: all members from any thread, but for end(). No lock is held while code of others
+/// runs.
 class scheduler_core {
  public:
   virtual ~scheduler_core() = default;
@@ -45,14 +59,15 @@ class scheduler_core {
 
   /// Where the next worker runs. These three one at a time.
   [[nodiscard]] virtual worker_place next_place() TAKT_REQUIRES(mu_) = 0;
-  /// Threads, new ones after stop_threads().
+  /// Makes new threads, for the workers to come. Strong guarantee.
   virtual void start_threads() TAKT_REQUIRES(mu_) {}
-  virtual void stop_threads() noexcept TAKT_REQUIRES(mu_) {}
+  /// The latest ones; null if there are none.
+  [[nodiscard]] virtual shared_threads* threads() noexcept TAKT_REQUIRES(mu_) { return nullptr; }
 
   mutable mutex mu_;
 
  private:
-  [[nodiscard]] worker_place take_place(composite& registry);
+  [[nodiscard]] worker_place take_place(subscription& registry);
   void begin_group() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
     groups_.emplace_back(new worker_group(*time_));
   }

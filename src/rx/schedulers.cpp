@@ -63,7 +63,7 @@ class new_thread_places final : public scheduler_core {
 class loop_places final : public scheduler_core {
  public:
   loop_places(const schedulers_options& how, std::size_t loops, const std::string& name)
-      : scheduler_core(workers_of(how), *how.time), loops_(loops) {
+      : scheduler_core(workers_of(how), *how.time) {
     for (std::size_t i = 1; i <= loops; ++i) {
       threads_.push_back(one_thread(how, loops == 1 ? name : name + "-" + std::to_string(i)));
     }
@@ -71,29 +71,33 @@ class loop_places final : public scheduler_core {
   }
 
  private:
+  struct pools final : shared_threads {
+    explicit pools(const std::vector<scheduled_pool_options>& threads) {
+      for (const scheduled_pool_options& t : threads) {
+        each.push_back(std::make_unique<scheduled_pool>(t));
+      }
+    }
+    void stop() noexcept override {
+      for (const auto& pool : each) pool->shutdown_and_cancel();
+    }
+    std::vector<std::unique_ptr<scheduled_pool>> each;  // constant after construction
+  };
+
   worker_place next_place() override TAKT_REQUIRES(mu_) {
-    scheduled_pool& pool = *pools_[pools_.size() - loops_ + next_++ % loops_];
-    worker_place place = worker::place_on(pool);
+    const pools& now = *pools_.back();
+    worker_place place = worker::place_on(*now.each[next_++ % now.each.size()]);
     place.how = worker_place::kind::direct;
     return place;
   }
   void start_threads() override TAKT_REQUIRES(mu_) { add_pools(); }
-  void stop_threads() noexcept override TAKT_REQUIRES(mu_) {
-    for (std::size_t i = 0; i < loops_; ++i) {
-      pools_[pools_.size() - 1 - i]->shutdown_and_cancel();
-    }
-  }
+  shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) { return pools_.back().get(); }
   void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
-    for (const scheduled_pool_options& thread : threads_) {
-      pools_.push_back(std::make_unique<scheduled_pool>(thread));
-    }
+    pools_.push_back(std::make_unique<pools>(threads_));
   }
 
-  const std::size_t loops_;
   std::vector<scheduled_pool_options> threads_;  // constant after construction
   std::size_t next_ TAKT_GUARDED_BY(mu_) = 0;
-  // The last ones are in use; workers of before a shutdown may still refer to the others.
-  std::vector<std::unique_ptr<scheduled_pool>> pools_ TAKT_GUARDED_BY(mu_);
+  std::vector<std::unique_ptr<pools>> pools_ TAKT_GUARDED_BY(mu_);  // the last ones are in use
 };
 
 class io_places final : public scheduler_core {
@@ -107,8 +111,12 @@ class io_places final : public scheduler_core {
 
  private:
   // Destroyed in reverse order: the timers, which pass tasks on, go first.
-  struct pools {
+  struct pools final : shared_threads {
     pools(const thread_pool_options& t, const scheduled_pool_options& w) : threads(t), timers(w) {}
+    void stop() noexcept override {
+      timers.shutdown_and_cancel();
+      threads.shutdown_and_cancel();
+    }
     thread_pool threads;
     scheduled_pool timers;
   };
@@ -131,18 +139,14 @@ class io_places final : public scheduler_core {
     return place;
   }
   void start_threads() override TAKT_REQUIRES(mu_) { add_pools(); }
-  void stop_threads() noexcept override TAKT_REQUIRES(mu_) {
-    pools_.back()->timers.shutdown_and_cancel();
-    pools_.back()->threads.shutdown_and_cancel();
-  }
+  shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) { return pools_.back().get(); }
   void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
     pools_.push_back(std::make_unique<pools>(threads_, timer_));
   }
 
   const thread_pool_options threads_;
   const scheduled_pool_options timer_;
-  // As of loop_places.
-  std::vector<std::unique_ptr<pools>> pools_ TAKT_GUARDED_BY(mu_);
+  std::vector<std::unique_ptr<pools>> pools_ TAKT_GUARDED_BY(mu_);  // the last ones are in use
 };
 
 schedulers_options checked(const schedulers_options& how) {
@@ -171,9 +175,14 @@ schedulers::schedulers(const options& how)
       computation_(std::make_unique<loop_places>(how, how.computation, "computation")),
       io_(std::make_unique<io_places>(how)) {}
 
-// All are told to stop before any is waited for; but not after fork(), see scheduler.
+// All are told to stop before any is waited for, and waited for before any is destroyed: what runs
+// on one may use the others. But not after fork(), see scheduler.
 schedulers::~schedulers() {
-  if (io_.is_here()) shutdown();
+  if (!io_.is_here()) return;
+  shutdown();
+  for (scheduler* s : {&immediate_, &trampoline_, &new_thread_, &single_, &computation_, &io_}) {
+    s->end();
+  }
 }
 
 void schedulers::start() {

@@ -271,6 +271,37 @@ TEST(worker_closing, the_end_of_a_callable_may_join_its_own_task) {
   EXPECT_EQ(outcome, cancel_result::running);
 }
 
+// A callable that lets go of its own task when it is destroyed, also of its place in the queue.
+struct lets_go {
+  scheduled_action* handle;
+  manual_executor* executor;
+  lets_go(scheduled_action& h, manual_executor& e) : handle(&h), executor(&e) {}
+  lets_go(lets_go&& other) noexcept
+      : handle(std::exchange(other.handle, nullptr)), executor(other.executor) {}
+  lets_go& operator=(lets_go&&) = delete;
+  ~lets_go() {
+    if (handle == nullptr) return;
+    *handle = {};
+    executor->run_all();
+  }
+  void operator()() const {}
+};
+
+TEST(worker_closing, the_end_of_a_callable_may_let_go_of_its_own_task) {
+  manual_executor executor;
+  worker w(executor);
+  scheduled_action a;
+  a = w.schedule(lets_go(a, executor));
+  EXPECT_EQ(a.cancel(), cancel_result::prevented);
+  EXPECT_EQ(w.tracked(), 0u);
+  a = w.schedule(lets_go(a, executor));
+  EXPECT_EQ(a.cancel_and_join(), cancel_result::prevented);
+  EXPECT_EQ(w.tracked(), 0u);
+  a = w.schedule(lets_go(a, executor));
+  EXPECT_EQ(a.cancel_and_join_for(1s), cancel_result::prevented);
+  EXPECT_EQ(w.tracked(), 0u);
+}
+
 TEST(worker_closing, handles_outlive_the_worker) {
   std::vector<scheduled_action> handles;
   {

@@ -151,6 +151,7 @@ class action_scheduler {
 
  private:
   friend class action_node;
+  friend class async_scheduler;  // whose intervals are asked for after they were scheduled
 
   template <class State, class F>
   [[nodiscard]] action<State> make(F&& work) {

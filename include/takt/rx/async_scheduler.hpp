@@ -31,7 +31,7 @@ namespace rx {
 /// time, however late that was; if it is behind, runs whose time has passed are left out.
 ///
 /// **Errors** leave run(), run_one() and the like of the loop; the action is closed, and all goes
-/// on with the next call.
+/// on with the next call. So does std::bad_alloc for an interval's next turn; that one is idle.
 ///
 /// **Thread safety**: as of action_scheduler. unsubscribe() of an action may be called by any
 /// thread, once the loop has been run and as long as the scheduler is there: its work is not begun

@@ -105,6 +105,8 @@ class scheduler {
   explicit scheduler(std::unique_ptr<scheduler_core> core) noexcept;
   /// For the rx room: whether this is the process that it was made in.
   [[nodiscard]] bool is_here() const noexcept;
+  /// For the rx room: what the destructor does before anything is destroyed.
+  void end() noexcept;
 
  private:
   scheduler(std::function<worker_place()> places, const worker_options& how);

@@ -1,0 +1,70 @@
+// What may use schedulers while they come to their end.
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+#include <takt/rx/schedulers.hpp>
+
+#include "../../tests/support/pools.hpp"
+
+namespace {
+
+using namespace takt::rx;
+using namespace std::chrono_literals;
+using takt::manual_clock;
+using takt_test::gate;
+
+// A second shutdown(), by what the first one unsubscribes, comes to the threads before the other
+// workers are closed: so it is their pool that cancels their tasks.
+TEST(schedulers_closing, what_the_end_of_the_threads_unsubscribes_may_ask_the_scheduler) {
+  for (const bool starts : {false, true}) {
+    schedulers run({.computation = 1});
+    for (scheduler* s : {&run.single(), &run.computation(), &run.io()}) {
+      worker first = s->create_worker();
+      worker second = s->create_worker();
+      bool asked = false;
+      first.schedule(1h, [] { FAIL(); }).add([&] {
+        if (starts) {
+          s->start();
+        } else {
+          s->shutdown();
+        }
+      });
+      second.schedule(1h, [] { FAIL(); }).add([&] {
+        asked = true;
+        EXPECT_EQ(s->is_shutdown(), !starts);
+        EXPECT_EQ(s->create_worker().is_unsubscribed(), !starts);
+      });
+      s->shutdown();
+      EXPECT_TRUE(asked);
+      EXPECT_EQ(s->is_shutdown(), !starts);
+    }
+  }
+}
+
+// The destructor waits for it, and all of them are there until it has ended.
+TEST(schedulers_closing, what_runs_alone_may_use_them_at_their_end) {
+  manual_clock time;
+  int refused = 0;
+  {
+    gate begun;
+    schedulers run({.time = &time});
+    run.new_thread().schedule([&](const takt::sync::stop_token& stop) {
+      begun.open();
+      takt_test::until_stopped(stop);
+      time.wait_for_waiters(1);  // the destructor
+      for (scheduler* s : {&run.immediate(), &run.trampoline(), &run.new_thread(), &run.single(),
+                           &run.computation(), &run.io()}) {
+        s->shutdown();
+        if (s->create_worker().is_unsubscribed()) ++refused;
+        if (s->schedule([] { FAIL(); }).is_rejected()) ++refused;
+      }
+    });
+    begun.wait();
+  }
+  EXPECT_EQ(refused, 12);
+}
+
+}  // namespace
