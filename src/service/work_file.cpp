@@ -138,9 +138,9 @@ void work_file::sync() {
   if (retried([&] { return fsync(descriptor_); }) != 0) fail("sync");
 }
 
-void work_file::rename(const std::filesystem::path& name) {
+void work_file::rename(std::filesystem::path name) {
   if (::rename(name_.c_str(), name.c_str()) != 0) fail("rename");
-  name_ = name;
+  name_.swap(name);
 }
 
 void work_file::sync_name() const {

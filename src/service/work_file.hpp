@@ -36,7 +36,7 @@ class work_file {
   /// Brings to the disk that it has its name.
   void sync_name() const;
   /// Gives it another name, in place of what had it before.
-  void rename(const std::filesystem::path& name);
+  void rename(std::filesystem::path name);
 
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }
 
