@@ -251,10 +251,16 @@ TEST(service_no_memory, a_crawler_stops_and_loses_nothing) {
   }
 }
 
+std::ptrdiff_t entries_of(const std::filesystem::path& folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), {});
+}
+
 // Wherever it is that memory runs out: the file is written anew, or is as it was; nothing is left
-// beside it, and what the list accepts then is in it.
+// beside it, or open, and what the list accepts then is in it.
 TEST(service_no_memory, a_file_is_compacted_or_left_alone) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  const std::filesystem::path descriptors = "/proc/self/fd";
+  const std::ptrdiff_t open_before = entries_of(descriptors);
   std::size_t opened_as_it_was = 0;
   with_ever_more_memory([&](std::size_t n) {
     const takt_test::temporary_folder folder;
@@ -277,7 +283,8 @@ TEST(service_no_memory, a_file_is_compacted_or_left_alone) {
       left.push_back({"c"});
     } catch (const std::bad_alloc&) {
     }
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << n;
+    EXPECT_EQ(entries_of(folder.path()), 1) << n;
+    EXPECT_EQ(entries_of(descriptors), open_before) << n;
     EXPECT_EQ(takt::file_work_list(file).unconfirmed(), left) << n;
     return compacted;
   });

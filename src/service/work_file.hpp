@@ -41,11 +41,11 @@ class work_file {
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }
 
  private:
-  work_file(int descriptor, std::filesystem::path name) noexcept;
+  work_file(const std::filesystem::path& name, int flags);
   [[noreturn]] void fail(const char* what) const;
 
-  int descriptor_ = -1;
   std::filesystem::path name_;
+  int descriptor_ = -1;  // after what may throw
 };
 
 }  // namespace takt::inline TAKT_ABI
