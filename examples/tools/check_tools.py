@@ -174,14 +174,19 @@ class Index(Tool):
     def test_what_cannot_be_read_is_named(self):
         (self.folder / "secret").write_text("word")
         (self.folder / "locked").mkdir()
+        (self.folder / "listed").mkdir()
+        (self.folder / "listed" / "hidden").write_text("word")
         (self.folder / "open").write_text("word")
         os.chmod(self.folder / "secret", 0)
         os.chmod(self.folder / "locked", 0)
+        os.chmod(self.folder / "listed", 0o444)
         os.chmod(self.folder, 0o755)
         nobody = {"user": 65534} if os.geteuid() == 0 else {}
         result = run("index", self.folder, **nobody)
         os.chmod(self.folder / "locked", 0o700)
-        self.expect(result, 1, "1 words in 2 files", "secret': Permission denied", "locked': Permission denied")
+        os.chmod(self.folder / "listed", 0o700)
+        self.expect(result, 1, "1 words in 2 files", "secret': Permission denied", "locked': Permission denied",
+                    "hidden': Permission denied")
 
     def test_is_stopped(self):
         for i in range(300):
@@ -273,6 +278,11 @@ class Checkmail(Tool):
                 self.comes_true(lambda: not self.is_pending(p.pid))
             self.assertEqual(p.wait(SECONDS), 3)
             self.assertIn("stopped without waiting", p.stderr.read())
+
+    def test_an_input_that_cannot_be_read(self):
+        folder = os.open(self.folder, os.O_RDONLY)
+        self.addCleanup(os.close, folder)
+        self.expect(run("checkmail", "--stdin", "127.0.0.1:1", stdin=folder), 1, "cannot read the input")
 
     def test_is_stopped_while_it_reads_its_input(self):
         with subprocess.Popen([PROGRAMS / "checkmail", "--stdin"], stdin=subprocess.PIPE,

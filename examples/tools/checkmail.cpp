@@ -87,6 +87,9 @@ settings read_settings(const std::vector<std::string>& words) {
   while (s.from_stdin && std::getline(std::cin, text)) {
     if (!text.empty()) hosts.push_back(text);
   }
+  if (std::ferror(stdin) != 0) {  // which std::cin reads from
+    throw std::system_error(errno, std::generic_category(), "cannot read the input");
+  }
   for (const std::string& host : hosts) s.servers.push_back(parse_server(host, s.port));
   if (s.servers.empty()) throw tool::misuse("no hosts");
   return s;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -130,13 +131,15 @@ void walk(const settings& s, takt::outlet<fs::path>& out, complaints& unread) {
     std::error_code error;
     fs::directory_iterator at(folder, error);
     while (!error && at != fs::directory_iterator()) {
-      std::error_code ignored;
-      const fs::file_type type = at->symlink_status(ignored).type();
+      std::error_code why;
+      const fs::file_type type = at->symlink_status(why).type();
       if (type == fs::file_type::directory) {
         folders.push_back(at->path());
-      } else if (type == fs::file_type::regular && at->file_size(ignored) <= s.max_bytes) {
-        out.push(at->path());
+      } else if (type == fs::file_type::regular) {
+        const std::uintmax_t size = at->file_size(why);
+        if (!why && size <= s.max_bytes) out.push(at->path());
       }
+      if (why) unread.add(at->path(), why);
       at.increment(error);
     }
     if (error) unread.add(folder, error);

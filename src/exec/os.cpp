@@ -104,7 +104,11 @@ signal_descriptor::~signal_descriptor() {
 void wake_without_slack() noexcept { prctl(PR_SET_TIMERSLACK, 1UL); }
 
 bool sync_to_disk(std::FILE* file) noexcept {
-  return fsync(fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;
+  int result = 0;
+  do {
+    result = fsync(fileno(file));
+  } while (result != 0 && errno == EINTR);
+  return result == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
 void set_thread_cpus(const std::vector<int>& cpus) noexcept {

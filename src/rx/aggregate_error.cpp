@@ -32,9 +32,14 @@ void error_collector::add(const std::exception_ptr& error) noexcept {
 
 void error_collector::throw_if_any() {
   if (first_ == nullptr) return;
-  if (rest_.empty()) std::rethrow_exception(first_);
-  rest_.insert(rest_.begin(), first_);
-  throw aggregate_error(std::move(rest_));
+  if (!rest_.empty()) {
+    try {
+      rest_.insert(rest_.begin(), first_);
+      throw aggregate_error(std::move(rest_));
+    } catch (const std::bad_alloc&) {  // as above
+    }
+  }
+  std::rethrow_exception(first_);
 }
 
 }  // namespace rx

@@ -1,6 +1,7 @@
 // Every allocation of schedule() fails in turn: it throws, nothing runs and nothing is kept.
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <new>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <takt/exec/manual_executor.hpp>
 #include <takt/rx/action.hpp>
 #include <takt/rx/action_scheduler.hpp>
+#include <takt/rx/aggregate_error.hpp>
 #include <takt/rx/animation_frame_scheduler.hpp>
 #include <takt/rx/asap_scheduler.hpp>
 #include <takt/rx/async_scheduler.hpp>
@@ -257,6 +259,29 @@ TEST_F(rx_no_memory, an_interval_that_failed_is_not_pending) {
   fail();
   async.reset();
   EXPECT_FALSE(a.is_unsubscribed());
+}
+
+// Two errors, and no memory for what tells of both: the first one is told.
+TEST_F(rx_no_memory, an_error_is_told_all_the_same) {
+  const auto first = std::make_exception_ptr(std::runtime_error("first"));
+  const auto second = std::make_exception_ptr(std::runtime_error("second"));
+  bool both = false;
+  for (std::size_t after = 0; !both && after < 100; ++after) {
+    rx::error_collector errors;
+    try {
+      const no_memory soon(after);
+      errors.run([&] { std::rethrow_exception(first); });
+      errors.run([&] { std::rethrow_exception(second); });
+      errors.throw_if_any();
+    } catch (const rx::aggregate_error& e) {
+      both = true;
+      EXPECT_EQ(e.errors().size(), 2U);
+      EXPECT_GT(after, 0U) << "it allocates";
+    } catch (const std::exception& e) {
+      EXPECT_STREQ(e.what(), "first") << "after " << after;
+    }
+  }
+  EXPECT_TRUE(both);
 }
 
 }  // namespace

@@ -126,11 +126,7 @@ void channel_core::add_consumer() {
   ++consumers_;
 }
 
-bool channel_core::remove_consumer() noexcept {
-  if (!home_.is_here()) return false;  // as above
-  const mutex_lock lock(mu_);
-  return --consumers_ == 0 && !at_end();
-}
+bool channel_core::remove_consumer() noexcept { return --consumers_ == 0 && !at_end(); }
 
 clock::time_point channel_core::push_deadline() const {
   if (!full_.waits()) return clock::time_point::min();

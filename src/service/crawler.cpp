@@ -318,14 +318,13 @@ void crawler::impl::stop() noexcept {
   mutex_lock lock(mu_);
   const bool holds = life_.add_worker();
   life_.advance_to(life_state::stop);
-  lock.unlock();
-  stop_.request_stop();
-  lock.lock();
   give_back_all(ready_, lock);
   give_back_all(handed_, lock);
   give_back_all(waiting_, lock);
   lock.unlock();
   if (holds) leave();
+  stop_
+      .request_stop();  // last: what it calls may wait for the end, which does not need this thread
 }
 
 void crawler::impl::destroy() noexcept {

@@ -416,4 +416,29 @@ TEST(crawler, says_what_is_wrong_with_its_options) {
   EXPECT_EQ(refused(nothing, {.timers = &loop}), "takt::crawler: timers without not_before");
 }
 
+// Who stops it has done its part when it asks: a stop callback may wait for the end, and destroy
+// it.
+TEST(crawler, may_be_destroyed_by_what_is_asked_to_stop) {
+  memory_work_list list;
+  list.accept(items{{"a"}, {"b"}});
+  manual_executor later;
+  takt::sync::stop_token kept;
+  std::optional<crawler> crawl(std::in_place, later, list,
+                               [&](const work_item&, const takt::sync::stop_token& stop) {
+                                 kept = stop;
+                                 return items{};
+                               });
+  crawl->start();
+  EXPECT_TRUE(later.run_one());
+  bool ended = false;
+  const takt::sync::stop_callback on_stop(kept, [&] {
+    ended = crawl->await_termination(0s);
+    if (ended) crawl.reset();
+  });
+  crawl->shutdown_and_cancel();
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(list.unconfirmed(), items{{"b"}});
+  EXPECT_EQ(list.counts().claimed, 0u);
+}
+
 }  // namespace

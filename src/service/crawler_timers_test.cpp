@@ -12,6 +12,7 @@
 
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/manual_executor.hpp>
+#include <takt/observe/task_observer.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/sched/wheel_scheduler.hpp>
 #include <takt/service/crawler.hpp>
@@ -147,6 +148,30 @@ TEST_F(polite, timers_that_are_closed_stop_it) {
   crawl.await_termination();
   EXPECT_NE(crawl.error(), nullptr);
   EXPECT_EQ(list.unconfirmed(), (items{{"a2"}, {"a3"}}));
+  EXPECT_EQ(list.counts().claimed, 0u);
+  expect_balance(crawl);
+}
+
+// It is stopped while an item is given to the timers: they do not keep it until its time.
+TEST_F(polite, what_the_timers_get_too_late_is_taken_back) {
+  class stopping final : public takt::task_observer {
+   public:
+    void on_event(const takt::task_event& event) noexcept override {
+      if (event.what == takt::task_event::kind::submitted) crawl->shutdown_and_cancel();
+    }
+    crawler* crawl = nullptr;
+  } stop;
+  takt::event_loop timers({.time = &time, .observer = &stop});
+  takt::manual_executor visits;
+  list.accept(items{{"a1"}, {"a2"}});
+  crawler::options with = how(2);
+  with.timers = &timers;
+  crawler crawl(visits, list, visit(), with);
+  stop.crawl = &crawl;
+  crawl.start();
+  EXPECT_EQ(timers.totals().submitted, 1u);
+  EXPECT_EQ(timers.totals().pending(), 0u);
+  EXPECT_EQ(list.unconfirmed(), (items{{"a1"}, {"a2"}}));
   EXPECT_EQ(list.counts().claimed, 0u);
   expect_balance(crawl);
 }

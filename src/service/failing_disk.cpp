@@ -13,12 +13,18 @@ namespace {
 takt::sync::atomic<bool> sync_fails{false};
 takt::sync::atomic<bool> truncate_fails{false};
 takt::sync::atomic<int> sync_calls{0};
+takt::sync::atomic<int> sync_interrupts{0};
 
 }  // namespace
 
 // NOLINTBEGIN(bugprone-reserved-identifier): named as in the C library's header
 extern "C" int fsync(int __fd) {
   ++sync_calls;
+  if (sync_interrupts > 0) {
+    --sync_interrupts;
+    errno = EINTR;
+    return -1;
+  }
   if (sync_fails) {
     errno = EIO;
     return -1;
@@ -41,10 +47,12 @@ failing_disk::failing_disk(failing_calls which) noexcept {
   sync_calls = 0;
   sync_fails = which.sync;
   truncate_fails = which.truncate;
+  sync_interrupts = which.interrupted;
 }
 failing_disk::~failing_disk() {
   sync_fails = false;
   truncate_fails = false;
+  sync_interrupts = 0;
 }
 int failing_disk::syncs() const noexcept { return sync_calls; }  // NOLINT: of this one
 

@@ -7,6 +7,7 @@ namespace takt_test {
 struct failing_calls {
   bool sync = false;      // fsync()
   bool truncate = false;  // ftruncate()
+  int interrupted = 0;    // so many of fsync(), by a signal, before it succeeds
 };
 class failing_disk {
  public:

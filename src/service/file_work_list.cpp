@@ -19,6 +19,7 @@
 #include <takt/service/file_work_list.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -185,14 +186,15 @@ std::uint64_t file_work_list::impl::needed_bytes() const {
 }
 
 // Writes what is needed into another file, reads that, and puts it in place of the first. If that
-// is not possible, the first is good enough.
+// is not possible, for want of memory for instance, the first is good enough.
 void file_work_list::impl::compact() {
   std::error_code ignored;
-  std::filesystem::path name = std::filesystem::canonical(file_.name(), ignored);
-  if (ignored) name = file_.name();
-  std::filesystem::path other = name;
-  other += ".takt-new";
+  std::filesystem::path other;
   try {
+    std::filesystem::path name = std::filesystem::canonical(file_.name(), ignored);
+    if (ignored) name = file_.name();
+    other = name;
+    other += ".takt-new";
     work_file made = work_file::create(other);
     made.write(0, work_file_magic);
     std::uint64_t end = work_file_magic.size();
@@ -221,12 +223,12 @@ void file_work_list::impl::compact() {
     }
     const std::filesystem::file_status now = std::filesystem::status(name, ignored);
     if (!ignored) std::filesystem::permissions(other, now.permissions(), ignored);
-    made.rename(name);
+    made.rename(std::move(name));  // the last that may throw
     file_ = std::move(made);
     book_ = std::move(copy.book);
     end_ = end;
     recovery_.compacted = true;
-  } catch (const work_list_error&) {
+  } catch (const std::exception&) {
     std::filesystem::remove(other, ignored);
     return;
   }

@@ -35,8 +35,10 @@ class stream_sink final : public log_sink {
 // not written by a later call, after it was given back.
 class file_sink final : public log_sink {
  public:
-  file_sink(const std::string& path, const file_sink_options& how)
-      : path_(path), sync_(how.sync), file_(std::fopen(path.c_str(), mode(how))) {
+  file_sink(const std::string& path, const file_sink_options& how) : path_(path), sync_(how.sync) {
+    do {
+      file_ = std::fopen(path.c_str(), mode(how));
+    } while (file_ == nullptr && errno == EINTR);
     if (file_ == nullptr) fail("cannot be opened");
     std::setvbuf(file_, nullptr, _IONBF, 0);
   }
@@ -52,9 +54,13 @@ class file_sink final : public log_sink {
   }
 
   void flush() override {
-    errno = 0;
-    const std::size_t written = std::fwrite(buffer_.data(), 1, buffer_.size(), file_);
-    const bool all = written == buffer_.size();
+    std::string_view left = buffer_;
+    do {
+      errno = 0;
+      std::clearerr(file_);
+      left.remove_prefix(std::fwrite(left.data(), 1, left.size(), file_));
+    } while (!left.empty() && errno == EINTR);  // by a signal: the rest, then
+    const bool all = left.empty();
     buffer_.clear();
     if (!all) fail("cannot be written to");
     if (sync_ == file_sync::at_flush && !os::sync_to_disk(file_)) fail("cannot be synced");
@@ -81,7 +87,7 @@ class file_sink final : public log_sink {
 
   const std::string path_;
   const file_sync sync_;
-  std::FILE* file_;
+  std::FILE* file_ = nullptr;
   std::string buffer_;
 };
 

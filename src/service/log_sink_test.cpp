@@ -1,6 +1,14 @@
 #include <takt/service/log_sink.hpp>
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -15,6 +23,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <takt/base/sync.hpp>
+
 #include "../../tests/support/temporary_folder.hpp"
 #include "failing_disk.hpp"
 
@@ -27,6 +37,13 @@ using testing::HasSubstr;
 std::string contents(const fs::path& file) {
   std::ifstream in(file);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// 'R' if it runs, 'S' if it sleeps, '-' if it has ended.
+char state_of_thread(pid_t id) {
+  const std::string text = contents("/proc/self/task/" + std::to_string(id) + "/stat");
+  const std::size_t name_end = text.rfind(") ");
+  return name_end == std::string::npos ? '-' : text[name_end + 2];
 }
 
 class log_sink_file : public testing::Test {
@@ -102,6 +119,54 @@ TEST_F(log_sink_file, is_put_on_the_disk_when_it_is_told_to_be) {
   syncs(takt::file_sync::at_close, true, threw);
   syncs(takt::file_sync::at_flush, true, threw);
   EXPECT_EQ(threw, (std::vector<bool>{false, true, true, false}));
+}
+
+// What is asked of the system while a signal is handled is asked again.
+TEST_F(log_sink_file, goes_on_after_a_signal) {
+  struct sigaction handle{};
+  struct sigaction before{};
+  handle.sa_handler = [](int) {};  // and no SA_RESTART
+  ASSERT_EQ(sigaction(SIGUSR1, &handle, &before), 0);
+  ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+  const std::string line(1'000'000, 'x');  // more than there is room for
+  takt::sync::atomic<pid_t> id{0};
+  takt::sync::thread writer([&] {
+    id = gettid();
+    try {
+      const auto sink = takt::to_file(file_);
+      sink->write(line);
+      sink->flush();
+    } catch (const std::system_error& e) {
+      ADD_FAILURE() << e.what();
+    }
+  });
+  while (id == 0) takt::sync::yield();
+  const auto interrupt = [&] {
+    while (state_of_thread(id) != 'S' && state_of_thread(id) != '-') takt::sync::yield();
+    pthread_kill(writer.native_handle(), SIGUSR1);
+  };
+  interrupt();  // while it waits for a reader
+  const int reader = open(file_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_NE(reader, -1);
+  ASSERT_EQ(fcntl(reader, F_SETFL, 0), 0);
+  interrupt();  // after it has written something
+  interrupt();  // and before it has written more
+  std::size_t got = 0;
+  std::array<char, 65'536> block{};
+  for (ssize_t n = 1; n > 0; got += static_cast<std::size_t>(n)) {
+    n = read(reader, block.data(), block.size());
+    ASSERT_NE(n, -1);
+  }
+  EXPECT_EQ(got, line.size() + 1);
+  close(reader);
+  writer.join();
+  ASSERT_EQ(sigaction(SIGUSR1, &before, nullptr), 0);
+
+  const auto sink = takt::to_file(folder_ / "synced", {.sync = takt::file_sync::at_flush});
+  const takt_test::failing_disk disk({.interrupted = 1});
+  sink->write("line");
+  EXPECT_NO_THROW(sink->flush());
+  EXPECT_EQ(disk.syncs(), 2);
 }
 
 #endif

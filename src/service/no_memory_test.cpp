@@ -2,6 +2,8 @@
 // what they were refused.
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
@@ -17,6 +19,7 @@
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/channel.hpp>
 #include <takt/service/crawler.hpp>
+#include <takt/service/file_work_list.hpp>
 #include <takt/service/log_service.hpp>
 #include <takt/service/memory_work_list.hpp>
 #include <takt/service/pipeline.hpp>
@@ -24,6 +27,7 @@
 #include <takt/service/task_scope.hpp>
 
 #include "../../tests/support/pools.hpp"
+#include "../../tests/support/temporary_folder.hpp"
 #include "../base/counting_new.hpp"
 #include "crawling.hpp"
 
@@ -245,6 +249,46 @@ TEST(service_no_memory, a_crawler_stops_and_loses_nothing) {
       return is_good;
     });
   }
+}
+
+std::ptrdiff_t entries_of(const std::filesystem::path& folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), {});
+}
+
+// Wherever it is that memory runs out: the file is written anew, or is as it was; nothing is left
+// beside it, or open, and what the list accepts then is in it.
+TEST(service_no_memory, a_file_is_compacted_or_left_alone) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  const std::filesystem::path descriptors = "/proc/self/fd";
+  const std::ptrdiff_t open_before = entries_of(descriptors);
+  std::size_t opened_as_it_was = 0;
+  with_ever_more_memory([&](std::size_t n) {
+    const takt_test::temporary_folder folder;
+    const std::string file = folder / "list";
+    {
+      takt::file_work_list list(file);
+      list.accept({.key = "a", .data = std::string(1000, 'x')});
+      static_cast<void>(list.claim());
+      list.confirm("a", items{{"b"}});
+    }
+    items left{{"b"}};
+    bool compacted = false;
+    try {
+      std::optional<no_memory> here(n);
+      takt::file_work_list list(file, {.compact_above = 0});
+      here.reset();
+      compacted = list.recovery().compacted;
+      if (!compacted) ++opened_as_it_was;
+      list.accept({.key = "c"});
+      left.push_back({"c"});
+    } catch (const std::bad_alloc&) {
+    }
+    EXPECT_EQ(entries_of(folder.path()), 1) << n;
+    EXPECT_EQ(entries_of(descriptors), open_before) << n;
+    EXPECT_EQ(takt::file_work_list(file).unconfirmed(), left) << n;
+    return compacted;
+  });
+  EXPECT_GT(opened_as_it_was, 0u) << "it is good enough";
 }
 
 TEST(service_no_memory, stopping_needs_none) {

@@ -64,12 +64,13 @@ struct stage_failed::details {
   const std::type_info* type = &typeid(void);
 };
 
-bool gave_up(const sync::stop_token& stop) noexcept {
-  if (!stop.stop_requested()) return false;
+bool gave_up(const sync::stop_token& stop, bool refused) noexcept {
   try {
     throw;
   } catch (const cancelled&) {
-    return true;
+    return stop.stop_requested();
+  } catch (const rejected&) {
+    return refused;
   } catch (...) {
     return false;
   }

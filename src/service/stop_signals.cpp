@@ -1,15 +1,21 @@
 // A thread waits for the signals with sigwait(). To end it, the destructor sends it one of them,
-// which it finds together with `ending_`.
+// under the lock under which it says so. So a thread that finds it ending knows that one of what it
+// has got, or could get, is no signal: all others are, and are sent to the process again, where
+// they wait for the destructor to unblock them.
 #include <takt/service/stop_signals.hpp>
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 
+#include <takt/base/mutex.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/service/service_group.hpp>
 
@@ -39,6 +45,21 @@ sigset_t blocked_by(const sigset_t& signals, const sigset_t& before) noexcept {
   return own;
 }
 
+int lowest_of(const sigset_t& signals) noexcept {
+  int each = 1;
+  while (sigismember(&signals, each) != 1) ++each;
+  return each;
+}
+
+// Whether there is one more of this signal: takes it, without waiting.
+bool take_another(int signal) noexcept {
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  const timespec now{};
+  return sigtimedwait(&only, nullptr, &now) == signal;
+}
+
 void unblock(const sigset_t& signals) noexcept { pthread_sigmask(SIG_UNBLOCK, &signals, nullptr); }
 
 }  // namespace
@@ -51,6 +72,7 @@ class stop_signals::impl {
   // Constant after construction.
   const bool third_exits_;
   const sigset_t signals_;
+  const int wake_up_;  // one of them
   sigset_t blocked_before_{};
   sync::stop_source stop_;
   sync::stop_source force_;
@@ -60,14 +82,18 @@ class stop_signals::impl {
 
  private:
   void watch() noexcept;
+  bool is_ending() noexcept {
+    const mutex_lock lock(mu_);
+    return ending_;
+  }
 
-  // Atomic. Written by the destructor.
-  sync::atomic<bool> ending_{false};
+  mutex mu_;
+  bool ending_ TAKT_GUARDED_BY(mu_) = false;  // and `wake_up_` was sent
   sync::thread thread_;
 };
 
 stop_signals::impl::impl(const options& how)
-    : third_exits_(how.third_exits), signals_(set_of(how.signals)) {
+    : third_exits_(how.third_exits), signals_(set_of(how.signals)), wake_up_(lowest_of(signals_)) {
   pthread_sigmask(SIG_BLOCK, &signals_, &blocked_before_);
   try {
     thread_ = sync::thread([this] { watch(); });
@@ -78,10 +104,11 @@ stop_signals::impl::impl(const options& how)
 }
 
 stop_signals::impl::~impl() {
-  ending_.store(true, std::memory_order_relaxed);  // relaxed: the signal comes after it
-  int one = 1;
-  while (sigismember(&signals_, one) != 1) ++one;
-  pthread_kill(thread_.native_handle(), one);
+  {
+    const mutex_lock lock(mu_);
+    ending_ = true;
+    pthread_kill(thread_.native_handle(), wake_up_);
+  }
   thread_.join();
 }
 
@@ -89,7 +116,10 @@ void stop_signals::impl::watch() noexcept {
   for (int count = 0;;) {
     int number = 0;
     if (sigwait(&signals_, &number) != 0) continue;
-    if (ending_.load(std::memory_order_relaxed)) return;  // relaxed: as above
+    if (is_ending()) {
+      if (number != wake_up_ || take_another(number)) kill(getpid(), number);
+      return;
+    }
     ++count;
     if (count == 1) {
       first_.store(number, std::memory_order_relaxed);  // relaxed: the request publishes it

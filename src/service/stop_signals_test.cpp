@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -23,6 +25,46 @@ using takt::stop_signals;
 using takt::sync::stop_token;
 using takt_test::tally;
 using takt_test::until_stopped;
+
+// While it exists, the thread that has got a signal goes no further before somebody sends it
+// another.
+class late_thread {
+ public:
+  late_thread() { current = this; }
+  ~late_thread() { current = nullptr; }
+  late_thread(const late_thread&) = delete;
+  late_thread& operator=(const late_thread&) = delete;
+  void wait_until_it_has_one() const { got_.wait_for(1); }
+
+  static takt::sync::atomic<late_thread*> current;
+  tally got_;
+  tally sent_;
+};
+takt::sync::atomic<late_thread*> late_thread::current{nullptr};
+
+}  // namespace
+
+// The program's own are called instead of the C library's.
+// NOLINTBEGIN(bugprone-reserved-identifier): named as in the C library's header
+extern "C" int sigwait(const sigset_t* __set, int* __sig) {
+  *__sig = sigwaitinfo(__set, nullptr);
+  if (*__sig == -1) return errno;
+  if (late_thread* const late = late_thread::current) {
+    late->got_.add();
+    late->sent_.wait_for(1);
+  }
+  return 0;
+}
+
+extern "C" int pthread_kill(pthread_t __threadid, int __signo) noexcept {
+  const sigval none{};
+  const int error = pthread_sigqueue(__threadid, __signo, none);
+  if (late_thread* const late = late_thread::current) late->sent_.add();
+  return error;
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
+namespace {
 
 void send(int signal) { ASSERT_EQ(kill(getpid(), signal), 0); }
 
@@ -54,6 +96,31 @@ TEST(stop_signals, signals_have_the_effect_again_that_they_had) {
   }
   EXPECT_FALSE(is_blocked(SIGUSR1));
   EXPECT_FALSE(kept.stop_requested()) << "the end is no signal";
+}
+
+// The thread has got a signal when the destructor begins. Which of them that sends to wake it up,
+// it cannot choose.
+TEST(stop_signals, a_signal_that_comes_with_the_end_has_the_effect_that_it_had) {
+  static volatile sig_atomic_t handled = 0;
+  struct sigaction handle{};
+  handle.sa_handler = [](int signal) { handled = signal; };
+  for (const int signal : {SIGUSR1, SIGUSR2}) {
+    struct sigaction before{};
+    ASSERT_EQ(sigaction(signal, &handle, &before), 0);
+    handled = 0;
+    std::optional<stop_signals> signals(std::in_place,
+                                        stop_signals::options{.signals = {SIGUSR1, SIGUSR2}});
+    const stop_token stop = signals->stop_token();
+    {
+      const late_thread late;
+      send(signal);
+      late.wait_until_it_has_one();
+      signals.reset();
+    }
+    EXPECT_EQ(handled, signal);
+    EXPECT_FALSE(stop.stop_requested()) << "one effect";
+    ASSERT_EQ(sigaction(signal, &before, nullptr), 0);
+  }
 }
 
 TEST(stop_signals, signals_that_others_block_stay_blocked) {

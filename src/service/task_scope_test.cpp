@@ -244,6 +244,22 @@ TEST(task_scope, works_where_tasks_run_inline) {
   EXPECT_EQ(outcomes(scope.join()), (std::vector{finished, finished, stopped}));
 }
 
+// It runs within spawn(), of another thread.
+TEST(task_scope, the_time_out_reaches_what_runs_while_it_is_spawned) {
+  takt::inline_executor here;
+  task_scope<void> scope{{.where = here}};
+  gate begun;
+  takt::sync::thread other([&] {
+    scope.spawn([&](const stop_token& stop) {
+      begun.open();
+      until_stopped(stop);
+    });
+  });
+  begun.wait();
+  EXPECT_EQ(outcomes(scope.join(0s)), (std::vector{finished}));
+  other.join();
+}
+
 TEST(task_scope, a_wait_for_ever_inside_a_pool_is_found_out) {
   takt::thread_pool pool{{.core = 1}};
   auto found = pool.submit([&] {

@@ -52,11 +52,11 @@ int open_file(const std::filesystem::path& name, int flags) {
 
 }  // namespace
 
-work_file::work_file(int descriptor, std::filesystem::path name) noexcept
-    : descriptor_(descriptor), name_(std::move(name)) {}
+work_file::work_file(const std::filesystem::path& name, int flags)
+    : name_(name), descriptor_(open_file(name_, flags)) {}
 
 work_file::work_file(work_file&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), name_(std::move(other.name_)) {}
+    : name_(std::move(other.name_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 work_file& work_file::operator=(work_file&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
@@ -77,7 +77,7 @@ work_file work_file::open(const std::filesystem::path& name) {
       throw work_list_error(reason::foreign,
                             "takt::file_work_list: '" + name.string() + "' is not a regular file");
     }
-    work_file opened(open_file(name, O_RDWR | O_CREAT), name);
+    work_file opened(name, O_RDWR | O_CREAT);
     if (opened.descriptor_ == -1) opened.fail("open");
     if (retried([&] { return flock(opened.descriptor_, LOCK_EX | LOCK_NB); }) != 0) {
       if (errno != EWOULDBLOCK) opened.fail("lock");
@@ -90,7 +90,7 @@ work_file work_file::open(const std::filesystem::path& name) {
 }
 
 work_file work_file::create(const std::filesystem::path& name) {
-  work_file made(open_file(name, O_RDWR | O_CREAT | O_TRUNC), name);
+  work_file made(name, O_RDWR | O_CREAT | O_TRUNC);
   if (made.descriptor_ == -1) made.fail("make");
   if (retried([&] { return flock(made.descriptor_, LOCK_EX | LOCK_NB); }) != 0) made.fail("lock");
   return made;
@@ -138,9 +138,9 @@ void work_file::sync() {
   if (retried([&] { return fsync(descriptor_); }) != 0) fail("sync");
 }
 
-void work_file::rename(const std::filesystem::path& name) {
+void work_file::rename(std::filesystem::path name) {
   if (::rename(name_.c_str(), name.c_str()) != 0) fail("rename");
-  name_ = name;
+  name_.swap(name);
 }
 
 void work_file::sync_name() const {

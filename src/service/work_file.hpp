@@ -36,16 +36,16 @@ class work_file {
   /// Brings to the disk that it has its name.
   void sync_name() const;
   /// Gives it another name, in place of what had it before.
-  void rename(const std::filesystem::path& name);
+  void rename(std::filesystem::path name);
 
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }
 
  private:
-  work_file(int descriptor, std::filesystem::path name) noexcept;
+  work_file(const std::filesystem::path& name, int flags);
   [[noreturn]] void fail(const char* what) const;
 
-  int descriptor_ = -1;
   std::filesystem::path name_;
+  int descriptor_ = -1;  // after what may throw
 };
 
 }  // namespace takt::inline TAKT_ABI

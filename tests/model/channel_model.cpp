@@ -178,6 +178,24 @@ TEST(channel_model, room_is_not_lost_to_who_gives_up) {
   });
 }
 
+// The last consumer ends while another one is made: that one gets all, or has come too late.
+TEST(channel_model, the_last_consumer_against_a_new_one) {
+  check({.runs = 10'000}, [] {
+    channel<int> c({.capacity = 2});
+    auto out = c.make_producer();
+    out.push(1);
+    out.push(2);
+    auto last = c.make_consumer();
+    sync::thread other([&] { last.end(); });
+    auto in = c.make_consumer();
+    const bool first = in.try_pop().has_value();
+    require(in.try_pop().has_value() == first, "both or neither");
+    other.join();
+    require(c.is_closed() != first, "and it is over if it was too late");
+    require_balance(c);
+  });
+}
+
 TEST(channel_model, abort_against_producers_and_consumers) {
   check({.runs = 10'000}, [] {
     channel<int> c({.capacity = 1});

@@ -7,6 +7,7 @@
 
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
+#include <takt/exec/inline_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/task_scope.hpp>
 #include <takt/task/errors.hpp>
@@ -186,6 +187,44 @@ TEST(task_scope_model, join_against_spawn_by_another_thread) {
     require(told == 1 && ran.load() == 1, "it is of one of the two");
     pool.close(drain);
     balanced(pool);
+  });
+}
+
+// It runs within spawn(), of another thread.
+TEST(task_scope_model, stop_against_a_task_that_runs_while_it_is_spawned) {
+  check({.runs = 10'000}, [] {
+    sync::var<int> data{0};
+    task_scope scope{{.where = inline_executor()}};
+    sync::thread other([&] {
+      scope.spawn([&](const sync::stop_token& stop) {
+        while (!stop.stop_requested()) sync::yield();
+        data.write() = 1;
+      });
+    });
+    std::size_t told = scope.join(0s).size();
+    if (told == 0) scope.request_stop();
+    other.join();
+    told += scope.join().size();
+    require(told == 1, "it is told of");
+    data.write() = 2;  // nothing of it runs any more
+  });
+}
+
+TEST(task_scope_model, an_executor_that_refuses_against_join) {
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 1});
+    task_scope scope{{.where = pool}};
+    pool.shutdown();
+    sync::thread other([&] {
+      try {
+        scope.spawn([] {});
+        require(false, "it is refused");
+      } catch (const rejected&) {
+      }
+    });
+    require(scope.join().empty(), "and no part of it");
+    other.join();
+    require(scope.join().empty(), "later neither");
   });
 }
 

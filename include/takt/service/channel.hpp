@@ -78,8 +78,8 @@ class channel_core {
   void add_producer();
   void remove_producer() noexcept;
   void add_consumer();
-  /// \return whether it was the last one, and there is something left that nobody will take.
-  [[nodiscard]] bool remove_consumer() noexcept;
+  /// \return whether it was the last one, and there is or will be something that nobody will take.
+  [[nodiscard]] bool remove_consumer() noexcept TAKT_REQUIRES(mu_);
 
   /// Gets room for one value, without waiting or with; the caller then adds it, still locked.
   push_result look_for_room() noexcept TAKT_REQUIRES(mu_);
@@ -100,6 +100,7 @@ class channel_core {
   [[nodiscard]] clock::time_point push_deadline() const;
   [[nodiscard]] bool is_in(push_result result) const;
 
+  const home_process home_;  // constant after construction
   mutable mutex mu_;
 
  private:
@@ -110,7 +111,6 @@ class channel_core {
   const std::size_t capacity_;
   const when_full full_;
   const clock& time_;
-  const home_process home_;
 
   timed_condition room_ TAKT_GUARDED_BY(mu_);   // producers
   timed_condition value_ TAKT_GUARDED_BY(mu_);  // consumers
@@ -237,6 +237,16 @@ class channel : public channel_core {
     return true;
   }
 
+  // Deciding and aborting are one step: a consumer that is made in between would lose what is left.
+  void end_consumer() noexcept {
+    if (!home_.is_here()) return;  // after fork() the mutex is in no known state
+    std::list<T> rest;
+    const mutex_lock lock(mu_);
+    if (!remove_consumer()) return;
+    aborted();
+    rest.swap(queue_);
+  }
+
   std::list<T> queue_ TAKT_GUARDED_BY(mu_);  // a list: it moves between owners without allocating
 };
 
@@ -334,8 +344,7 @@ class channel<T>::consumer {
 
   /// Takes no more. Again, or of no channel: nothing.
   void end() noexcept {
-    channel* const from = std::exchange(from_, nullptr);
-    if (from != nullptr && from->remove_consumer()) from->abort();
+    if (channel* const from = std::exchange(from_, nullptr)) from->end_consumer();
   }
 
  private:

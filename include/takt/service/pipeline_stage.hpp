@@ -117,7 +117,7 @@ class outlet {
   /// Which of the workers of its stage this is, from 0.
   [[nodiscard]] std::size_t worker() const noexcept { return worker_; }
 
-  /// For the stages.
+  /// For the stages. Once refused, always refused: the next stage takes no more.
   outlet(typename channel<T>::producer to, sync::stop_token stop, std::size_t worker)
       : to_(std::move(to)), stop_(std::move(stop)), worker_(worker) {}
   [[nodiscard]] bool was_refused() const noexcept {
@@ -260,8 +260,9 @@ class producing_stage<void> : public pipeline_stage {
   using pipeline_stage::pipeline_stage;
 };
 
-/// Whether what is being handled says that its thrower was asked to stop, and did.
-[[nodiscard]] bool gave_up(const sync::stop_token& stop) noexcept;
+/// Whether what is being handled says that its thrower was asked to stop, and did; or is what a
+/// push that was refused has thrown.
+[[nodiscard]] bool gave_up(const sync::stop_token& stop, bool refused) noexcept;
 
 /// The first stage.
 template <class Out, class F>
@@ -279,7 +280,7 @@ class source_stage final : public producing_stage<Out> {
     try {
       std::invoke(call_, out);
     } catch (...) {
-      if (!out.was_refused() && !gave_up(out.stop())) this->report(static_cast<Out*>(nullptr));
+      if (!gave_up(out.stop(), out.was_refused())) this->report(static_cast<Out*>(nullptr));
     }
     out.end();
     this->of_->source_ended();
@@ -333,9 +334,9 @@ class item_stage final : public producing_stage<Out> {
       this->finished_.add();
       return true;
     } catch (...) {
-      bool cut_off = gave_up(stop_);
-      if constexpr (!std::is_void_v<Out>) cut_off |= this->outlet_of(worker).was_refused();
-      if (cut_off) {
+      bool refused = false;
+      if constexpr (!std::is_void_v<Out>) refused = this->outlet_of(worker).was_refused();
+      if (gave_up(stop_, refused)) {
         this->cut_off_.add();
       } else {
         this->report(&item);

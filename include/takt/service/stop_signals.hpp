@@ -44,7 +44,8 @@ struct stop_signals_options {
 ///
 /// **Thread safety**: all members from any thread; constructor and destructor by the same one.
 /// **Destruction** ends the thread, and gives signals the effect in the calling one that they had
-/// before; threads that were started meanwhile keep them blocked. Tokens stay as they are.
+/// before, also to those that come meanwhile: none is lost, and none is a request any more. Threads
+/// that were started since then keep them blocked. Tokens stay as they are.
 ///
 /// **After fork()** nobody waits for the signals in a child process, where they are still blocked:
 /// destroy it there, which then does no more than to unblock them, or unblock them.

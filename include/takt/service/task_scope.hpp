@@ -62,8 +62,9 @@ struct task_scope_options {
 /// task that is asked and finishes all the same has finished, and one that throws takt::cancelled
 /// was stopped.
 ///
-/// Tasks may spawn further ones; join() waits for these as well. A task that wants a scope of its
-/// own gives it its token: `takt::task_scope<int> inner{{.stop = stop}};`.
+/// Tasks may spawn further ones; join() waits for these as well, and for a spawn() under way to
+/// return, which is up to the executor. A task that wants a scope of its own gives it its token:
+/// `takt::task_scope<int> inner{{.stop = stop}};`.
 ///
 /// **Beside** fork_join, which splits the work of a stealing_pool's task, a scope has a deadline,
 /// results, and any executor; beside invoke_all(), it leaves nothing behind that still runs.
@@ -104,24 +105,29 @@ class task_scope {
   template <class F>
     requires(std::is_same_v<typename task_result<std::decay_t<F>>::type, T>)
   void spawn(F&& f, const task_attributes& about = {}) {
+    future_task<T> work(std::forward<F>(f), s_->where_.future_options());
     std::size_t index = 0;
     bool stopped = false;
     {
+      future<T> its = work.get_future();
       const mutex_lock lock(s_->mu_);
       index = s_->spawned_.size();
-      s_->spawned_.emplace_back();  // its turn; and the memory, before it begins
+      s_->spawned_.push_back(std::move(its));  // before it begins: who stops it or waits finds it
       ++s_->spawning_;
       stopped = s_->stopping_;
+      s_->changed_.notify_all();
     }
-    future<T> made;
     try {
-      // What is not to begin is made all the same, so that all are there in the end.
-      made = stopped ? never_begun() : s_->where_.submit(std::forward<F>(f), about);
+      if (stopped) {
+        work.cancel();
+      } else {
+        s_->where_.execute(task(std::move(work), about));
+      }
     } catch (...) {
-      finish_spawn(index, {});
+      finish_spawn(index, true);
       throw;
     }
-    finish_spawn(index, std::move(made));
+    finish_spawn(index, false);
   }
 
   /// Asks all tasks to stop: see above. Runs their stop callbacks.
@@ -182,12 +188,6 @@ class task_scope {
     return threads;
   }
 
-  [[nodiscard]] future<T> never_begun() const {
-    promise<T> p(s_->where_.future_options());
-    p.set_cancelled();
-    return p.get_future();
-  }
-
   [[nodiscard]] state_ref<future_state<T>> shared_state(std::size_t index) const
       TAKT_REQUIRES(s_->mu_) {
     future_state<T>& state = s_->spawned_[index].state();
@@ -195,29 +195,25 @@ class task_scope {
     return state_ref<future_state<T>>(&state);
   }
 
-  // An empty one was refused, and keeps its turn: others have theirs behind it.
-  void finish_spawn(std::size_t index, future<T> made) {
-    state_ref<future_state<T>> late;
-    {
-      const mutex_lock lock(s_->mu_);
-      s_->spawned_[index] = std::move(made);
-      if (s_->stopping_ && s_->spawned_[index].valid()) late = shared_state(index);
-      --s_->spawning_;
-      s_->no_longer_spawning_.notify_all();
-    }
-    if (late) future<T>(std::move(late)).request_stop();
+  // One that was refused keeps its turn, empty: others have theirs behind it.
+  void finish_spawn(std::size_t index, bool refused) noexcept {
+    future<T> none;  // outlives the lock
+    const mutex_lock lock(s_->mu_);
+    if (refused) none = std::move(s_->spawned_[index]);
+    --s_->spawning_;
+    s_->changed_.notify_all();
   }
 
-  // Calls wait(state) for each, those included that are spawned meanwhile. \return all of them.
+  // Calls wait(state) for each, those included that are spawned meanwhile. \return all of them,
+  // when none is being spawned: by then they have all ended, so that there is nobody to be asked to
+  // stop.
   template <class Wait>
   std::vector<future<T>> for_each_spawned(Wait wait) {
     for (std::size_t i = 0;; ++i) {
       state_ref<future_state<T>> next;
       {
         mutex_lock lock(s_->mu_);
-        while (i < s_->spawned_.size() && !s_->spawned_[i].valid() && s_->spawning_ != 0) {
-          s_->no_longer_spawning_.wait(lock);
-        }
+        while (i == s_->spawned_.size() && s_->spawning_ != 0) s_->changed_.wait(lock);
         if (i == s_->spawned_.size()) return std::exchange(s_->spawned_, {});
         if (!s_->spawned_[i].valid()) continue;
         next = shared_state(i);
@@ -238,10 +234,10 @@ class task_scope {
     any_executor where_;
 
     mutable mutex mu_;
-    // An empty one is just being spawned, or was refused.
+    // An empty one was refused.
     std::vector<future<T>> spawned_ TAKT_GUARDED_BY(mu_);
     std::size_t spawning_ TAKT_GUARDED_BY(mu_) = 0;
-    condition no_longer_spawning_ TAKT_GUARDED_BY(mu_);  // one less
+    condition changed_ TAKT_GUARDED_BY(mu_);  // either of them
     bool stopping_ TAKT_GUARDED_BY(mu_) = false;
 
     std::optional<sync::stop_callback<stop_all>> on_stop_;  // last: it uses the rest
