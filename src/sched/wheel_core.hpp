@@ -212,7 +212,9 @@ class wheel_core final : public timer_source {
   void ask_series_to_stop() noexcept;
   void wake_if_closing() noexcept;
   bool set_stage(stage to) noexcept;
-  bool begin_stop() noexcept;
+  void begin_stop() noexcept;
+  [[nodiscard]] std::size_t take_holds() noexcept;
+  void end_stop(std::size_t holds) noexcept;
 
   // Constant after construction.
   const wheel_scheduler_options how_;
@@ -246,8 +248,8 @@ class wheel_core final : public timer_source {
   // In ticks since start_, or in ns if exact.
   hashed_order order_ TAKT_GUARDED_BY(mu_);
 
-  // Somebody who could not wait for the thread has left a worker in life_, for the next who stops.
-  bool held_ TAKT_GUARDED_BY(mu_) = false;
+  // Workers of life_ that are none, left by those who wait for the thread, or have given up.
+  std::size_t holds_ TAKT_GUARDED_BY(mu_) = 0;
 
   // Written by the timer thread, under mu_. What it has taken out of order_, and hands over.
   std::array<timer_id, most_due> due_{};

@@ -150,20 +150,31 @@ void wheel_core::ask_series_to_stop() noexcept {
   }
 }
 
-// \return whether it does not end before the caller has removed a worker.
-bool wheel_core::begin_stop() noexcept {
-  bool holds = life_.add_worker();
+// After which it does not end before who has its holds has called end_stop().
+void wheel_core::begin_stop() noexcept {
+  const bool holds = life_.add_worker();
   life_.advance_to(life_state::stop);
   set_stage(stage::stopped);
   wake();
   const mutex_lock lock(mu_);
-  if (!holds) holds = std::exchange(held_, false);
-  return holds;
+  holds_ += holds ? 1U : 0U;
+}
+
+// For who ends what waits; until then whoever else comes to that may have them.
+std::size_t wheel_core::take_holds() noexcept {
+  const mutex_lock lock(mu_);
+  return std::exchange(holds_, 0);
+}
+
+void wheel_core::end_stop(std::size_t holds) noexcept {
+  for (; holds != 0; --holds) life_.remove_worker();
+  if (life_.try_tidy(true)) life_.terminate();
 }
 
 task_list wheel_core::stop(bool give_back) noexcept {
   task_list rest;
-  const bool holds = begin_stop();
+  begin_stop();
+  const std::size_t holds = take_holds();
   ask_series_to_stop();
   take_all([&](task& t, bool /*marked*/) {
     t.end_periods();
@@ -176,26 +187,21 @@ task_list wheel_core::stop(bool give_back) noexcept {
       cancelled_.add();
     }
   });
-  if (holds) life_.remove_worker();
-  if (life_.try_tidy(true)) life_.terminate();
+  end_stop(holds);
   return rest;
 }
 
 task_list wheel_core::close(at_close what, nanoseconds time_out) {
   throw_if_own_task();
   const time_point until = deadline_after(time_.now(), time_out);
-  const bool holds = begin_stop();
+  begin_stop();
   ask_series_to_stop();  // one may be with the timer thread
-  const bool ended_in_time = thread_ended_.wait_until(until);
-  if (!ended_in_time) {
-    {
-      const mutex_lock lock(mu_);
-      held_ = held_ || holds;
-    }
+  if (!thread_ended_.wait_until(until)) {
     throw std::system_error(std::make_error_code(std::errc::timed_out),
                             "takt::wheel_scheduler: the timer thread has not ended within " +
                                 std::to_string(time_out.count()) + " ns");
   }
+  const std::size_t holds = take_holds();
   task_list rest;
   ask_series_to_stop();
   take_all_in_order([&](task& t, bool marked) {
@@ -216,8 +222,7 @@ task_list wheel_core::close(at_close what, nanoseconds time_out) {
       cancelled_.add();
     }
   });
-  if (holds) life_.remove_worker();
-  if (life_.try_tidy(true)) life_.terminate();
+  end_stop(holds);
   return rest;
 }
 

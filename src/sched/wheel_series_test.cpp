@@ -81,6 +81,30 @@ TEST(wheel_series, that_runs_for_the_last_time_is_not_moved) {
   EXPECT_TRUE(series.is_cancelled());
 }
 
+TEST(wheel_close, ends_it_also_if_another_call_has_run_out_of_time_meanwhile) {
+  wheel_bench b;
+  gate begun;
+  gate go_on;
+  b.wheel.execute(10ms, b.here, [&] {
+    begun.open();
+    go_on.wait();
+  });
+  b.settle();
+  b.time.advance(10ms);
+  begun.wait();
+  std::thread hurried(
+      [&] { EXPECT_THROW(b.wheel.close(at_close::cancel, 10ms), std::system_error); });
+  b.time.wait_for_waiters(1);
+  std::thread patient([&] { b.wheel.close(at_close::cancel, 1h); });
+  b.time.wait_for_waiters(2);
+  b.time.advance(10ms);
+  hurried.join();
+  go_on.open();
+  patient.join();
+  EXPECT_TRUE(b.wheel.is_terminated());
+  expect_balance(b.wheel);
+}
+
 TEST(wheel_close, ends_it_also_if_two_calls_have_run_out_of_time) {
   wheel_bench b;
   gate begun;
