@@ -231,6 +231,26 @@ TEST(scheduled_series, cancels_itself) {
   expect_balance(pool);
 }
 
+TEST(scheduled_series, that_was_cancelled_while_it_runs_has_no_next_run) {
+  manual_clock time;
+  takt::periodic_future series;
+  gate ready;
+  std::vector<bool> told;
+  scheduled_pool pool({.core = 1, .time = &time});
+  series = pool.schedule_at_fixed_rate(0s, 1ms, [&] {
+    ready.wait();
+    told = {series.pause(), series.resume(), series.pause()};
+    series.cancel();
+    told.insert(told.end(), {series.resume(), series.pause(), series.reschedule(1ms)});
+  });
+  ready.open();
+  pool.submit([] {}).get();
+  EXPECT_EQ(told, (std::vector<bool>{true, true, true, false, false, false}));
+  EXPECT_EQ(series.run_count(), 1u);
+  pool.close(takt::drain);
+  expect_balance(pool);
+}
+
 // --- what is around a run
 
 TEST(scheduled_series, hooks_are_around_each_run) {

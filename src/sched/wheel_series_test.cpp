@@ -81,6 +81,22 @@ TEST(wheel_series, that_runs_for_the_last_time_is_not_moved) {
   EXPECT_TRUE(series.is_cancelled());
 }
 
+TEST(wheel_series, that_was_cancelled_while_it_runs_has_no_next_run) {
+  wheel_bench b;
+  manual_executor there;
+  takt::periodic_future series;
+  std::vector<bool> told;
+  series = b.wheel.schedule_at_fixed_rate(0s, 10ms, there, [&] {
+    told = {series.pause(), series.resume(), series.pause()};
+    series.cancel();
+    told.insert(told.end(), {series.resume(), series.pause(), series.reschedule(1ms)});
+  });
+  there.run_all();
+  EXPECT_EQ(told, (std::vector<bool>{true, true, true, false, false, false}));
+  EXPECT_TRUE(series.is_cancelled());
+  expect_balance(b.wheel);
+}
+
 TEST(wheel_close, ends_it_also_if_another_call_has_run_out_of_time_meanwhile) {
   wheel_bench b;
   gate begun;
