@@ -118,6 +118,7 @@ class wheel_core final : public timer_source {
   task_list close(at_close what, std::chrono::nanoseconds time_out);
   void destroy() noexcept;
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
+  /// \throws std::system_error if the calling thread is the timer thread, or runs a task of it.
   void throw_if_own_task() const;
   [[nodiscard]] std::chrono::nanoseconds max_delay() const noexcept;
   [[nodiscard]] task_totals totals() const noexcept;
@@ -197,6 +198,11 @@ class wheel_core final : public timer_source {
   void wake() noexcept { wake_.unpark(); }
 
   // Ends.
+  run_result run_task(task& t) noexcept;
+  [[nodiscard]] bool is_timer_thread() const noexcept {
+    return thread_.get_id() == sync::this_thread_id();
+  }
+  void throw_if_timer_thread() const;
   [[nodiscard]] task take_task(timer_node& n, std::uint32_t index, bool paused) noexcept;
   bool take(std::uint32_t index, std::uint32_t phases, task& t, bool* marked) noexcept;
   template <class End>

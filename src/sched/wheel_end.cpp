@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <takt/exec/executor.hpp>
+#include <takt/task/task_runner.hpp>
 
 #include "wheel_core.hpp"
 
@@ -192,7 +193,7 @@ task_list wheel_core::stop(bool give_back) noexcept {
 }
 
 task_list wheel_core::close(at_close what, nanoseconds time_out) {
-  throw_if_own_task();
+  throw_if_timer_thread();
   const time_point until = deadline_after(time_.now(), time_out);
   begin_stop();
   ask_series_to_stop();  // one may be with the timer thread
@@ -209,7 +210,7 @@ task_list wheel_core::close(at_close what, nanoseconds time_out) {
     const bool unwanted = t.is_cancelled() || resume_point::is_in(t);
     const bool runs = what == at_close::run_all || (what == at_close::run_marked && marked);
     if (!unwanted && runs) {
-      const run_result result = book_.run(t, life_, nullptr);
+      const run_result result = run_task(t);
       if (result == run_result::failed) failed_.add();
       if (result == run_result::cancelled_within) ran_.add();
       (result < run_result::cancelled_before ? finished_ : cancelled_).add();
@@ -226,10 +227,28 @@ task_list wheel_core::close(at_close what, nanoseconds time_out) {
   return rest;
 }
 
-void wheel_core::throw_if_own_task() const {
-  if (thread_.get_id() != sync::this_thread_id()) return;
+void wheel_core::throw_if_timer_thread() const {
+  if (!is_timer_thread()) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                           "takt::wheel_scheduler: its timer thread would wait for itself");
+}
+
+void wheel_core::throw_if_own_task() const {
+  throw_if_timer_thread();
+  if (task_runner::of(this) == nullptr) return;
+  throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                          "takt::wheel_scheduler: a task of it waits for its end");
+}
+
+// One that has not come to its end when its executor has it: a run of a series, or by close().
+run_result wheel_core::run_task(task& t) noexcept {
+  class runner final : public task_runner {
+   public:
+    using task_runner::task_runner;
+    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+  };
+  const runner here(this);
+  return book_.run(t, life_, nullptr);
 }
 
 void wheel_core::destroy() noexcept {
@@ -238,7 +257,7 @@ void wheel_core::destroy() noexcept {
   static_cast<void>(stop(false));
   // acquire: those who have cancelled tasks have told the observer, which may go after that
   while (telling_.load(std::memory_order_acquire) != 0) sync::yield();
-  if (thread_.get_id() == sync::this_thread_id()) {
+  if (is_timer_thread()) {
     thread_.detach();
   } else if (thread_.joinable()) {
     thread_.join();

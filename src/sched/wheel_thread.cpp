@@ -282,7 +282,7 @@ void wheel_core::run_series(std::uint32_t index) noexcept {
   if (stage_.load(std::memory_order_seq_cst) == stage::stopped) t.state()->request_stop();
   t.state()->retain();
   state_ref<future_core> state(t.state());
-  const run_result result = book_.run(t, life_, nullptr);
+  const run_result result = run_task(t);
   end_run(index, t, result, std::move(state));
 }
 
