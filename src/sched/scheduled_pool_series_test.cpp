@@ -159,6 +159,7 @@ TEST(scheduled_series, begins_in_the_most_distant_past) {
   pool.submit([] {}).get();
   EXPECT_GE(series.next_time(), time.now());
   EXPECT_LE(series.run_count(), 2u);
+  EXPECT_EQ(series.run_count(), 1u);  // all that are over are left out, however many
 }
 
 TEST(scheduled_series, what_it_throws_ends_it) {
@@ -228,6 +229,26 @@ TEST(scheduled_series, cancels_itself) {
   pool.close(takt::drain);
   EXPECT_EQ(told, cancel_result::running);
   EXPECT_EQ(series.run_count(), 1u);
+  expect_balance(pool);
+}
+
+TEST(scheduled_series, that_was_cancelled_while_it_runs_has_no_next_run) {
+  manual_clock time;
+  takt::periodic_future series;
+  gate ready;
+  std::vector<bool> told;
+  scheduled_pool pool({.core = 1, .time = &time});
+  series = pool.schedule_at_fixed_rate(0s, 1ms, [&] {
+    ready.wait();
+    told = {series.pause(), series.resume(), series.pause()};
+    series.cancel();
+    told.insert(told.end(), {series.resume(), series.pause(), series.reschedule(1ms)});
+  });
+  ready.open();
+  pool.submit([] {}).get();
+  EXPECT_EQ(told, (std::vector<bool>{true, true, true, false, false, false}));
+  EXPECT_EQ(series.run_count(), 1u);
+  pool.close(takt::drain);
   expect_balance(pool);
 }
 

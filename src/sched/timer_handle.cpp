@@ -4,6 +4,14 @@
 #include <string>
 
 namespace takt::inline TAKT_ABI {
+namespace {
+
+// One that runs may be cancelled, and its entry is still there.
+bool is_cancelled(const state_ref<future_core>& state) noexcept {
+  return state && state->is_cancelled();
+}
+
+}  // namespace
 
 void timer_source::check_period(std::chrono::nanoseconds period) const {
   if (period > std::chrono::nanoseconds(0)) return;
@@ -18,14 +26,16 @@ cancel_result timer_handle::cancel() const noexcept {
 }
 
 bool timer_handle::reschedule(when due) const noexcept {
-  return place_.source() != nullptr && place_.source()->reschedule(place_.id(), due);
+  return place_.source() != nullptr && !is_cancelled(state_) &&
+         place_.source()->reschedule(place_.id(), due);
 }
 
 bool timer_handle::pause() const noexcept {
-  return place_.source() != nullptr && place_.source()->pause(place_.id());
+  return place_.source() != nullptr && !is_cancelled(state_) && place_.source()->pause(place_.id());
 }
 bool timer_handle::resume() const noexcept {
-  return place_.source() != nullptr && place_.source()->resume(place_.id());
+  return place_.source() != nullptr && !is_cancelled(state_) &&
+         place_.source()->resume(place_.id());
 }
 
 clock::time_point timer_handle::next_time() const noexcept {

@@ -32,11 +32,15 @@ inline std::pair<clock::time_point, std::uint64_t> next_run(const period_state& 
                                                             clock::time_point now) noexcept {
   if (p.after_end) return {deadline_after(now, p.period), 0};
   const clock::time_point next = deadline_after(due, p.period);
-  const std::chrono::nanoseconds late = time_between(next, now);
-  if (late <= std::chrono::nanoseconds(0) || late <= p.missed.tolerance()) return {next, 0};
-  const std::int64_t before_last = (late.count() - 1) / p.period.count();
-  const clock::time_point last = deadline_after(next, p.period * before_last);
-  return {deadline_after(last, p.period), static_cast<std::uint64_t>(before_last) + 1};
+  if (next >= now || time_between(next, now) <= p.missed.tolerance()) return {next, 0};
+  // Without a sign: what is between may be more than a duration holds.
+  const auto first = static_cast<std::uint64_t>(next.time_since_epoch().count());
+  const auto late = static_cast<std::uint64_t>(now.time_since_epoch().count()) - first;
+  const auto period = static_cast<std::uint64_t>(p.period.count());
+  const std::uint64_t before_last = (late - 1) / period;
+  const clock::time_point last(
+      std::chrono::nanoseconds(static_cast<std::int64_t>(first + period * before_last)));
+  return {deadline_after(last, p.period), before_last + 1};
 }
 
 }  // namespace takt::inline TAKT_ABI

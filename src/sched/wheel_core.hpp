@@ -118,6 +118,7 @@ class wheel_core final : public timer_source {
   task_list close(at_close what, std::chrono::nanoseconds timeout);
   void destroy() noexcept;
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
+  /// \throws std::system_error if the calling thread is the timer thread, or runs a task of it.
   void throw_if_own_task() const;
   [[nodiscard]] std::chrono::nanoseconds max_delay() const noexcept;
   [[nodiscard]] task_totals totals() const noexcept;
@@ -197,6 +198,11 @@ class wheel_core final : public timer_source {
   void wake() noexcept { wake_.unpark(); }
 
   // Ends.
+  run_result run_task(task& t) noexcept;
+  [[nodiscard]] bool is_timer_thread() const noexcept {
+    return thread_.get_id() == sync::this_thread_id();
+  }
+  void throw_if_timer_thread() const;
   [[nodiscard]] task take_task(timer_node& n, std::uint32_t index, bool paused) noexcept;
   bool take(std::uint32_t index, std::uint32_t phases, task& t, bool* marked) noexcept;
   template <class End>
@@ -212,7 +218,9 @@ class wheel_core final : public timer_source {
   void ask_series_to_stop() noexcept;
   void wake_if_closing() noexcept;
   bool set_stage(stage to) noexcept;
-  bool begin_stop() noexcept;
+  void begin_stop() noexcept;
+  [[nodiscard]] std::size_t take_holds() noexcept;
+  void end_stop(std::size_t holds) noexcept;
 
   // Constant after construction.
   const wheel_scheduler_options how_;
@@ -246,8 +254,8 @@ class wheel_core final : public timer_source {
   // In ticks since start_, or in ns if exact.
   hashed_order order_ TAKT_GUARDED_BY(mu_);
 
-  // Somebody who could not wait for the thread has left a worker in life_, for the next who stops.
-  bool held_ TAKT_GUARDED_BY(mu_) = false;
+  // Workers of life_ that are none, left by those who wait for the thread, or have given up.
+  std::size_t holds_ TAKT_GUARDED_BY(mu_) = 0;
 
   // Written by the timer thread, under mu_. What it has taken out of order_, and hands over.
   std::array<timer_id, most_due> due_{};

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <takt/exec/executor.hpp>
+#include <takt/task/task_runner.hpp>
 
 #include "wheel_core.hpp"
 
@@ -150,20 +151,31 @@ void wheel_core::ask_series_to_stop() noexcept {
   }
 }
 
-// \return whether it does not end before the caller has removed a worker.
-bool wheel_core::begin_stop() noexcept {
-  bool holds = life_.add_worker();
+// After which it does not end before who has its holds has called end_stop().
+void wheel_core::begin_stop() noexcept {
+  const bool holds = life_.add_worker();
   life_.advance_to(life_state::stop);
   set_stage(stage::stopped);
   wake();
   const mutex_lock lock(mu_);
-  if (!holds) holds = std::exchange(held_, false);
-  return holds;
+  holds_ += holds ? 1U : 0U;
+}
+
+// For who ends what waits; until then whoever else comes to that may have them.
+std::size_t wheel_core::take_holds() noexcept {
+  const mutex_lock lock(mu_);
+  return std::exchange(holds_, 0);
+}
+
+void wheel_core::end_stop(std::size_t holds) noexcept {
+  for (; holds != 0; --holds) life_.remove_worker();
+  if (life_.try_tidy(true)) life_.terminate();
 }
 
 task_list wheel_core::stop(bool give_back) noexcept {
   task_list rest;
-  const bool holds = begin_stop();
+  begin_stop();
+  const std::size_t holds = take_holds();
   ask_series_to_stop();
   take_all([&](task& t, bool /*marked*/) {
     t.end_periods();
@@ -176,26 +188,21 @@ task_list wheel_core::stop(bool give_back) noexcept {
       cancelled_.add();
     }
   });
-  if (holds) life_.remove_worker();
-  if (life_.try_tidy(true)) life_.terminate();
+  end_stop(holds);
   return rest;
 }
 
 task_list wheel_core::close(at_close what, nanoseconds timeout) {
-  throw_if_own_task();
+  throw_if_timer_thread();
   const time_point until = deadline_after(time_.now(), timeout);
-  const bool holds = begin_stop();
+  begin_stop();
   ask_series_to_stop();  // one may be with the timer thread
-  const bool ended_in_time = thread_ended_.wait_until(until);
-  if (!ended_in_time) {
-    {
-      const mutex_lock lock(mu_);
-      held_ = held_ || holds;
-    }
+  if (!thread_ended_.wait_until(until)) {
     throw std::system_error(std::make_error_code(std::errc::timed_out),
                             "takt::wheel_scheduler: the timer thread has not ended within " +
                                 std::to_string(timeout.count()) + " ns");
   }
+  const std::size_t holds = take_holds();
   task_list rest;
   ask_series_to_stop();
   take_all_in_order([&](task& t, bool marked) {
@@ -203,7 +210,7 @@ task_list wheel_core::close(at_close what, nanoseconds timeout) {
     const bool unwanted = t.is_cancelled() || resume_point::is_in(t);
     const bool runs = what == at_close::run_all || (what == at_close::run_marked && marked);
     if (!unwanted && runs) {
-      const run_result result = book_.run(t, life_, nullptr);
+      const run_result result = run_task(t);
       if (result == run_result::failed) failed_.add();
       if (result == run_result::cancelled_within) ran_.add();
       (result < run_result::cancelled_before ? finished_ : cancelled_).add();
@@ -216,15 +223,32 @@ task_list wheel_core::close(at_close what, nanoseconds timeout) {
       cancelled_.add();
     }
   });
-  if (holds) life_.remove_worker();
-  if (life_.try_tidy(true)) life_.terminate();
+  end_stop(holds);
   return rest;
 }
 
-void wheel_core::throw_if_own_task() const {
-  if (thread_.get_id() != sync::this_thread_id()) return;
+void wheel_core::throw_if_timer_thread() const {
+  if (!is_timer_thread()) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                           "takt::wheel_scheduler: its timer thread would wait for itself");
+}
+
+void wheel_core::throw_if_own_task() const {
+  throw_if_timer_thread();
+  if (task_runner::of(this) == nullptr) return;
+  throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                          "takt::wheel_scheduler: a task of it waits for its end");
+}
+
+// One that has not come to its end when its executor has it: a run of a series, or by close().
+run_result wheel_core::run_task(task& t) noexcept {
+  class runner final : public task_runner {
+   public:
+    using task_runner::task_runner;
+    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+  };
+  const runner here(this);
+  return book_.run(t, life_, nullptr);
 }
 
 void wheel_core::destroy() noexcept {
@@ -233,7 +257,7 @@ void wheel_core::destroy() noexcept {
   static_cast<void>(stop(false));
   // acquire: those who have cancelled tasks have told the observer, which may go after that
   while (telling_.load(std::memory_order_acquire) != 0) sync::yield();
-  if (thread_.get_id() == sync::this_thread_id()) {
+  if (is_timer_thread()) {
     thread_.detach();
   } else if (thread_.joinable()) {
     thread_.join();

@@ -81,6 +81,80 @@ TEST(wheel_series, that_runs_for_the_last_time_is_not_moved) {
   EXPECT_TRUE(series.is_cancelled());
 }
 
+TEST(wheel_series, that_was_cancelled_while_it_runs_has_no_next_run) {
+  wheel_bench b;
+  manual_executor there;
+  takt::periodic_future series;
+  std::vector<bool> told;
+  series = b.wheel.schedule_at_fixed_rate(0s, 10ms, there, [&] {
+    told = {series.pause(), series.resume(), series.pause()};
+    series.cancel();
+    told.insert(told.end(), {series.resume(), series.pause(), series.reschedule(1ms)});
+  });
+  there.run_all();
+  EXPECT_EQ(told, (std::vector<bool>{true, true, true, false, false, false}));
+  EXPECT_TRUE(series.is_cancelled());
+  expect_balance(b.wheel);
+}
+
+TEST(wheel_series, that_waits_for_the_end_of_its_wheel_gets_an_error) {
+  wheel_bench b;
+  manual_executor there;
+  std::vector<std::error_code> told;
+  const auto wait = [&] {
+    try {
+      b.wheel.await_termination(0s);
+      told.emplace_back();
+    } catch (const std::system_error& e) {
+      told.push_back(e.code());
+    }
+  };
+  auto series = b.wheel.schedule_at_fixed_rate(0s, 10ms, there, wait);
+  auto marked = b.wheel.schedule(1s, there, wait, {.run_at_close = true});
+  there.run_all();
+  auto once = b.wheel.schedule(0s, there, wait);  // it is no longer the wheel's
+  there.run_all();
+  b.wheel.close();
+  const auto error = std::make_error_code(std::errc::resource_deadlock_would_occur);
+  EXPECT_EQ(told, (std::vector<std::error_code>{error, {}, error}));
+  EXPECT_TRUE(b.wheel.is_terminated());
+  expect_balance(b.wheel);
+}
+
+TEST(wheel_series, may_close_its_wheel) {
+  wheel_bench b;
+  manual_executor there;
+  auto series = b.wheel.schedule_at_fixed_rate(0s, 10ms, there, [&] { b.wheel.close(); });
+  there.run_all();
+  EXPECT_TRUE(series.is_cancelled());
+  EXPECT_TRUE(b.wheel.is_terminated());
+  expect_balance(b.wheel);
+}
+
+TEST(wheel_close, ends_it_also_if_another_call_has_run_out_of_time_meanwhile) {
+  wheel_bench b;
+  gate begun;
+  gate go_on;
+  b.wheel.execute(10ms, b.here, [&] {
+    begun.open();
+    go_on.wait();
+  });
+  b.settle();
+  b.time.advance(10ms);
+  begun.wait();
+  std::thread hurried(
+      [&] { EXPECT_THROW(b.wheel.close(at_close::cancel, 10ms), std::system_error); });
+  b.time.wait_for_waiters(1);
+  std::thread patient([&] { b.wheel.close(at_close::cancel, 1h); });
+  b.time.wait_for_waiters(2);
+  b.time.advance(10ms);
+  hurried.join();
+  go_on.open();
+  patient.join();
+  EXPECT_TRUE(b.wheel.is_terminated());
+  expect_balance(b.wheel);
+}
+
 TEST(wheel_close, ends_it_also_if_two_calls_have_run_out_of_time) {
   wheel_bench b;
   gate begun;

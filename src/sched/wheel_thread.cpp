@@ -79,10 +79,14 @@ bool wheel_core::hand_over_due() noexcept {
   {
     const mutex_lock lock(mu_);
     if (how_.stamp == timer_stamp::timer && inbox_.has_open() && now >= stamps_from_) {
-      stamps_from_ = deadline_after(now, how_.tick);
-      was_asked_ = true;
-      while (!inbox_.end_part([this] { return stamp(); }) && complete) {
-        complete = take_in(timer_inbox::how_far::one_part);
+      bool ended = false;
+      while (complete && !ended) {
+        ended = inbox_.end_part([this] { return stamp(); });
+        if (!ended) complete = take_in(timer_inbox::how_far::one_part);
+      }
+      if (ended) {
+        stamps_from_ = deadline_after(now, how_.tick);
+        was_asked_ = true;
       }
     }
     // seq_cst: see invariant 4
@@ -278,7 +282,7 @@ void wheel_core::run_series(std::uint32_t index) noexcept {
   if (stage_.load(std::memory_order_seq_cst) == stage::stopped) t.state()->request_stop();
   t.state()->retain();
   state_ref<future_core> state(t.state());
-  const run_result result = book_.run(t, life_, nullptr);
+  const run_result result = run_task(t);
   end_run(index, t, result, std::move(state));
 }
 

@@ -323,8 +323,8 @@ void crawler::impl::stop() noexcept {
   give_back_all(waiting_, lock);
   lock.unlock();
   if (holds) leave();
-  stop_
-      .request_stop();  // last: what it calls may wait for the end, which does not need this thread
+  // Last: what it calls may wait for the end, which does not need this thread any more.
+  stop_.request_stop();
 }
 
 void crawler::impl::destroy() noexcept {

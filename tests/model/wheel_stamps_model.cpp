@@ -110,6 +110,27 @@ TEST(wheel_scheduler_model, what_follows_one_that_was_moved_is_never_early) {
   });
 }
 
+// Though the timer thread, when the tick has come, finds a gap before it, and no part free.
+TEST(wheel_scheduler_model, a_delay_begins_with_the_tick_behind_a_gap_too) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(stamping(time));
+    const auto first = wheel.execute(1h, inline_executor(), [] {});
+    time.wait_for_waiters(1);
+    const auto latest = time.now() + 1ms + 1h;
+    sync::thread other([&] { wheel.execute(1h, inline_executor(), [] {}); });
+    const auto a = wheel.execute(1h, inline_executor(), [] {});
+    const auto b = wheel.execute(1h, inline_executor(), [] {});
+    for (int i = 0; i < 2; ++i) {
+      time.advance(1ms);
+      if (i == 0) other.join();
+      time.wait_for_waiters(1);
+    }
+    require(a.next_time() <= latest && b.next_time() <= latest, "they have begun in time");
+    wheel.close(at_close::cancel);
+  });
+}
+
 // While others take in what is there.
 TEST(wheel_scheduler_model, what_the_timer_thread_stamps_is_not_lost) {
   check({.runs = 20'000}, [] {

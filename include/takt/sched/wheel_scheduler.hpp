@@ -143,9 +143,10 @@ class wheel_view : public scheduler {
 /// executors. End it before the executors that it names. Later tasks are rejected, those that are
 /// due at once as well.
 ///
-/// **Thread safety**: all members from any thread, but for the destructor. A run of a series,
-/// or a task that close() runs, must not wait for the end of its own scheduler. Moving a callable
-/// must not use its own handle.
+/// **Thread safety**: all members from any thread, but for the destructor. A run of a series, or a
+/// task that close() runs, gets an error if it waits for the end of its own scheduler; it may call
+/// close(at_close), which does not wait for series, unless it is on the timer thread. Moving a
+/// callable must not use its own handle.
 ///
 /// **Cost**: execute() of a callable of up to 32 bytes does not allocate once there were as many
 /// before, schedule() once. 80 to 100 bytes per pending timer; 40 more if it has a name or is a
