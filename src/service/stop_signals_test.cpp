@@ -1,11 +1,11 @@
 #include <takt/service/stop_signals.hpp>
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -172,7 +172,7 @@ TEST(stop_signals, run_a_group_from_its_start_to_its_end) {
                          send(SIGUSR1);
                        },
                    .shutdown = [] {},
-                   .await_end = [](auto, auto) { return true; }});
+                   .await_end = [](auto, const auto&) { return true; }});
   const takt::stop_report report = app.run(takt::never, signals);
   EXPECT_TRUE(report.is_clean()) << report.to_string();
   EXPECT_EQ(ran.count(), 1u);
@@ -191,7 +191,7 @@ TEST(stop_signals, the_second_makes_a_group_hurry) {
                  send(SIGUSR1);
                },
            .shutdown = [] { send(SIGUSR1); },
-           .await_end = [](auto, auto) { return true; }});
+           .await_end = [](auto, const auto&) { return true; }});
   const takt::stop_report report = app.run(takt::never, signals);
   EXPECT_EQ(report.services.at(1).outcome, takt::stop_outcome::forced) << report.to_string();
 }

@@ -52,8 +52,8 @@ int open_file(const std::filesystem::path& name, int flags) {
 
 }  // namespace
 
-work_file::work_file(const std::filesystem::path& name, int flags)
-    : name_(name), descriptor_(open_file(name_, flags)) {}
+work_file::work_file(std::filesystem::path name, int flags)
+    : name_(std::move(name)), descriptor_(open_file(name_, flags)) {}
 
 work_file::work_file(work_file&& other) noexcept
     : name_(std::move(other.name_)), descriptor_(std::exchange(other.descriptor_, -1)) {}

@@ -41,7 +41,7 @@ class work_file {
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }
 
  private:
-  work_file(const std::filesystem::path& name, int flags);
+  work_file(std::filesystem::path name, int flags);
   [[noreturn]] void fail(const char* what) const;
 
   std::filesystem::path name_;
