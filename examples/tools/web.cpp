@@ -61,11 +61,34 @@ struct incoming {
 std::size_t take_body(const char* bytes, std::size_t /*one*/, std::size_t count, void* to) {
   incoming& in = *static_cast<incoming*>(to);
   const std::size_t room = in.max_bytes - in.got.body.size();
-  in.got.body.append(bytes, std::min(room, count));
+  try {
+    in.got.body.append(bytes, std::min(room, count));
+  } catch (const std::bad_alloc&) {
+    return 0;  // who called is C; it gives up
+  }
   if (count <= room) return count;
   in.got.is_whole = false;
   return 0;  // enough
 }
+
+void require(CURLMcode code) {
+  if (code != CURLM_OK) throw no_answer(curl_multi_strerror(code));
+}
+
+// A transfer that is under way.
+class transfer {
+ public:
+  transfer(CURLM* multi, CURL* easy) : multi_(multi), easy_(easy) {
+    require(curl_multi_add_handle(multi_, easy_));
+  }
+  ~transfer() { curl_multi_remove_handle(multi_, easy_); }
+  transfer(const transfer&) = delete;
+  transfer& operator=(const transfer&) = delete;
+
+ private:
+  CURLM* multi_;
+  CURL* easy_;
+};
 
 // &amp; is the only reference that stands in addresses.
 std::string without_references(std::string text) {
@@ -201,23 +224,21 @@ page fetch(const std::string& url, const fetch_options& how, const std::stop_tok
   curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, static_cast<long>(how.timeout.count()));
   curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, &take_body);
   curl_easy_setopt(c, CURLOPT_WRITEDATA, &in);
-  curl_multi_add_handle(multi.get(), c);
 
-  CURLcode result = CURLE_OK;
+  CURLcode result = CURLE_FAILED_INIT;  // unless it is told otherwise
   {
+    const transfer under_way(multi.get(), c);
     const std::stop_callback on_stop(stop, [&] { curl_multi_wakeup(multi.get()); });
     int running = 1;
-    while (running != 0 && !stop.stop_requested()) {
-      curl_multi_perform(multi.get(), &running);
-      if (running != 0) curl_multi_poll(multi.get(), nullptr, 0, 1000, nullptr);
+    while (running != 0) {
+      if (stop.stop_requested()) throw takt::cancelled();
+      require(curl_multi_perform(multi.get(), &running));
+      if (running != 0) require(curl_multi_poll(multi.get(), nullptr, 0, 1000, nullptr));
     }
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi.get(), &left)) {
       if (message->msg == CURLMSG_DONE) result = message->data.result;
     }
-    const bool cut_off = running != 0;
-    curl_multi_remove_handle(multi.get(), c);
-    if (cut_off) throw takt::cancelled();
   }
   if (result != CURLE_OK && in.got.is_whole) throw no_answer(curl_easy_strerror(result));
   curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &in.got.status);
