@@ -98,6 +98,7 @@
 #include <takt/timer/free_places.hpp>
 #include <takt/timer/hashed_wheel.hpp>
 #include <takt/timer/timer_hints.hpp>
+#include <takt/timer/timer_key.hpp>
 #include <takt/timer/timer_set.hpp>
 #include <takt/timer/timer_table.hpp>
 #include <takt/timer/timer_wheel.hpp>

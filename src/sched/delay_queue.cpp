@@ -10,6 +10,7 @@
 
 #include <takt/base/assert.hpp>
 #include <takt/exec/executor.hpp>
+#include <takt/timer/timer_key.hpp>
 
 #include "timer_math.hpp"
 
@@ -17,7 +18,6 @@ namespace takt::inline TAKT_ABI {
 namespace {
 
 using std::chrono::nanoseconds;
-using timers = delay_heap<task>;  // for its keys
 
 }  // namespace
 
@@ -39,9 +39,7 @@ state_ref<delayed_tasks_owner> delay_queue::owner() const noexcept {
   return state_ref<delayed_tasks_owner>(owner_);
 }
 
-clock::time_point delay_queue::next_in_order() const noexcept {
-  return timers::time_of_key(order_.next());
-}
+clock::time_point delay_queue::next_in_order() const noexcept { return timer_time(order_.next()); }
 
 void delay_queue::changed() noexcept { publish(next_in_order(), waiting_ + running_ != 0); }
 
@@ -62,7 +60,7 @@ bool delay_queue::move(timer_id id, entry& e, time_point due) noexcept {
   e.work.set_deadline(due);
   e.left_out = false;
   order_.remove(id.index);
-  order_.add(id.index, timers::key_of(key_of(e)));
+  order_.add(id.index, timer_key(key_of(e)));
   changed();
   return !is_attended(key_of(e));
 }
@@ -102,7 +100,7 @@ void delay_queue::settle() noexcept {
 void delay_queue::take_in() noexcept {
   if (arrivals_.empty()) return;
   waiting_ += arrivals_.size();
-  for (const arrival& a : arrivals_) order_.add(a.index, timers::key_of(a.key));
+  for (const arrival& a : arrivals_) order_.add(a.index, timer_key(a.key));
   arrivals_.clear();
   changed();
   publish_none_arrives();
@@ -323,8 +321,7 @@ bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
   const mutex_lock lock(mu_);
   if (arriving() < next_in_order()) settle();
   reached_ = std::max(reached_, now);
-  const std::uint64_t until =
-      timers::key_of(std::min(reached_, time_point::max() - nanoseconds(1)));
+  const std::uint64_t until = timer_key(std::min(reached_, time_point::max() - nanoseconds(1)));
   bool found = false;
   timer_id id;
   while (!found && order_.advance(until, std::span(&id, 1)) == 1) {
@@ -373,7 +370,7 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
     e.work = std::move(t);
     e.work.set_deadline(next);
     ++waiting_;
-    order_.add_again(which.index, timers::key_of(key_of(e)));
+    order_.add_again(which.index, timer_key(key_of(e)));
     changed();  // the worker will look itself
     return;
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
@@ -37,6 +38,7 @@ inline std::pair<clock::time_point, std::uint64_t> next_run(const period_state& 
   const auto first = static_cast<std::uint64_t>(next.time_since_epoch().count());
   const auto late = static_cast<std::uint64_t>(now.time_since_epoch().count()) - first;
   const auto period = static_cast<std::uint64_t>(p.period.count());
+  TAKT_ASSERT(period != 0);  // at a fixed rate
   const std::uint64_t before_last = (late - 1) / period;
   const clock::time_point last(
       std::chrono::nanoseconds(static_cast<std::int64_t>(first + period * before_last)));

@@ -4,9 +4,8 @@
 //
 //   late_   appended by add(), if its tick is not after the cursor
 //   slots_  appended by add(), if its tick comes later in the turn of the cursor, at its place
-//   there later_  appended by add() otherwise; at the level of the highest digit in which its turn
-//   differs
-//           from the cursor's, at the place which that digit says
+//   later_  appended by add() otherwise; at the level of the highest digit in which its turn is not
+//           that of the cursor, at the place which that digit says
 //   due_    ready to be handed back
 //
 //   late_ -> due_             advance() first of all sorts what is late and merges it in

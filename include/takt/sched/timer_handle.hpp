@@ -143,9 +143,9 @@ class periodic_state final : public delayed_state<void, F> {
 /// \endcode
 ///
 /// It is a name and does not own the task: copies name the same one, and dropping them changes
-/// nothing. One that is default-constructed, or whose task has ended, or whose pool is gone, names
-/// nothing: cancel() gives `done`, the others false or never. So does one whose task was given back
-/// by shutdown_now(), even if that is run later.
+/// nothing. One that is default-constructed, or whose task has ended, or whose scheduler is gone,
+/// names nothing: cancel() gives `done`, the others false or never. So does one whose task was
+/// given back by shutdown_now(), even if that is run later.
 ///
 /// **Thread safety**: const members from any thread, also several at once.
 class timer_handle {
@@ -184,10 +184,10 @@ class timer_handle {
   bool reschedule(when due) const noexcept;
 
   /// Stops its time: what is left until the next run will be left when it is resumed. A run that is
-  /// under way goes on. False if there is no next run, it is paused already, or the pool is shut
-  /// down; a shutdown cancels what is paused.
+  /// under way goes on. False if there is no next run, it is paused already, or the scheduler is
+  /// shut down; a shutdown cancels what is paused.
   bool pause() const noexcept;
-  /// Lets its time go on. False if it is not paused.
+  /// Lets its time go on. False if it is not paused, or there is no next run.
   bool resume() const noexcept;
 
   /// When the next run is due. max() if there is none, it is paused, or a run is under way.
@@ -254,7 +254,8 @@ class [[nodiscard]] periodic_future : public scheduled_future<void> {
 
   /// Changes the time between two runs. A run that waits keeps its time, and reschedule() moves it;
   /// after one that is under way the new period applies.
-  /// \throws std::invalid_argument if it is not above 0.
+  /// \throws std::invalid_argument if it is not above 0, or is beyond max_delay() of a
+  /// wheel_scheduler.
   template <class Rep, class Period>
   void set_period(std::chrono::duration<Rep, Period> period) const {
     change_period(to_nanoseconds(period));

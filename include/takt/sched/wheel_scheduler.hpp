@@ -50,7 +50,7 @@ struct wheel_scheduler_options {
   /// Tasks are handed over on a grid of this width, at least 1 ms.
   std::chrono::nanoseconds tick = std::chrono::milliseconds(10);
   /// How many slots the wheel has: a power of two, at most 2^24. A timer that is further away than
-  /// all of them is moved once more on its way, or twice, if that is more than 16 times as far.
+  /// all of them is moved once more on its way, and again for each factor of 16.
   std::size_t ticks_per_wheel = 512;
   timer_stamp stamp = timer_stamp::caller;
   /// Hands over at the deadline itself, not at the next tick.
@@ -166,9 +166,9 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   /// Has a task handed to an executor at some time. Without a future.
   /// \throws takt::rejected if the scheduler is shut down, or the executor does not take what is
   /// due at once; std::invalid_argument if the task is empty, the slack negative, or the time too
-  /// far ahead; std::bad_alloc, std::length_error beyond 2^32 timers; and the task is not run then.
-  /// What it throws itself, if it is due at once and its executor runs it within the call. The same
-  /// is true of all below.
+  /// far ahead; std::bad_alloc, std::length_error beyond some 2^32 timers; and the task is not run
+  /// then. What it throws itself, if it is due at once and its executor runs it within the call.
+  /// The same is true of all below.
   timer_handle execute(when due, any_executor where, task t, const timer_options& more = {});
 
   /// As of scheduler, on an executor.

@@ -34,14 +34,15 @@ namespace takt::inline TAKT_ABI {
 class heap_order {
  public:
   struct options {
-    /// How many the heap has before there are slots. The default is as good as others; tests have
-    /// less.
+    /// How many timers there are in the heap before later ones go into slots. The default is as
+    /// good as others; tests have less.
     std::size_t near = 4096;
   };
 
   explicit heap_order(const options& chosen) noexcept : near_(chosen.near), limit_(chosen.near) {}
 
-  /// Makes room for the places below `places`. Strong guarantee.
+  /// Makes room for the places below `places`. Strong guarantee. \throws std::bad_alloc;
+  /// std::length_error beyond some 2^31 places.
   void reserve(std::size_t places);
 
   /// The place is not pending. Among equal keys it comes last.
@@ -69,8 +70,8 @@ class heap_order {
   /// The earliest key; the largest number if there is none.
   [[nodiscard]] std::uint64_t next() const noexcept { return size() == 0 ? none : at(root).key; }
 
-  /// Calls f(place) for each in the heap, if they have come there since the last time that this was
-  /// asked: their turn is soon.
+  /// If a slot has gone into the heap since the last call, calls f(place) for each that is in the
+  /// heap now: their turn is soon, and who has their values may fetch them.
   template <class F>
   void for_new_near(F f) noexcept {
     if (!std::exchange(refilled_, false)) return;

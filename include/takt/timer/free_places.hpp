@@ -45,11 +45,13 @@ class free_places {
   /// Whether none is.
   [[nodiscard]] bool empty() const noexcept { return free_ == 0; }
 
+  /// Whether that place is; there is such a place.
   [[nodiscard]] bool is_free(std::size_t place) const noexcept {
     return (levels_[0][place / step] >> place % step & 1) != 0;
   }
 
-  /// Adds a block of free places. Strong guarantee. \throws std::length_error beyond 2^32 places.
+  /// Adds a block of free places. Strong guarantee. \throws std::bad_alloc; std::length_error
+  /// beyond 2^32 - 64 places.
   void grow() {
     const std::size_t blocks = levels_[0].size();
     if (places() + step > std::numeric_limits<std::uint32_t>::max()) {

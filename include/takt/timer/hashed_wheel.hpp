@@ -22,7 +22,7 @@ namespace takt::inline TAKT_ABI {
 
 /// How a hashed_wheel<T> is made.
 struct hashed_wheel_options {
-  /// The width of a slot; at least 1 ns. It is what is searched at once, and no rounding: deadlines
+  /// The width of a slot; at least 1 ns. It is what is sorted at once, and no rounding: deadlines
   /// are exact.
   std::chrono::nanoseconds tick = std::chrono::milliseconds(10);
 

@@ -28,11 +28,11 @@ struct timer_hint {
 /// a chain of chunks of 31 hints, 512 bytes. timer_hints.cpp has the states and the invariants.
 ///
 /// \code
-/// timer_hints hints(slots);
-/// hints.reserve(64);
-/// timer_hints::list slot;
+/// takt::timer_hints hints(1);                 // for one list
+/// hints.reserve(64);                          // and places 0 to 63
+/// takt::timer_hints::list slot;
 /// hints.append(slot, hints.arm(3, key));      // place 3 is pending
-/// hints.disarm(3);                            // not any more: its hint is stale
+/// const bool used_up = hints.disarm(3);       // not any more: its hint is stale
 /// hints.filter(slot);                         // the slot is empty
 /// \endcode
 ///
@@ -42,6 +42,7 @@ struct timer_hint {
 /// **Thread safety**: none. **Destruction** frees all chunks; lists are then without meaning.
 class timer_hints {
  public:
+  /// How many hints a chunk has room for.
   static constexpr std::size_t per_chunk = 31;
 
   /// Hints from `first` up to, not including, `end`.
@@ -91,9 +92,11 @@ class timer_hints {
     return ++versions_[index] == 0;
   }
 
+  /// Whether a place is.
   [[nodiscard]] bool pending(std::uint32_t index) const noexcept {
     return versions_[index] % 2 != 0;
   }
+  /// Whether a hint is that of its place.
   [[nodiscard]] bool live(const timer_hint& h) const noexcept {
     return versions_[h.index] == h.version;
   }

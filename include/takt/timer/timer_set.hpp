@@ -12,13 +12,14 @@
 
 #include <takt/base/config.hpp>
 #include <takt/fwd.hpp>
+#include <takt/timer/timer_key.hpp>
 #include <takt/timer/timer_table.hpp>
 
 namespace takt::inline TAKT_ABI {
 
 /// Timers, each with a deadline and a value, without threads, locks and callbacks: advance_to()
-/// tells which of them have expired. Its names are those of its orders: delay_heap, timer_wheel,
-/// hashed_wheel. They do the same and differ in cost; see docs/timers.md.
+/// tells which of them have expired. It is used by the name of one of its orders: delay_heap<T>,
+/// timer_wheel<T>, hashed_wheel<T>. They do the same and differ in cost; see docs/timers.md.
 ///
 /// \code
 /// takt::timer_wheel<connection*> timeouts;
@@ -56,7 +57,7 @@ namespace takt::inline TAKT_ABI {
 template <class T, class Order>
 class timer_set {
  public:
-  using time_point = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
+  using time_point = timer_deadline;
   using options = typename Order::options;
 
   /// Empty. \throws std::invalid_argument for options that do not fit, with the value and the
@@ -65,14 +66,15 @@ class timer_set {
   timer_set(const timer_set&) = delete;
   timer_set& operator=(const timer_set&) = delete;
 
-  /// Adds a timer. \throws std::bad_alloc, and has changed nothing then.
+  /// Adds a timer. \throws std::bad_alloc; std::length_error beyond some 2^31 timers in a heap,
+  /// 2^32 in a wheel. If it throws, it has changed nothing; a value that was moved here is gone.
   timer_id insert(time_point deadline, T value) {
     if (table_.full()) [[unlikely]] {
       order_.reserve(table_.places() + table_.step);
       table_.grow();
     }
     const timer_id id = table_.add(std::move(value));
-    order_.add(id.index, key_of(deadline));
+    order_.add(id.index, timer_key(deadline));
     return id;
   }
 
@@ -87,7 +89,7 @@ class timer_set {
   bool reschedule(timer_id id, time_point deadline) noexcept {
     if (table_.find(id) == nullptr) return false;
     order_.remove(id.index);
-    order_.add(id.index, key_of(deadline));
+    order_.add(id.index, timer_key(deadline));
     return true;
   }
 
@@ -98,7 +100,7 @@ class timer_set {
   {
     if (table_.find(id) == nullptr) return false;
     order_.remove(id.index);
-    order_.add_again(id.index, key_of(deadline));
+    order_.add_again(id.index, timer_key(deadline));
     return true;
   }
 
@@ -106,7 +108,8 @@ class timer_set {
   [[nodiscard]] T* find(timer_id id) noexcept { return table_.find(id); }
 
   /// Goes through all timers, pending and expired, in no order: the first one whose index is `from`
-  /// or larger. Names none if there is none.
+  /// or larger. Names none if there is none. What is met may be removed; what is inserted meanwhile
+  /// may be met or not.
   /// \code
   /// for (timer_id id = set.find_from(0); id.generation != 0; id = set.find_from(id.index + 1)) ...
   /// \endcode
@@ -116,12 +119,12 @@ class timer_set {
 
   /// Makes those with deadlines up to `now` expire, and hands them back, in order, in the front of
   /// `expired`. The size of that is the budget: if it is filled, there may be more, for the next
-  /// call. They stay until they are removed or rescheduled.
+  /// call; none are handed back to an empty one. They stay until they are removed or rescheduled.
   ///
   /// A `now` before that of an earlier call changes nothing, and gives 0.
   /// \return how many were handed back.
   std::size_t advance_to(time_point now, std::span<timer_id> expired) noexcept {
-    const std::uint64_t key = std::min(key_of(now), key_of(time_point::max()) - 1);
+    const std::uint64_t key = std::min(timer_key(now), timer_key(time_point::max()) - 1);
     if (key < now_) return 0;
     now_ = key;
     if (expired.empty()) return 0;
@@ -139,7 +142,7 @@ class timer_set {
   /// A time that is not after the earliest deadline of those pending: nothing expires before. It is
   /// that deadline, except in a wheel where that of a removed or rescheduled timer may still count.
   /// \return time_point::max() if nothing is pending.
-  [[nodiscard]] time_point next_deadline() const noexcept { return time_of_key(order_.next()); }
+  [[nodiscard]] time_point next_deadline() const noexcept { return timer_time(order_.next()); }
 
   /// How many are pending.
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
@@ -147,23 +150,12 @@ class timer_set {
   /// Whether none is pending.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-  /// For who has an Order without a timer_set: orders count time without a sign, from
-  /// time_point::min() on.
-  static constexpr std::uint64_t key_of(time_point t) noexcept {
-    return static_cast<std::uint64_t>(t.time_since_epoch().count()) ^ sign;
-  }
-  static constexpr time_point time_of_key(std::uint64_t key) noexcept {
-    return time_point(std::chrono::nanoseconds(static_cast<std::int64_t>(key ^ sign)));
-  }
-
   /// Walks all there is, for tests and fuzzers.
   [[nodiscard]] bool check_invariants() const {
     return size() <= table_.size() && table_.check_invariants() && order_.check_invariants(now_);
   }
 
  private:
-  static constexpr std::uint64_t sign = std::uint64_t{1} << 63;
-
   timer_table<T> table_;
   Order order_;
   std::uint64_t now_ = 0;

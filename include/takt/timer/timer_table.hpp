@@ -18,8 +18,8 @@
 namespace takt::inline TAKT_ABI {
 
 /// Names one timer of one timer_set, for as long as the set exists. Made by insert(); one that is
-/// default-constructed names none. When the timer is gone the handle is stale, for ever: a
-/// generation has 64 bits and is not used again.
+/// default-constructed names none: its generation is 0, which no timer has. When the timer is gone
+/// the handle is stale, for ever: a generation has 64 bits and is not used again.
 ///
 /// **Thread safety**: as for an int. **Destruction** does nothing to the timer.
 struct timer_id {
@@ -84,7 +84,8 @@ class timer_table {
   /// Whether grow() has to be called before add().
   [[nodiscard]] bool full() const noexcept { return free_.empty(); }
 
-  /// Adds `step` places. Strong guarantee. Throws std::length_error beyond 2^32 places.
+  /// Adds `step` places. Strong guarantee. \throws std::bad_alloc; std::length_error as
+  /// free_places::grow().
   void grow() {
     if (blocks_.size() * step == places()) blocks_.push_back(std::make_unique<block>());
     free_.grow();
