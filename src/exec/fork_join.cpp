@@ -56,7 +56,7 @@ void fork_join::add(task&& t) {
   if (runner_ == nullptr) {
     pool_.execute(std::move(t));
   } else {
-    spawning_ = child::none;  // it is one, whatever happens
+    spawning_ = false;  // it is one, whatever happens
     pool_.spawn(*runner_, t);
   }
 }
@@ -73,11 +73,17 @@ void fork_join::fail(std::exception_ptr error) noexcept {
 
 // A child goes without having been run: it was given back and dropped, or never taken.
 void fork_join::drop_one() noexcept {
-  if (thread_ == this_thread() && spawning_ != child::none) {
-    spawning_ = child::dropped;
+  if (thread_ == this_thread() && spawning_) {
+    ++dropped_;
     return;
   }
   fail(std::make_exception_ptr(abandoned()));
+}
+
+// By a policy of the pool, the new one or others, if more were dropped than do not count.
+void fork_join::end_spawn(std::size_t not_counted) noexcept {
+  spawning_ = false;
+  if (std::exchange(dropped_, 0) > not_counted) fail(std::make_exception_ptr(abandoned()));
 }
 
 void fork_join::join() {
