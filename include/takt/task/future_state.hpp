@@ -119,6 +119,8 @@ class future_core : public counted<future_core> {
     static_cast<void>(type);
     return nullptr;
   }
+  /// The type_key of the callable, also when that has been destroyed; null if it has none.
+  [[nodiscard]] virtual const void* callable_type() const noexcept { return nullptr; }
 
   /// The executor whose thread is to run the body; null if there is none. Not dereferenced.
   // relaxed: a hint, compared with the executors that a waiting thread works for
