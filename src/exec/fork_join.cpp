@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <takt/base/owed_calls.hpp>
 #include <takt/task/unhandled.hpp>
 
 #include "pool_core.hpp"
@@ -98,8 +99,10 @@ void fork_join::wait() noexcept {
   if (left_ == 0) return;
   // acquire: what the children did
   const auto ended = [&] { return elsewhere_.load(std::memory_order_acquire) == 2 * left_; };
-  while (!ended() && runner_ != nullptr && pool_.run_child(*runner_)) {
-  }
+  do {
+    while (!ended() && runner_ != nullptr && pool_.run_child(*runner_)) {
+    }
+  } while (!ended() && owed_calls::make());
   if (!ended()) park();
   elsewhere_.store(0, std::memory_order_relaxed);  // relaxed: nobody else is left
   left_ = 0;

@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include <takt/base/owed_calls.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/service/service_group.hpp>
 
@@ -82,6 +83,7 @@ stop_signals::impl::~impl() {
   int one = 1;
   while (sigismember(&signals_, one) != 1) ++one;
   pthread_kill(thread_.native_handle(), one);
+  owed_calls::make();  // a stop callback on that thread may wait for them
   thread_.join();
 }
 
