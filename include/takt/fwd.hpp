@@ -38,6 +38,9 @@ class mutex;
 class mutex_lock;
 class condition;
 
+// takt/base/owed_calls.hpp
+class owed_calls;
+
 // takt/base/parker.hpp
 class parker;
 

@@ -10,6 +10,7 @@
 #include <takt/base/move_only_function.hpp>
 #include <takt/base/mpsc_queue.hpp>
 #include <takt/base/mutex.hpp>
+#include <takt/base/owed_calls.hpp>
 #include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/base/thread_annotations.hpp>

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <takt/base/mutex.hpp>
+#include <takt/base/owed_calls.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 
@@ -159,6 +160,16 @@ TEST(timed_condition, a_waiter_that_has_given_up_takes_no_notification) {
   hasty.join();
   f.notify_one();
   patient.join();
+}
+
+TEST(timed_condition, has_calls_made_that_its_thread_owes_before_it_waits) {
+  fixture f;
+  takt::sync::tls<fixture*>::get() = &f;
+  const auto notify = []() noexcept { takt::sync::tls<fixture*>::get()->notify_one(); };
+  takt::owed_calls::add(notify);
+  EXPECT_TRUE(f.wait_until(time_point::max())) << "without the lock, and before it is in the list";
+  EXPECT_FALSE(takt::owed_calls::any());
+  EXPECT_FALSE(f.wait_until(time_point::min()));
 }
 
 }  // namespace

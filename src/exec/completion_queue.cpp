@@ -18,6 +18,7 @@
 
 #include <system_error>
 
+#include <takt/base/owed_calls.hpp>
 #include <takt/task/task_runner.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -65,7 +66,7 @@ void completion_core::drop(entry* e, bool silently) noexcept {
 }
 
 state_ref<future_core> completion_core::try_take() noexcept {
-  future_core::call_queued();  // what this thread owes to others may be what it asks for
+  owed_calls::make();  // they may bring what it asks for
   entry* first = nullptr;
   {
     const mutex_lock lock(mu_);

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <takt/base/owed_calls.hpp>
 #include <takt/task/unhandled.hpp>
 
 #include "pool_core.hpp"
@@ -56,7 +57,7 @@ void fork_join::add(task&& t) {
   if (runner_ == nullptr) {
     pool_.execute(std::move(t));
   } else {
-    spawning_ = child::none;  // it is one, whatever happens
+    spawning_ = false;  // it is one, whatever happens
     pool_.spawn(*runner_, t);
   }
 }
@@ -73,11 +74,17 @@ void fork_join::fail(std::exception_ptr error) noexcept {
 
 // A child goes without having been run: it was given back and dropped, or never taken.
 void fork_join::drop_one() noexcept {
-  if (thread_ == this_thread() && spawning_ != child::none) {
-    spawning_ = child::dropped;
+  if (thread_ == this_thread() && spawning_) {
+    ++dropped_;
     return;
   }
   fail(std::make_exception_ptr(abandoned()));
+}
+
+// By a policy of the pool, the new one or others, if more were dropped than do not count.
+void fork_join::end_spawn(std::size_t not_counted) noexcept {
+  spawning_ = false;
+  if (std::exchange(dropped_, 0) > not_counted) fail(std::make_exception_ptr(abandoned()));
 }
 
 void fork_join::join() {
@@ -92,8 +99,10 @@ void fork_join::wait() noexcept {
   if (left_ == 0) return;
   // acquire: what the children did
   const auto ended = [&] { return elsewhere_.load(std::memory_order_acquire) == 2 * left_; };
-  while (!ended() && runner_ != nullptr && pool_.run_child(*runner_)) {
-  }
+  do {
+    while (!ended() && runner_ != nullptr && pool_.run_child(*runner_)) {
+    }
+  } while (!ended() && owed_calls::make());
   if (!ended()) park();
   elsewhere_.store(0, std::memory_order_relaxed);  // relaxed: nobody else is left
   left_ = 0;

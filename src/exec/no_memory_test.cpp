@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <takt/exec/fork_join.hpp>
 #include <takt/exec/serial_executor.hpp>
 #include <takt/exec/stealing_pool.hpp>
 #include <takt/exec/thread_pool.hpp>
@@ -200,6 +201,30 @@ TEST(no_memory, a_stealing_pool_refuses_what_it_cannot_queue_and_goes_on) {
   EXPECT_TRUE(pool.close(takt::drain));
   expect_balance(pool);
   EXPECT_EQ(pool.statistics().tasks.rejected, refused);
+}
+
+// The child that is spawned is none then, but the one that was to make room for it was one.
+TEST(no_memory, a_child_that_was_dropped_for_one_that_could_not_be_queued_is_reported) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  std::size_t refused = 0;
+  for (std::size_t before = 0; before < 16; ++before) {  // where in its memory the queue is by then
+    takt::stealing_pool pool{
+        {.threads = 1, .queue_capacity = 2, .rejection = takt::rejection_policy::discard_oldest()}};
+    busy one(pool, 1);
+    for (std::size_t i = 0; i < before; ++i) pool.execute([] {});
+    takt::fork_join children(pool);
+    children.spawn([] {});
+    pool.execute([] {});
+    try {
+      const takt::no_memory here;
+      children.spawn([] {});
+    } catch (const std::bad_alloc&) {
+      ++refused;
+    }
+    one.release();
+    EXPECT_THROW(children.join(), takt::abandoned) << before;
+  }
+  EXPECT_GT(refused, 0u);
 }
 
 }  // namespace

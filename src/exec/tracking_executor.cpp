@@ -42,16 +42,19 @@ std::vector<task> tracking_record::take_cut_off() {
   }
   taken.reserve(count);
   while (!cut_off_.empty()) {
-    taken.push_back(cut_off_.front().take());  // if it throws, it is still there
+    taken.push_back(cut_off_.front().take());
     delete cut_off_.pop_front();
   }
   return taken;
 }
 
-task tracking_record::unwrap(task t) {
-  if (run* r = t.target<run>()) return r->what().take();
-  if (run_with_token* r = t.target<run_with_token>()) return r->what().take();
-  return t;
+void tracking_record::unwrap(task& t) noexcept {
+  run* wrapped = t.target<run>();
+  if (wrapped == nullptr) wrapped = t.target<run_with_token>();
+  if (wrapped == nullptr) return;
+  task given = wrapped->what().take();
+  given.describe_as(t);
+  t = std::move(given);
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -1,6 +1,8 @@
 #include <takt/exec/tracking_executor.hpp>
 
+#include <array>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -10,6 +12,9 @@
 
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
+#include <takt/task/task_list.hpp>
+
+#include "../base/counting_new.hpp"
 
 namespace {
 
@@ -136,6 +141,71 @@ TEST(tracking_executor, tells_in_the_order_in_which_they_were_cut_off) {
   EXPECT_EQ(numbers, (std::vector{0, 1, 2}));
 }
 
+// What a task has no room for inside, without a token and with one.
+struct large {
+  std::array<char, 100> load{};
+  int* left;
+  void operator()() const {
+    if (--*left > 0) throw takt::cancelled();
+  }
+};
+struct with_token : large {
+  void operator()(const std::stop_token& /*stop*/) const { large::operator()(); }
+};
+
+TEST(tracking_executor, gives_back_what_had_not_begun_without_memory) {
+  struct list_executor {
+    takt::task_list tasks;
+    void execute(takt::task t) { tasks.push_back(std::move(t)); }
+    takt::task_list shutdown_now() { return std::move(tasks); }
+  } where;
+  tracking_executor tracker{where};
+  int left = 0;
+  tracker.execute(large{{}, &left}, {.name = "large"});
+  tracker.execute(with_token{{{}, &left}}, {.name = "with_token"});
+  where.tasks[0].set_id(7);
+  takt::task_list unstarted;
+  {
+    const takt::no_memory here;
+    unstarted = tracker.shutdown_now();
+  }
+  ASSERT_EQ(unstarted.size(), 2U);
+  EXPECT_NE(unstarted[0].target<large>(), nullptr);
+  EXPECT_EQ(unstarted[0].name(), "large");
+  EXPECT_EQ(unstarted[0].id(), 7U);
+  EXPECT_NE(unstarted[1].target<with_token>(), nullptr);
+  EXPECT_EQ(unstarted[1].name(), "with_token");
+  for (takt::task& t : unstarted) t.run();
+  EXPECT_EQ(left, -2);
+}
+
+TEST(tracking_executor, what_was_cut_off_is_not_lost_if_there_is_no_memory_to_tell) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  for (std::size_t after = 0;; ++after) {
+    manual_executor loop;
+    tracking_executor tracker{loop};
+    int left = 4;
+    tracker.execute(with_token{{{}, &left}});
+    tracker.execute(large{{}, &left});
+    tracker.execute(large{{}, &left});
+    loop.run_all();
+    std::vector<takt::task> cut_off;
+    bool failed = false;
+    try {
+      const takt::no_memory here(after);
+      cut_off = tracker.cut_off();
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    if (failed) cut_off = tracker.cut_off();
+    ASSERT_EQ(cut_off.size(), 3U) << "after " << after;
+    EXPECT_NE(cut_off[0].target<with_token>(), nullptr);
+    for (takt::task& t : cut_off) t.run();
+    EXPECT_EQ(left, -2);
+    if (!failed) break;
+  }
+}
+
 TEST(tracking_executor, what_has_a_future_is_passed_on) {
   manual_executor loop;
   tracking_executor tracker{loop};
@@ -143,6 +213,19 @@ TEST(tracking_executor, what_has_a_future_is_passed_on) {
   loop.run_all();
   EXPECT_THROW(f.get(), std::runtime_error);
   EXPECT_TRUE(tracker.cut_off().empty());
+}
+
+TEST(tracking_executor, what_fills_a_future_is_passed_on_and_given_back) {
+  manual_executor loop;
+  tracking_executor tracker{loop};
+  takt::future_task<int> work([] { return 1; });
+  auto f = work.get_future();
+  tracker.execute(std::move(work), {.name = "work"});
+  auto unstarted = tracker.shutdown_now();
+  ASSERT_EQ(unstarted.size(), 1U);
+  EXPECT_EQ(unstarted[0].name(), "work");
+  unstarted[0].run();
+  EXPECT_EQ(f.get(), 1);
 }
 
 TEST(tracking_executor, tasks_may_outlive_it) {

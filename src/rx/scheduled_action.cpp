@@ -22,6 +22,7 @@
 #include <utility>
 
 #include <takt/base/mutex.hpp>
+#include <takt/base/owed_calls.hpp>
 
 #include "../sched/timer_math.hpp"
 #include "worker_core.hpp"
@@ -193,7 +194,7 @@ void action_core::wait_until_due() noexcept {
   const clock& time = worker_->time();
   // acquire: as in end_early()
   while (phase_.load(std::memory_order_acquire) == phase::waiting && time.now() < timing_->due) {
-    time.park_until(here, timing_->due);
+    if (!owed_calls::make()) time.park_until(here, timing_->due);
   }
   const mutex_lock lock(timing_->mu);
   timing_->sleeper = nullptr;

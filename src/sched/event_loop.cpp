@@ -30,6 +30,7 @@
 #include <utility>
 
 #include <takt/base/mutex.hpp>
+#include <takt/base/owed_calls.hpp>
 #include <takt/base/parker.hpp>
 #include <takt/exec/home_process.hpp>
 #include <takt/exec/lifecycle.hpp>
@@ -332,6 +333,11 @@ class loop_core final : public delayed_tasks_owner {
           return true;
         }
         if (has_ended() || (deadline != time_point::max() && time_.now() >= deadline)) return false;
+        if (owed_calls::any()) {
+          lock.unlock();
+          owed_calls::make();
+          continue;
+        }
         until = std::min(arm(), deadline);
       }
       time_.park_until(wake_, until);

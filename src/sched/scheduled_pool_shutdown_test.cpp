@@ -1,4 +1,5 @@
 // How a scheduled pool ends, and coroutines that wait on one.
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -418,6 +419,33 @@ TEST(co_await_after, leaves_with_its_frame) {
   source.request_stop();
   time.advance(10ms);
   pool.close(takt::drain);
+  expect_balance(pool);
+}
+
+// Whether a task is such a wait is asked while another thread cancels it: for ThreadSanitizer.
+TEST(co_await_after, hears_a_stop_request_while_its_pool_stops) {
+  constexpr std::size_t many = 200;
+  manual_clock time;
+  scheduled_pool pool({.core = 1, .time = &time});
+  takt::sync::stop_source source;
+  std::array<std::string, many> outcomes;
+  std::array<gate, many> ended;
+  for (std::size_t i = 0; i < many; ++i) wait_for(pool, outcomes[i], ended[i], source.get_token());
+  takt::sync::atomic<int> there{0};
+  const auto meet = [&] {
+    ++there;
+    while (there.load() != 2) takt::sync::yield();
+  };
+  takt::sync::thread other([&] {
+    meet();
+    source.request_stop();
+  });
+  meet();
+  EXPECT_TRUE(pool.shutdown_now().empty());
+  other.join();
+  for (const gate& g : ended) g.wait();
+  for (const std::string& s : outcomes) EXPECT_EQ(s, "cancelled");
+  pool.await_termination();
   expect_balance(pool);
 }
 

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include <takt/base/owed_calls.hpp>
 #include <takt/exec/executor.hpp>
 #include <takt/task/task_runner.hpp>
 
@@ -255,6 +256,7 @@ void wheel_core::destroy() noexcept {
   // After fork() the thread is not in this process, and the mutex is in no known state.
   if (!home_.is_here()) return;
   static_cast<void>(stop(false));
+  owed_calls::make();  // before it waits for its thread
   // acquire: those who have cancelled tasks have told the observer, which may go after that
   while (telling_.load(std::memory_order_acquire) != 0) sync::yield();
   if (is_timer_thread()) {

@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include <takt/base/mutex.hpp>
+#include <takt/base/owed_calls.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/service/service_group.hpp>
 
@@ -109,6 +110,7 @@ stop_signals::impl::~impl() {
     ending_ = true;
     pthread_kill(thread_.native_handle(), wake_up_);
   }
+  owed_calls::make();  // a stop callback on that thread may wait for them
   thread_.join();
 }
 

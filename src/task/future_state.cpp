@@ -25,8 +25,8 @@
 //   4. On one thread no continuation is called within another, unless that one waits: a future that
 //      becomes ready within one queues up (its state, not the continuation, which may be taken
 //      back). So chains of any length need no stack. A thread calls what it has queued before it
-//      waits for anything. The one exception: what another thread has queued, and is continued
-//      here, is called here at once, since that thread may be busy for long.
+//      waits for anything: see owed_calls. The one exception: what another thread has queued, and
+//      is continued here, is called here at once, since that thread may be busy for long.
 //   5. Whoever changes the state holds a reference to it for as long as it does.
 //   6. What the body and its closure use is not touched after the state is neither running nor
 //      completing: results that come too late are destroyed before that.
@@ -39,6 +39,7 @@
 #include <utility>
 
 #include <takt/base/assert.hpp>
+#include <takt/base/owed_calls.hpp>
 #include <takt/task/task_runner.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -148,7 +149,7 @@ bool future_core::wait_until(clock::time_point deadline, const sync::stop_token&
   // Only waits without a deadline can last for ever.
   task_runner* const runner = task_runner::of(home());
   if (runner == nullptr) return wait_while(&not_ready, deadline, stop);
-  call_queued();  // what this thread owes to others may be what it waits for
+  owed_calls::make();  // before it says that it waits
   if (is_ready()) return true;
   future_wait self(*this);
   if (!runner->begin_wait(self)) {
@@ -164,8 +165,6 @@ bool future_core::wait_until(clock::time_point deadline, const sync::stop_token&
 // Waits until `condition` no longer holds; it holds no more once it does not.
 bool future_core::wait_while(bool (*condition)(std::uint32_t), clock::time_point deadline,
                              const sync::stop_token& stop) {
-  // What this thread owes to others may be what it is about to wait for.
-  call_queued();
   mutex_lock lock(mu_);
   const auto holds = [&] { return condition(word_.load(std::memory_order_relaxed)); };  // under mu_
   bool goes_on = true;
@@ -417,7 +416,10 @@ void future_core::call_continuation() noexcept {
   retain();
   (queue.first == nullptr ? queue.first : queue.last->next_queued_) = this;
   queue.last = this;
-  if (queue.busy) return;
+  if (queue.busy) {
+    owed_calls::add(&call_queued);
+    return;
+  }
   queue.busy = true;
   call_queued();
   queue.busy = false;

@@ -437,4 +437,42 @@ TEST(future_task, allocates_once) {
   EXPECT_EQ(takt::allocations() - before, 4U) << "a stop_source is one more";
 }
 
+// The error that nobody has looked at tells when the state goes.
+TEST(future_task, is_there_until_its_stop_callbacks_have_returned) {
+  struct scene final : takt::unhandled_hook {
+    void on_unhandled(takt::unhandled /*kind*/,
+                      const std::exception_ptr& /*error*/) const noexcept override {
+      gone_within_callback = within_callback;
+    }
+    bool within_callback = false;
+    mutable std::optional<bool> gone_within_callback;
+    parker begun;
+    parker go_on;
+    thread runs;
+    std::optional<future<void>> last;
+    std::optional<takt::sync::stop_callback<std::function<void()>>> on_stop;
+  } s;
+  future_task<void> task(
+      [&](const stop_token& stop) {
+        s.on_stop.emplace(stop, [at = &s] {
+          scene& here = *at;  // the callback destroys itself
+          here.within_callback = true;
+          here.go_on.unpark();
+          here.runs.join();
+          here.last.reset();
+          here.on_stop.reset();
+          here.within_callback = false;
+        });
+        s.begun.unpark();
+        s.go_on.park();
+        throw std::runtime_error("by intent");
+      },
+      {.unhandled = &s});
+  s.last = task.get_future();
+  s.runs = thread([own = std::move(task)]() mutable { own.run(); });
+  s.begun.park();
+  s.last->request_stop();
+  EXPECT_EQ(s.gone_within_callback, false);
+}
+
 }  // namespace

@@ -21,6 +21,7 @@
 
 #include <mutex>  // std::unique_lock
 
+#include <takt/base/owed_calls.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/base/thread_annotations.hpp>
 
@@ -82,9 +83,18 @@ class condition {
   condition(const condition&) = delete;
   condition& operator=(const condition&) = delete;
 
-  /// Unlocks, waits to be notified, locks again. May return for no reason. `lock` is locked before
-  /// and after; in between, other threads may have changed what the mutex guards.
-  void wait(mutex_lock& lock) { native_.wait(lock.native_); }
+  /// Unlocks, waits to be notified, locks again. May return for no reason, and does if the thread
+  /// had calls to make first: see owed_calls. `lock` is locked before and after; in between, other
+  /// threads may have changed what the mutex guards.
+  void wait(mutex_lock& lock) {
+    if (!owed_calls::any()) {
+      native_.wait(lock.native_);
+      return;
+    }
+    lock.native_.unlock();
+    owed_calls::make();
+    lock.native_.lock();
+  }
 
   /// Wakes one that waits, if any.
   void notify_one() noexcept { native_.notify_one(); }

@@ -7,6 +7,7 @@
 #include <takt/base/config.hpp>
 #include <takt/base/intrusive_list.hpp>
 #include <takt/base/mutex.hpp>
+#include <takt/base/owed_calls.hpp>
 #include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
@@ -31,7 +32,9 @@ namespace takt::inline TAKT_ABI {
 ///
 /// A notification reaches who has waited longest; it is never lost to one whose deadline comes at
 /// the same moment: that one is then told that it was notified. There are no spurious returns, but
-/// what was notified may be gone by the time the lock is held again: so loop.
+/// what was notified may be gone by the time the lock is held again: so loop. A thread that owes
+/// calls to others (see owed_calls) makes them instead of waiting, and is told that it was
+/// notified.
 ///
 /// **Thread safety**: all members are called with the mutex held, the same one at all times.
 /// **Destruction**: nobody waits.
@@ -47,6 +50,12 @@ class timed_condition {
   bool wait_until(mutex_lock& lock, const clock& time, clock::time_point deadline,
                   const sync::stop_token& stop = {})
       TAKT_NO_THREAD_SAFETY_ANALYSIS {  // which does not follow a lock that is passed on
+    if (owed_calls::any()) {
+      lock.unlock();
+      owed_calls::make();
+      lock.lock();
+      return true;
+    }
     waiter self;
     waiters_.push_back(self);
     lock.unlock();

@@ -96,7 +96,11 @@ template <executor E, class F>
 /// gives back tasks does not give back these, but cancels them.
 struct resume_point {
   void operator()() const noexcept {}
-  [[nodiscard]] static bool is_in(task& t) noexcept { return t.target<resume_point>() != nullptr; }
+  /// Another thread may be cancelling the task meanwhile.
+  [[nodiscard]] static bool is_in(const task& t) noexcept {
+    const future_core* const state = t.state();
+    return state != nullptr && state->callable_type() == &type_key<resume_point>;
+  }
 };
 
 /// What `co_await schedule(e)` waits with.

@@ -86,15 +86,17 @@ class fork_join {
         return;
       }
     }
-    spawning_ = child::in_spawn;
+    spawning_ = true;
+    bool made = false;
     try {
-      add(task(child_task(*this, std::forward<F>(f))));
+      child_task one(*this, std::forward<F>(f));
+      made = true;
+      add(task(std::move(one)));
     } catch (...) {
-      spawning_ = child::none;
+      end_spawn(made ? 1 : 0);  // which is gone, and does not count
       throw;
     }
-    // Without an exception it counts, as a policy of the pool has dropped it.
-    if (std::exchange(spawning_, child::none) == child::dropped) drop_one();
+    end_spawn(0);
   }
 
   /// Waits until all children have ended. \throws what one of them has thrown; std::logic_error on
@@ -126,6 +128,7 @@ class fork_join {
   void end_elsewhere() noexcept;
   void fail(std::exception_ptr error) noexcept;
   void drop_one() noexcept;
+  void end_spawn(std::size_t not_counted) noexcept;
   void wait() noexcept;
   void park() noexcept;
 
@@ -136,7 +139,8 @@ class fork_join {
 
   // Of the thread that it belongs to.
   std::int64_t left_ = 0;  // children spawned, less those that have ended on this thread
-  enum class child : std::uint8_t { none, in_spawn, dropped } spawning_ = child::none;
+  bool spawning_ = false;
+  std::size_t dropped_ = 0;  // children, while spawning_
 
   // Atomic. Children that have ended on other threads, times 2; while join() is parked, less those
   // that it waits for, and plus 1. So who makes it 1 is the last one, and wakes it.

@@ -23,13 +23,26 @@
 
 namespace takt::inline TAKT_ABI {
 
+/// Whether a tracking_executor tracks an F, if it can be called, or passes it on.
+template <class F>
+inline constexpr bool is_trackable = true;
+template <>
+inline constexpr bool is_trackable<task> = false;
+template <class T>
+inline constexpr bool is_trackable<future_task<T>> = false;
+
 /// A callable that is being tracked. For tracking_executor.
 class tracked_task : public list_node<> {
  public:
   virtual ~tracked_task() = default;
   virtual void call(const sync::stop_token& stop) = 0;
   /// The callable, as it was given.
-  [[nodiscard]] virtual task take() = 0;
+  [[nodiscard]] task take() noexcept { return std::move(what_); }
+
+ protected:
+  explicit tracked_task(task&& what) noexcept : what_(std::move(what)) {}
+
+  task what_;  // made beforehand, so that giving it back needs no memory
 };
 
 /// The same with its type.
@@ -38,20 +51,16 @@ class tracked_callable final : public tracked_task {
  public:
   template <class G>
   tracked_callable(G&& f, const task_attributes& about)
-      : call_(std::forward<G>(f)), about_(about) {}
+      : tracked_task(task(std::forward<G>(f), about)) {}
 
   void call(const sync::stop_token& stop) override {
+    F& what = *what_.template target<F>();
     if constexpr (takes_stop_token<F&>) {
-      static_cast<void>(std::invoke(call_, stop));
+      static_cast<void>(std::invoke(what, stop));
     } else {
-      static_cast<void>(std::invoke(call_));
+      static_cast<void>(std::invoke(what));
     }
   }
-  task take() override { return task(std::move(call_), about_); }
-
- private:
-  F call_;
-  task_attributes about_;
 };
 
 /// What tracked tasks report to; they keep it alive.
@@ -65,8 +74,8 @@ class tracking_record : public counted<tracking_record> {
 
   /// Gives away those that were cut off. \throws std::logic_error if one is running.
   [[nodiscard]] std::vector<task> take_cut_off();
-  /// The task as it was before it became `run` or `run_with_token`; others as they are.
-  [[nodiscard]] static task unwrap(task t);
+  /// Makes it what it was before it became `run` or `run_with_token`; others stay as they are.
+  static void unwrap(task& t) noexcept;
 
  private:
   friend class counted<tracking_record>;
@@ -129,7 +138,8 @@ class tracking_record::run_with_token : public run {
 /// that ends just when stop is requested is not taken for one that was cut off.
 ///
 /// Callables are called as lvalues, so that they can be given back. What is given as a takt::task
-/// already, and so also by submit(), is passed on and not tracked: its future knows how it ended.
+/// or a future_task already, and so also by submit(), is passed on and not tracked: its future
+/// knows how it ended.
 ///
 /// **Shutdown** is the executor's; shutdown_now() is there to get tasks back as they were given.
 ///
@@ -146,7 +156,7 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
   /// Has `f` run, and tracks it. \throws what the executor throws; std::invalid_argument if `f` is
   /// empty.
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, task> &&
+    requires(is_trackable<std::remove_cvref_t<F>> &&
              (takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>))
   void execute(F&& f, const task_attributes& about = {}) {
     using call = std::decay_t<F>;
@@ -161,25 +171,29 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
 
   /// What can be called only once cannot be given back: make it a takt::task, untracked.
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, task> && std::is_convertible_v<F, task> &&
+    requires(is_trackable<std::remove_cvref_t<F>> && std::is_convertible_v<F, task> &&
              !takes_stop_token<std::decay_t<F>&> && !std::is_invocable_v<std::decay_t<F>&>)
   void execute(F&& f, const task_attributes& about = {}) = delete;
 
   /// Has a task run, untracked.
   void execute(task t) { where_.execute(std::move(t)); }
+  template <class T>
+  void execute(future_task<T> t, const task_attributes& about = {}) {
+    where_.execute(task(std::move(t), about));
+  }
 
   /// Of the executor; tasks are given back as they were given to execute().
   [[nodiscard]] task_list shutdown_now()
     requires requires(E& e) { e.shutdown_now(); }
   {
     task_list unstarted = where_.shutdown_now();
-    for (task& t : unstarted) t = tracking_record::unwrap(std::move(t));
+    for (task& t : unstarted) tracking_record::unwrap(t);
     return unstarted;
   }
 
   /// Gives away those that had begun and did not come to their end, in the order in which they were
   /// cut off. \throws std::logic_error if the executor is not terminated (if it can tell), or if
-  /// one of the tasks is running.
+  /// one of the tasks is running; std::bad_alloc, and they are still there.
   [[nodiscard]] std::vector<task> cut_off() {
     if constexpr (requires(const E& e) { e.is_terminated(); }) {
       if (!where_.is_terminated()) {

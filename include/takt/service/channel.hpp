@@ -13,6 +13,7 @@
 #include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
 #include <takt/base/mutex.hpp>
+#include <takt/base/owed_calls.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/base/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>
@@ -207,6 +208,7 @@ class channel : public channel_core {
     push_result result = look_for_room();
     if (result == push_result::full && deadline != clock::time_point::min()) {
       lock.unlock();
+      owed_calls::make();  // now: who waits for room is promised some, and has to use it
       waiting.emplace();
       lock.lock();
       result = wait_for_room(lock, deadline, stop);

@@ -128,7 +128,9 @@ class [[nodiscard]] future {
   /// runs is told by its token, and the future is ready when that has ended, with what became of
   /// it. Of what a promise delivers: as cancel(). Of a series, the run that is under way.
   void request_stop() const {
-    if (!state().prevent()) state().request_stop();
+    future_core& work = state();
+    const keep_alive mine(work);  // a stop callback may let go of the last owner
+    if (!work.prevent()) work.request_stop();
   }
 
   /// cancel(), then blocks until the body does not run (any more): only then is it safe to destroy

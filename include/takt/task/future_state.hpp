@@ -79,9 +79,6 @@ class future_core : public counted<future_core> {
   bool try_set_continuation(continuation& c) noexcept;
   /// True if `c` was registered and will not be called.
   bool remove_continuation(continuation& c) noexcept;
-  /// Calls what this thread has put off because it is within a continuation: for those who are
-  /// about to wait for something that is not a future.
-  static void call_queued() noexcept;
 
   /// From pending to being completed: true for exactly one caller, who then stores the result and
   /// publishes it. Not for bodies: these begin and finish.
@@ -119,6 +116,8 @@ class future_core : public counted<future_core> {
     static_cast<void>(type);
     return nullptr;
   }
+  /// The type_key of the callable, also when that has been destroyed; null if it has none.
+  [[nodiscard]] virtual const void* callable_type() const noexcept { return nullptr; }
 
   /// The executor whose thread is to run the body; null if there is none. Not dereferenced.
   // relaxed: a hint, compared with the executors that a waiting thread works for
@@ -155,6 +154,7 @@ class future_core : public counted<future_core> {
                   const sync::stop_token& stop);
   bool owes_a_call() noexcept TAKT_REQUIRES(mu_);
   void call_continuation() noexcept;
+  static void call_queued() noexcept;
   void take_and_call() noexcept;
 
   // Constant after construction.

@@ -95,6 +95,7 @@ class task_state : public future_state<T> {
   void* target(const void* type) noexcept override {
     return type == &type_key<F> && call_ ? std::addressof(*call_) : nullptr;
   }
+  [[nodiscard]] const void* callable_type() const noexcept override { return &type_key<F>; }
 
  protected:
   /// Calls it as what may be called again.

@@ -1,0 +1,85 @@
+// Who waits while it owes calls to others makes them first: here, for what is not a future.
+#include "../../tests/support/owing.hpp"
+
+#include <chrono>
+#include <cstddef>
+
+#include <gtest/gtest.h>
+
+#include <takt/exec/fork_join.hpp>
+#include <takt/exec/stealing_pool.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/task/future.hpp>
+
+#include "../../tests/support/pools.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using takt::fork_join;
+using takt::stealing_pool;
+using takt_test::busy;
+using takt_test::gate;
+using takt_test::owe_and_wait;
+
+TEST(owing, a_join_outside_of_the_pool) {
+  stealing_pool pool({.threads = 1});
+  gate go_on;
+  fork_join children(pool);
+  children.spawn([&] { go_on.wait(); });
+  owe_and_wait([&] { go_on.open(); }, [&] { children.join(); });
+}
+
+// It comes to owe something only by a child that it runs itself.
+TEST(owing, a_join_by_a_task_of_the_pool) {
+  stealing_pool pool({.threads = 2});
+  pool.submit([&] {
+        takt::promise<void> p;
+        gate begun;
+        gate go_on;
+        auto opened = p.get_future().then([&] { go_on.open(); });
+        owe_and_wait([] {},
+                     [&] {
+                       fork_join children(pool);
+                       children.spawn([&] {
+                         begun.open();
+                         go_on.wait();
+                       });
+                       begun.wait();  // the other thread has it
+                       children.spawn([&] { p.set_value(); });
+                       children.join();
+                     });
+        opened.get();
+      })
+      .get();
+}
+
+// What is owed may spawn, too.
+TEST(owing, a_join_waits_for_what_is_spawned_meanwhile) {
+  stealing_pool pool({.threads = 1});
+  gate go_on;
+  bool ran = false;
+  fork_join children(pool);
+  children.spawn([&] { go_on.wait(); });
+  owe_and_wait(
+      [&] {
+        children.spawn([&] { ran = true; });
+        go_on.open();
+      },
+      [&] {
+        children.join();
+        EXPECT_TRUE(ran);
+      });
+}
+
+TEST(owing, a_submission_that_waits_for_room) {
+  takt::thread_pool pool{
+      {.core = 1, .queue_capacity = 1, .rejection = takt::rejection_policy::block(0s)}};
+  const busy one(pool, 1);
+  auto queued = pool.submit([] {});
+  takt::task removed;
+  owe_and_wait([&] { removed = pool.remove(queued); }, [&] { pool.execute([] {}); });
+  EXPECT_TRUE(removed);
+}
+
+}  // namespace
