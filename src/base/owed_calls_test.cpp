@@ -9,20 +9,25 @@ namespace {
 
 using takt::owed_calls;
 
-// What the calls of this thread do; they know of nothing else.
+// What the calls of this thread know.
 struct scene {
+  scene();
+  ~scene();
+  scene(const scene&) = delete;
+  scene& operator=(const scene&) = delete;
   int calls = 0;
   bool ready = false;
   takt::mutex mu;
   takt::condition changed;
 };
 scene*& here() { return takt::sync::tls<scene*>::get(); }
+scene::scene() { here() = this; }
+scene::~scene() { here() = nullptr; }
 
 void count_up() noexcept { ++here()->calls; }
 
 TEST(owed_calls, are_made_once) {
   scene s;
-  here() = &s;
   EXPECT_FALSE(owed_calls::any());
   EXPECT_FALSE(owed_calls::make());
   owed_calls::add(&count_up);
@@ -34,8 +39,7 @@ TEST(owed_calls, are_made_once) {
 }
 
 TEST(owed_calls, are_of_one_thread) {
-  scene s;
-  here() = &s;
+  const scene s;
   owed_calls::add(&count_up);
   takt::sync::thread([] { EXPECT_FALSE(owed_calls::any()); }).join();
   EXPECT_TRUE(owed_calls::make());
@@ -44,7 +48,6 @@ TEST(owed_calls, are_of_one_thread) {
 // The first waits, for what the second does.
 TEST(owed_calls, may_wait_for_those_that_follow) {
   scene s;
-  here() = &s;
   owed_calls::add([]() noexcept {
     if (here()->calls++ == 0) owed_calls::make();
   });
@@ -55,7 +58,6 @@ TEST(owed_calls, may_wait_for_those_that_follow) {
 
 TEST(owed_calls, are_made_before_a_condition_waits_and_without_its_lock) {
   scene s;
-  here() = &s;
   owed_calls::add([]() noexcept {
     const takt::mutex_lock lock(here()->mu);
     here()->ready = true;

@@ -170,6 +170,7 @@ TEST(timed_condition, has_calls_made_that_its_thread_owes_before_it_waits) {
   EXPECT_TRUE(f.wait_until(time_point::max())) << "without the lock, and before it is in the list";
   EXPECT_FALSE(takt::owed_calls::any());
   EXPECT_FALSE(f.wait_until(time_point::min()));
+  takt::sync::tls<fixture*>::get() = nullptr;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Who waits while it owes calls to others makes them first.
 #include "../../tests/support/owing.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <optional>
 #include <utility>
 
