@@ -17,7 +17,7 @@ namespace takt::inline TAKT_ABI {
 ///
 /// auto* s = new state;
 /// s->retain();                                       // for another thread
-/// std::thread t{[s] { use(*s); s->release(); }};
+/// std::jthread t{[s] { use(*s); s->release(); }};
 /// s->release();
 /// \endcode
 ///

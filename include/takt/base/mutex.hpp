@@ -72,8 +72,8 @@ class TAKT_SCOPED_CAPABILITY mutex_lock {
 
 /// A condition variable. Waiting has no form that takes a predicate: the analysis does not look
 /// into lambdas, so that a predicate over guarded fields would go unchecked, or be rejected. Write
-/// the loop: `while (!ready) changed.wait(lock);`. Nor is there a wait with a deadline: whoever
-/// needs one has a parker and a clock (takt/clock/clock.hpp).
+/// the loop: `while (!ready) changed.wait(lock);`. Nor is there a wait with a deadline: that is
+/// timed_condition's (takt/clock/timed_condition.hpp).
 ///
 /// Thread safety: all members, from any thread; all that wait at one time hold the same mutex.
 /// Destruction: every waiter has been notified; they may still be on their way out of wait().

@@ -18,8 +18,9 @@ namespace takt::inline TAKT_ABI {
 /// }
 /// \endcode
 ///
-/// condition, timed_condition and all that waits by them do so; a parker does not, since who parks
-/// has said so to others by then. No lock is held meanwhile: these calls run code of anybody's.
+/// condition, timed_condition and all that waits by them do so; a parker does not. Before you park
+/// by yourself, call make(): a continuation that this thread has put off may be what you wait for.
+/// No lock is held meanwhile: these calls run code of anybody's.
 ///
 /// **Thread safety**: all members, for the calling thread.
 class owed_calls {

@@ -31,10 +31,9 @@ namespace takt::inline TAKT_ABI {
 /// \endcode
 ///
 /// A notification reaches who has waited longest; it is never lost to one whose deadline comes at
-/// the same moment: that one is then told that it was notified. There are no spurious returns, but
-/// what was notified may be gone by the time the lock is held again: so loop. A thread that owes
-/// calls to others (see owed_calls) makes them instead of waiting, and is told that it was
-/// notified.
+/// the same moment: that one is then told that it was notified. It returns true without a
+/// notification only to a thread that had calls to make, which it does instead of waiting: see
+/// owed_calls. And what was notified may be gone by the time the lock is held again: so loop.
 ///
 /// **Thread safety**: all members are called with the mutex held, the same one at all times.
 /// **Destruction**: nobody waits.

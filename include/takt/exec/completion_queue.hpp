@@ -29,7 +29,7 @@ namespace takt::inline TAKT_ABI {
 
 /// The part of a completion_queue that does not depend on the type. Counts its references: the
 /// queue has one, and so has each future that has not ended, so that it finds the core when it
-/// does. The invariants are in completion_queue.cpp.
+/// does. The invariants are in completion_queue.cpp. For completion_queue.
 class completion_core : public counted<completion_core> {
  public:
   /// A future, and its place in one of the lists.

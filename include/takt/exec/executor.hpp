@@ -39,10 +39,10 @@ namespace takt::inline TAKT_ABI {
 /// \endcode
 ///
 /// One that can take several tasks at the cost of one may have
-/// `std::size_t try_execute(std::span<task>) noexcept`: it takes some, from the first one on,
-/// without running any before it returns, and says how many; none, if that is not to be had for
-/// nothing. The rest is for execute(). A wheel_scheduler gives its executors what is due at once by
-/// that.
+/// `std::size_t try_execute(std::span<task>) noexcept`: it takes as many as it can queue in one
+/// step, from the first one on, without running any before it returns, and says how many; 0 if it
+/// would not be cheaper than execute(), which the rest is for. A wheel_scheduler gives its
+/// executors what is due at once by that.
 template <class E>
 concept executor = requires(E& e, task t) { e.execute(std::move(t)); };
 
@@ -143,6 +143,17 @@ template <executor E>
 
 /// Gives an executor the members that follow from execute(): derive from it, with the class itself
 /// as its argument.
+///
+/// \code
+/// class my_executor : public takt::executor_interface<my_executor> {
+///  public:
+///   void execute(takt::task t);
+/// };
+///
+/// takt::future<int> sum = mine.submit([] { return 40 + 2; });
+/// \endcode
+///
+/// **Thread safety**: that of execute(), and of future_options() if there is one.
 template <class Derived>
 class executor_interface {
  public:

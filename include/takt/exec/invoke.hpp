@@ -41,7 +41,8 @@ concept callable_range =
 template <class Calls>
 using range_result = typename task_result<range_call<Calls>&&>::type;
 
-/// What a callable is passed on as that `calls`, of type Calls&&, has at `at`.
+/// How the callable at `at` is passed on: moved if the range was given away and is no view, else
+/// copied.
 template <class Calls, class Iterator>
 [[nodiscard]] decltype(auto) pass_call(Iterator& at) {
   if constexpr (std::is_lvalue_reference_v<Calls> ||
@@ -60,7 +61,8 @@ template <class Calls, class Iterator>
 
 /// Has an executor run all callables of a range, and waits until they have ended, or until the
 /// deadline, by the clock of the executor, or until stop is requested. What has not ended then is
-/// cancelled; what has not been submitted then is not, and is cancelled likewise.
+/// cancelled; callables that are not submitted by then are not submitted, and their futures are
+/// cancelled, too.
 ///
 /// \code
 /// std::vector<std::function<page()>> fetches = ...;

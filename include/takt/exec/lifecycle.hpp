@@ -1,5 +1,6 @@
 /// \file
-/// How everything that owns threads lives and ends.
+/// How pools, strands, schedulers and services live and end. (rx::schedulers and task_scope have a
+/// life of their own.)
 #pragma once
 
 #include <chrono>
@@ -129,6 +130,31 @@ template <class Rep, class Period>
 /// Gives an owner of a lifecycle the members that follow from `shutdown()`,
 /// `shutdown_and_cancel()`, `life()` and `throw_if_own_task()`: derive from it, with the class
 /// itself as its argument.
+///
+/// \code
+/// class poller : public takt::lifecycle_interface<poller> {
+///  public:
+///   ~poller() { close(takt::cancel_rest); }
+///   void shutdown() noexcept { end(takt::life_state::shutdown); }
+///   void shutdown_and_cancel() noexcept { end(takt::life_state::stop); }
+///   const takt::lifecycle& life() const noexcept { return life_; }
+///   void throw_if_own_task() const;  // on its own thread, which cannot wait for its end
+///
+///  private:
+///   void end(takt::life_state next) noexcept {
+///     if (life_.advance_to(next)) thread_.request_stop();
+///   }
+///   void run(std::stop_token stop) {
+///     while (!stop.stop_requested()) poll();
+///     if (life_.try_tidy(true)) life_.terminate();
+///   }
+///
+///   takt::lifecycle life_{takt::steady};
+///   std::jthread thread_{[this](std::stop_token stop) { run(stop); }};
+/// };
+/// \endcode
+///
+/// **Thread safety**: all members from any thread, if those four are.
 template <class Derived>
 class lifecycle_interface {
  public:

@@ -60,7 +60,7 @@ class manual_executor : public executor_interface<manual_executor> {
   /// The ledger.
   [[nodiscard]] task_totals totals() const;
 
-  /// As of thread_pool.
+  /// As in thread_pool.
   void shutdown() noexcept;
   [[nodiscard]] task_list shutdown_now() noexcept;
   [[nodiscard]] bool is_shutdown() const noexcept;

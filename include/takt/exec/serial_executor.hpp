@@ -54,8 +54,10 @@ struct serial_executor_options {
 /// deadline, would be for ever: std::system_error (resource_deadlock_would_occur).
 ///
 /// **Shutdown.** As thread_pool: shutdown() lets queued tasks run, shutdown_now() gives them back
-/// and asks the one that runs to stop. The destructor is close(cancel_rest): it cancels what is
-/// queued, asks the one that runs to stop and waits for it, unless that one is its caller.
+/// and asks the one that runs to stop; later ones are rejected. The destructor does what
+/// close(cancel_rest) does: it cancels what is queued, asks the one that runs to stop and waits for
+/// it, unless that one is its caller, where close() throws. In a child process after fork() the
+/// destructor does nothing.
 ///
 /// **Thread safety**: all members from any thread, but for the destructor.
 class serial_executor : public executor_interface<serial_executor>,
@@ -77,7 +79,7 @@ class serial_executor : public executor_interface<serial_executor>,
   /// shut down; whatever the executor throws; std::invalid_argument if the task is empty.
   void execute(task t);
 
-  /// As of thread_pool.
+  /// As in thread_pool.
   void shutdown() noexcept;
   [[nodiscard]] task_list shutdown_now() noexcept;
   void shutdown_and_cancel() noexcept;

@@ -48,20 +48,20 @@ struct stealing_pool_options {
 /// submits stays with its thread, unless another one has nothing to do.
 ///
 /// \code
-/// takt::stealing_pool pool{{.threads = 4}};
 /// std::atomic<int> unfinished = 1;                      // directories
 /// takt::promise<void> done;
 ///
-/// void walk(directory d) {                              // a task of the pool
+/// void walk(takt::stealing_pool& pool, directory d) {   // a task of the pool
 ///   for (directory sub : d) {
 ///     ++unfinished;
-///     pool.execute([sub] { walk(sub); });
+///     pool.execute([&pool, sub] { walk(pool, sub); });
 ///   }
 ///   count(d.files());
 ///   if (--unfinished == 0) done.set_value();
 /// }
 ///
-/// pool.execute([] { walk(root); });
+/// takt::stealing_pool pool{{.threads = 4}};             // in main()
+/// pool.execute([&] { walk(pool, root); });
 /// done.get_future().wait();                             // close() would reject what they submit
 /// \endcode
 ///
@@ -96,7 +96,7 @@ class stealing_pool : public executor_interface<stealing_pool>,
   /// the task is empty; std::bad_alloc. If it throws, the task is not run.
   void execute(task t);
 
-  /// As of thread_pool. None of a worker's own tasks.
+  /// As in thread_pool. Called by one of the pool's threads, it takes none.
   [[nodiscard]] std::size_t try_execute(std::span<task> tasks) noexcept;
 
   /// Takes no more work; what is queued still runs.

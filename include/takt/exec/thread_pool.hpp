@@ -89,11 +89,11 @@ class pool_core;
 /// takt::future<int> answer = pool.submit([] { return 42; });
 /// pool.execute([] { step(); });    // no future: what it throws is uncaught
 /// auto report = pool.submit([](std::stop_token stop) { send(stop); });
-/// co_await pool.schedule();        // goes on on the pool
 ///
 /// pool.shutdown();                 // queued work still runs
 /// if (!pool.await_termination(5s)) save(pool.shutdown_now());
 /// \endcode
+/// In a coroutine of yours, `co_await pool.schedule()` goes on on the pool.
 ///
 /// **Threads.** A submission starts one while there are fewer than `core`; otherwise it queues the
 /// task; if the queue is full, it starts one while there are fewer than `max`; otherwise the
@@ -115,10 +115,10 @@ class pool_core;
 /// **Shutdown.** shutdown(): queued tasks run, later ones are rejected. shutdown_now(): queued ones
 /// are given back, running ones are asked to stop (if they take a token), later ones are rejected.
 /// A submission that races with either is run, given back or rejected: never lost. The destructor
-/// is close(cancel_rest): queued tasks are cancelled, running ones are asked to stop and waited
-/// for. All three may be called by a task of the pool; if that destroys the pool, the other threads
-/// are waited for, and its own ends with the task. In a child process after fork() the destructor
-/// does nothing.
+/// does what close(cancel_rest) does: queued tasks are cancelled, running ones are asked to stop
+/// and waited for. All three may be called by a task of the pool, where close() throws; if that
+/// destroys the pool, the other threads are waited for, and its own ends with the task. In a child
+/// process after fork() the destructor does nothing.
 ///
 /// **Thread safety**: all members from any thread. The destructor must not overlap with a call by a
 /// thread outside of the pool, waits included; tasks of the pool may still call it.
@@ -171,8 +171,8 @@ class thread_pool : public executor_interface<thread_pool>,
   /// Starts threads in advance, up to `core`. \return how many.
   std::size_t prestart(std::size_t at_most = unbounded);
 
-  /// Changes core and max; 0: as many as core. Threads beyond them end when they have no task; if
-  /// core grows, threads are started for what is queued.
+  /// Changes core and max; a max of 0 means core. Threads beyond them end when they have no task;
+  /// if core grows, threads are started for what is queued.
   /// \throws std::invalid_argument as the constructor; std::logic_error if not resizable.
   void resize(std::size_t core, std::size_t max = 0);
 

@@ -49,7 +49,7 @@ struct action_entry : list_node<> {
 /// An action without its work. What who writes a scheduler of his own gets to see; see
 /// action_scheduler.
 ///
-/// **Thread safety**: as of action.
+/// **Thread safety**: as in action.
 class action_node : public subscription_core, public list_node<struct of_pending> {
  public:
   /// The last one that it was scheduled with.

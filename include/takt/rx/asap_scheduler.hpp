@@ -18,7 +18,7 @@ namespace rx {
 /// print("first");
 /// \endcode
 ///
-/// **Thread safety**, shutdown and the rest: as of async_scheduler.
+/// **Thread safety**, shutdown and the rest: as in async_scheduler.
 class asap_scheduler final : public batch_scheduler {
  public:
   explicit asap_scheduler(event_loop& loop) : batch_scheduler(loop, loop.microtasks()) {}

@@ -33,14 +33,14 @@ namespace rx {
 /// **Errors** leave run(), run_one() and the like of the loop; the action is closed, and all goes
 /// on with the next call. So does std::bad_alloc for an interval's next turn; that one is idle.
 ///
-/// **Thread safety**: as of action_scheduler. unsubscribe() of an action may be called by any
+/// **Thread safety**: as in action_scheduler. unsubscribe() of an action may be called by any
 /// thread, once the loop has been run and as long as the scheduler is there: its work is not begun
 /// after that, unless it was about to be, and is destroyed by the thread of the loop.
 ///
 /// **Shutdown**: when the loop is shut down, schedule() gives an action that is closed and
 /// is_rejected(); what is pending runs or not, as the loop says, but does not run again. What the
 /// loop drops stays pending, and is closed with the scheduler.
-/// **Destruction**: as of action_scheduler; the loop goes on.
+/// **Destruction**: as in action_scheduler; the loop goes on.
 class async_scheduler : public action_scheduler {
  public:
   explicit async_scheduler(event_loop& loop) noexcept : loop_(loop) {}

@@ -14,7 +14,7 @@ namespace takt::inline TAKT_ABI {
 namespace rx {
 
 /// What asap_scheduler and animation_frame_scheduler have in common: one call on a queue of the
-/// loop for all actions that were scheduled since the last one.
+/// loop for all actions that were scheduled since the last one. asap_scheduler has an example.
 ///
 /// **Batches.** What an action schedules while its batch is run is for the next one. When an action
 /// throws, the rest of its batch is closed, and the next batch is not. If all of a batch are taken
@@ -22,7 +22,7 @@ namespace rx {
 ///
 /// With a delay above 0 it does what async_scheduler does, and no batch has to do with that.
 ///
-/// **Errors**, **thread safety** and the rest: as of async_scheduler.
+/// **Errors**, **thread safety** and the rest: as in async_scheduler.
 class batch_scheduler : public async_scheduler {
  public:
   ~batch_scheduler() override { close(); }

@@ -54,6 +54,12 @@ bool operator==(const marble_message<T>& a, const marble_message<T>& b) {
 /// An observable that was drawn: it keeps what was drawn, and when it was subscribed to. Made by
 /// marble_scheduler::hot() and cold().
 ///
+/// \code
+/// auto keys = test.hot("-a-b-|");
+/// ...
+/// EXPECT_EQ(keys.subscriptions().size(), 1);   // after test.flush()
+/// \endcode
+///
 /// A handle: copies are the same. **Thread safety**: none; its scheduler outlives it.
 template <class T>
 class marble_observable : public test_observable<T> {

@@ -55,7 +55,8 @@ class marble_expectation {
   marble_expectation& operator=(const marble_expectation&) = default;
 };
 
-/// What was seen of an observable, and is to be said of it: made by marble_scheduler::expect().
+/// What was seen of an observable, and is to be said of it: made by marble_scheduler::expect(),
+/// where there is an example. **Thread safety**: as marble_scheduler's, which outlives it.
 template <class T>
 class expected_observable {
  public:
@@ -80,6 +81,7 @@ class expected_observable {
 };
 
 /// What is to be said of subscriptions: made by marble_scheduler::expect_subscriptions().
+/// **Thread safety**: as marble_scheduler's, which outlives it.
 class expected_subscriptions {
  public:
   /// They are these, in the order in which they began; an empty diagram is none.
@@ -100,8 +102,8 @@ class expected_subscriptions {
 ///
 /// \code
 /// takt::rx::marble_scheduler test;
+/// takt::rx::async_scheduler async{test.loop()};   // what lives on the loop outlives run()
 /// test.run([&] {
-///   takt::rx::async_scheduler async{test.loop()};
 ///   auto keys = test.hot("-a-b-c--------|");
 ///   test.expect(debounce(5ms, async, keys)).to_be("----------c---|");
 /// });
@@ -117,9 +119,9 @@ class expected_subscriptions {
 /// theirs, and no order between a timer and a marble of one moment is to be relied on. There is a
 /// frame when animate() says so.
 ///
-/// **Errors**: as of virtual_time_scheduler; also what a task of the loop throws. Other tasks of
+/// **Errors**: as in virtual_time_scheduler; also what a task of the loop throws. Other tasks of
 /// the loop are not closed by that: they run within the next flush().
-/// **Thread safety** and **destruction**: as of virtual_time_scheduler.
+/// **Thread safety** and **destruction**: as in virtual_time_scheduler.
 class marble_scheduler final : public virtual_time_scheduler {
  public:
   using options = marble_options;

@@ -31,7 +31,7 @@ namespace rx {
 /// **Errors.** When an action throws, all that wait are closed, and the outermost schedule() throws
 /// that; or the loop's run(), if it was called from there. The scheduler goes on to be usable.
 ///
-/// **Thread safety** and the rest: as of async_scheduler. Without a delay the loop is not needed,
+/// **Thread safety** and the rest: as in async_scheduler. Without a delay the loop is not needed,
 /// and does not have to be run.
 class queue_scheduler final : public async_scheduler {
  public:

@@ -39,7 +39,8 @@ class scheduler_core;
 /// \endcode
 ///
 /// **Shutdown.** shutdown() closes all its workers and stops its threads; what runs is asked to
-/// stop, if it takes a token, and not waited for. Workers that are made later are closed. start()
+/// stop, if it takes a token, and not waited for. The name and the meaning are RxJava's: unlike
+/// that of pools, it cancels what is queued. Workers that are made later are closed. start()
 /// makes it usable again, with new threads; on one that is not shut down it does nothing. The
 /// destructor shuts down, and waits for what its threads run and for the tasks of its own
 /// schedule(), so it is not called by one of these; what a worker on an executor of yours, or on a
@@ -63,7 +64,7 @@ class scheduler {
   /// A worker of its kind; a closed one, if it is shut down.
   [[nodiscard]] worker create_worker();
 
-  /// Has one task run by a worker of its own. As of worker.
+  /// Has one task run by a worker of its own. As in worker.
   template <class F>
     requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
   scheduled_action schedule(F&& f) {

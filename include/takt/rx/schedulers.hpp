@@ -55,7 +55,7 @@ struct schedulers_options {
 ///
 /// **Shutdown**: shutdown() shuts down all of them, start() starts them again; the destructor shuts
 /// down and waits for what runs; in a child process after fork() it does nothing. **Thread
-/// safety**: as of scheduler.
+/// safety**: as in scheduler.
 class schedulers {
  public:
   using options = schedulers_options;

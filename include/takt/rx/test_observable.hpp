@@ -23,7 +23,7 @@ struct test_observer {
 };
 
 /// Who has subscribed to a test_observable: what that calls. When it has been told of an error or
-/// of the end, or has unsubscribed, it hears no more.
+/// of the end, or has unsubscribed, it hears no more. test_observable has an example.
 ///
 /// A handle: copies are the same. **Thread safety**: none.
 template <class T>

@@ -39,7 +39,7 @@ struct test_scheduler_options {
 /// goes on. Time does not go back: that is an error.
 ///
 /// **Thread safety**: advance(), advance_to() and trigger_actions() by one thread at a time, and
-/// not by a task; the rest as of scheduler. **Shutdown**: as of scheduler.
+/// not by a task; the rest as in scheduler. **Shutdown**: as in scheduler.
 class test_scheduler : public scheduler {
  public:
   using options = test_scheduler_options;

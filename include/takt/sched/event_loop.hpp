@@ -77,7 +77,7 @@ class loop_queue : public executor_interface<loop_queue> {
 /// auto tick = loop.schedule_at_fixed_rate(0ms, 1s, [] { count(); });
 /// loop.microtasks().execute([] { tidy_up(); });                     // before all that waits
 /// loop.frames().execute([] { draw(); });                            // once, with the next frame
-/// loop.schedule(10s, [&] { loop.stop(); });
+/// loop.execute(10s, [&] { loop.stop(); });
 ///
 /// loop.run();                                                       // until stop()
 /// \endcode
@@ -101,8 +101,8 @@ class loop_queue : public executor_interface<loop_queue> {
 /// when nothing is left; periodic tasks and what was asked of the next frame are cancelled.
 /// shutdown_now() gives back what has not begun, asks what runs to stop, and run() ends; a series
 /// does not run again. shutdown_and_cancel() and the destructor cancel instead. Later tasks are
-/// rejected. stop() is something else: run() returns, and everything stays as it is, for the next
-/// call after restart().
+/// rejected. In a child process after fork() the destructor does nothing. stop() is something else:
+/// run() returns, and everything stays as it is, for the next call after restart().
 ///
 /// **Thread safety**: all members from any thread, but for the destructor. One thread at a time
 /// runs it; a second one, or a task of its own, gets a std::logic_error from run() and the like. A

@@ -15,9 +15,9 @@ namespace takt::inline TAKT_ABI {
 /// or the process was stopped for a while.
 ///
 /// \code
-/// pool.schedule_at_fixed_rate(0s, 10ms, poll);                              // the pool's policy
-/// pool.schedule_at_fixed_rate(0s, 10ms, bill, {.missed = takt::catch_up});  // every one counts
-/// pool.schedule_at_fixed_rate(0s, 10ms, draw, {.missed = takt::catch_up_within(0s)});
+/// auto a = pool.schedule_at_fixed_rate(0s, 10ms, poll);  // the pool's policy
+/// auto b = pool.schedule_at_fixed_rate(0s, 10ms, bill, {.missed = takt::catch_up});  // every one
+/// auto c = pool.schedule_at_fixed_rate(0s, 10ms, draw, {.missed = takt::catch_up_within(0s)});
 /// \endcode
 ///
 /// The run that waits is made, however late it is. As long as the next one would be late by no more

@@ -84,11 +84,11 @@ struct scheduled_pool_options {
 /// guard.reschedule(30s);
 /// guard.cancel();                                                   // prevented, running or done
 /// poll.cancel_and_join();
-/// co_await pool.after(10ms);                                        // goes on on the pool
 ///
 /// pool.shutdown();                                                  // what waits is still run
 /// if (!pool.await_termination(5s)) save(pool.shutdown_now());
 /// \endcode
+/// In a coroutine of yours, `co_await pool.after(10ms)` goes on on the pool.
 ///
 /// **Order.** Tasks begin in the order of their deadlines, and of equal ones in the order of their
 /// submission, where a periodic one keeps its turn; for a task without a delay that is when it was
@@ -101,14 +101,14 @@ struct scheduled_pool_options {
 /// **Errors**, **waiting for futures** within tasks, **thread safety**: as for thread_pool.
 ///
 /// **Shutdown.** shutdown(): takes no more; what is queued is run, and what waits for its time as
-/// `keep` says: by default delayed tasks are waited for, and periodic ones cancelled, one that runs
-/// when it has ended. shutdown_now(): gives back all that has not begun, periodic tasks included,
+/// `keep` says: by default delayed tasks are waited for, and periodic ones cancelled (a run under
+/// way finishes first). shutdown_now(): gives back all that has not begun, periodic tasks included,
 /// with their deadlines; what runs is asked to stop, and does not run again. Running one that was
 /// given back fulfils its future; of a periodic one that is the last run. Coroutines that wait are
 /// not given back, but see takt::cancelled. The destructor cancels all that, and never waits for a
 /// deadline.
 ///
-/// **Cost**: as of thread_pool and scheduler.
+/// **Cost**: as in thread_pool and scheduler.
 class scheduled_pool : public scheduler,
                        public executor_interface<scheduled_pool>,
                        public lifecycle_interface<scheduled_pool> {

@@ -86,7 +86,8 @@ class [[nodiscard]] timer_awaiter final : private continuation {
 /// co_await timers.after(10ms);
 /// \endcode
 ///
-/// Of wheel_scheduler::on(), what stands there about when, time, cancelling and cost comes first.
+/// For wheel_scheduler::on(), wheel_scheduler's own paragraphs on when, time, cancelling and cost
+/// come first.
 ///
 /// **When** is a duration, from now on, or a `clock::time_point`. A negative one is 0; nothing is
 /// early. `never`, and any duration beyond counting, is never. A time in the past is due at once;

@@ -74,6 +74,13 @@ struct wheel_scheduler_options {
 
 /// A wheel_scheduler together with an executor: a scheduler, for helpers that ask for one, and for
 /// coroutines. Refers to both. Made by wheel_scheduler::on().
+///
+/// \code
+/// auto timers = timeouts.on(pool);                 // both outlive it
+/// auto page = takt::with_timeout(5s, timers, fetch());
+/// \endcode
+///
+/// **Thread safety**: as in scheduler.
 class wheel_view : public scheduler {
  private:
   friend class wheel_scheduler;
@@ -131,9 +138,9 @@ class wheel_view : public scheduler {
 /// cancelled.
 ///
 /// **Cancelling** ends the task in one step and destroys it at once. `done` may mean that its
-/// executor has it, and that it runs: what it refers to must not go on that account; let it hold a
-/// weak_ptr, or use schedule() and cancel_and_join(). Handles do not keep the scheduler's thread,
-/// but its memory, which is that of the most timers there were.
+/// executor has it, and that it runs: so `done` does not make it safe to destroy what it refers to;
+/// let it hold a weak_ptr, or use schedule() and cancel_and_join(). Handles do not keep the
+/// scheduler's thread, but its memory, which is that of the most timers there were.
 ///
 /// **Shutdown.** shutdown(): takes no more; what runs once is handed over at its time; series, and
 /// what is paused, are cancelled. close(at_close) stops the timer thread and sees to all that
@@ -141,7 +148,7 @@ class wheel_view : public scheduler {
 /// shutdown_and_cancel() cancels it. Runs of series that are under way are asked to stop, and are
 /// the last. The destructor cancels, waits for the timer thread, and not for what is with
 /// executors. End it before the executors that it names. Later tasks are rejected, those that are
-/// due at once as well.
+/// due at once as well. In a child process after fork() the destructor does nothing.
 ///
 /// **Thread safety**: all members from any thread, but for the destructor. A run of a series, or a
 /// task that close() runs, gets an error if it waits for the end of its own scheduler; it may call
@@ -171,7 +178,7 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   /// The same is true of all below.
   timer_handle execute(when due, any_executor where, task t, const timer_options& more = {});
 
-  /// As of scheduler, on an executor.
+  /// As in scheduler, on an executor.
   template <class F>
     requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
   auto schedule(when due, any_executor where, F&& f, const timer_options& more = {}) {

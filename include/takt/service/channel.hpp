@@ -53,7 +53,7 @@ enum class push_result : std::uint8_t {
 };
 
 /// The part of a channel that does not depend on the type: who may go on, and who waits. The
-/// states and invariants are in channel.cpp.
+/// states and invariants are in channel.cpp. For channel.
 class channel_core {
  public:
   channel_core(const channel_core&) = delete;
@@ -160,8 +160,8 @@ class channel_core {
 /// A value that is not accepted stays with its owner (but for push(), which takes it by value).
 /// Values are made, moved and destroyed without the lock.
 ///
-/// Beside it there are queues in which nobody waits for room: task_queue (of tasks, in the
-/// pools), mpsc_queue (links in the elements), completion_queue (of futures).
+/// Beside it there are queues in which nobody waits for room: mpsc_queue (links in the elements),
+/// completion_queue (of futures).
 ///
 /// **Thread safety**: all members from any thread, but for the destructor; those of a handle too,
 /// but for its end and its moves. **Destruction**: after the handles; what is queued is destroyed.
@@ -253,6 +253,7 @@ class channel : public channel_core {
 };
 
 /// Puts values into a channel. While there is one, consumers wait for more.
+/// Example, thread safety and destruction: see channel.
 template <class T>
 class channel<T>::producer {
  public:
@@ -300,6 +301,7 @@ class channel<T>::producer {
 };
 
 /// Takes values out of a channel. When the last one is gone, the channel is aborted.
+/// Example, thread safety and destruction: see channel.
 template <class T>
 class channel<T>::consumer {
  public:

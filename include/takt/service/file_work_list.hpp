@@ -70,7 +70,7 @@ struct file_work_list_recovery {
 ///
 /// **Memory**: all keys, those of confirmed items too; and the data of the others.
 ///
-/// **Thread safety**: as of work_list; a write is made under the lock. **Destruction**: with
+/// **Thread safety**: as in work_list; a write is made under the lock. **Destruction**: with
 /// work_sync::at_close, tries to bring what was written to the disk, and tells nobody if that
 /// fails; lets go of the file. In a child process after fork() it only closes the file, which the
 /// parent still has, and which nobody else can open while the child has it.

@@ -91,9 +91,9 @@ struct log_statistics {
 /// already, are written; later ones are rejected. shutdown_now(): they are given back, oldest
 /// first; the line that is being written is finished, and the sink closed after it; who waits for
 /// room is rejected. shutdown_and_cancel(): likewise, but they are discarded, and counted. The
-/// destructor is close(cancel_rest), and so discards: call close(drain) before. All of them may be
-/// called again, by any thread, and by the sink. In a child process after fork() the destructor
-/// does nothing.
+/// destructor does what close(cancel_rest) does, and so discards: call close(drain) before. All of
+/// them may be called again, by any thread, and by the sink. In a child process after fork() the
+/// destructor does nothing.
 ///
 /// **Thread safety**: all members from any thread, but for the destructor.
 class log_service : public lifecycle_interface<log_service> {

@@ -22,7 +22,7 @@ namespace takt::inline TAKT_ABI {
 /// list.accept({.key = "https://example.org/"});
 /// \endcode
 ///
-/// **Thread safety**, **destruction**: as of work_list.
+/// **Thread safety**, **destruction**: as in work_list.
 class memory_work_list final : public work_list {
  public:
   memory_work_list();

@@ -83,10 +83,10 @@ class pipeline_draft;
 /// accepted, a later one throws takt::rejected, which ends the source quietly; all that was
 /// produced is processed. shutdown_and_cancel(): all queued items are discarded and counted, all
 /// stages are asked to stop, pushes throw takt::rejected; the functions that run are waited for.
-/// The destructor is close(cancel_rest), and so discards: call join() or close(drain) before. All
-/// of them may be called again, by any thread, and by a stage itself; only waiting for its own end
-/// is an error there (resource_deadlock_would_occur). In a child process after fork() the
-/// destructor does nothing.
+/// The destructor does what close(cancel_rest) does, and so discards: call join() or close(drain)
+/// before. All of them may be called again, by any thread, and by a stage itself; only waiting for
+/// its own end is an error there (resource_deadlock_would_occur). In a child process after fork()
+/// the destructor does nothing.
 ///
 /// **Account.** statistics() tells of each stage what became of its items; when the pipeline has
 /// terminated, however that came about, each item that a stage accepted is finished, failed, cut
@@ -140,7 +140,7 @@ class pipeline : public lifecycle_interface<pipeline> {
 };
 
 /// A pipeline whose last stage makes values of type T, which nobody takes yet. Each of its members
-/// uses it up.
+/// uses it up; see the example of pipeline.
 ///
 /// **Thread safety**: that of a value. **Destruction**: nothing has run yet.
 template <class T>

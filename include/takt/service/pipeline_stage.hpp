@@ -97,6 +97,7 @@ class stage_failed : public std::exception {
 };
 
 /// Where the function of a stage puts what it makes, for the next stage. One for each worker.
+/// pipeline has an example.
 ///
 /// **Thread safety**: all members from any thread while the function runs. **Destruction**: the
 /// pipeline's; it tells the next stage that this worker is done.
@@ -173,7 +174,7 @@ class pipeline_control {
   ~pipeline_control() = default;
 };
 
-/// A stage, whatever its types: what pipeline_core sees of it.
+/// A stage, whatever its types: what pipeline_core sees of it. For pipeline.
 class pipeline_stage {
  public:
   virtual ~pipeline_stage() = default;

@@ -104,12 +104,15 @@ enum class task_outcome : std::uint8_t {
 enum class cancel_result : std::uint8_t {
   /// The work had not begun, and never will. Its closure is destroyed already.
   prevented,
-  /// The work is under way. The future is cancelled at once and stop is requested, but the body
-  /// goes on until it heeds its token; what it refers to must stay alive.
+  /// The work is under way, and goes on; what it refers to must stay alive. Of a future: that is
+  /// cancelled at once, and stop is requested, which the body may heed. A timer_handle without a
+  /// future does not ask the body to stop, and says the same again; nor does a worker ask that is
+  /// not interruptible.
   running,
   /// There was nothing left to cancel: it has ended, was cancelled before, or its end is just
   /// being delivered. After a cancel() that gave `running`, the body may still run: only
-  /// cancel_and_join() tells when that has ended.
+  /// cancel_and_join() tells when that has ended. So it may after `done` of a wheel_scheduler's
+  /// timer_handle without a future: its executor has it.
   done,
 };
 

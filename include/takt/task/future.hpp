@@ -46,7 +46,7 @@ inline constexpr bool can_become<T&, R> =
 /// \code
 /// takt::promise<int> p;
 /// takt::future<int> f = p.get_future();
-/// std::thread t{[p = std::move(p)]() mutable { p.set_value(42); }};
+/// std::jthread t{[p = std::move(p)]() mutable { p.set_value(42); }};
 ///
 /// takt::future<int> g = std::move(f).then([](int n) { return n + 1; });
 /// if (g.wait_for(100ms)) {

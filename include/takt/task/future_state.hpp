@@ -34,7 +34,7 @@ struct task_options {
 [[noreturn]] void throw_promise_already_satisfied();
 
 /// What happens, once, when a future is ready, on the thread that made it so: a coroutine goes on,
-/// or on_ready() is called. A future has at most one.
+/// or on_ready() is called. A future has at most one. For those who combine futures.
 class continuation {
  public:
   virtual void on_ready() noexcept {}
@@ -50,7 +50,7 @@ class continuation {
 };
 
 /// The part of the shared state that does not depend on the type: the life of a result, from
-/// pending to ready. The states and invariants are in future_state.cpp.
+/// pending to ready. The states and invariants are in future_state.cpp. For the task room.
 class future_core : public counted<future_core> {
  public:
   [[nodiscard]] bool is_ready() const noexcept;
@@ -182,7 +182,8 @@ class future_core : public counted<future_core> {
   future_core* next_queued_ = nullptr;
 };
 
-/// Keeps a state alive while one of its members runs, which may let go of the last owner.
+/// Keeps a state alive while one of its members runs, which may let go of the last owner. For
+/// the task room.
 class keep_alive {
  public:
   explicit keep_alive(future_core& core) noexcept : core_(core) { core_.retain(); }
@@ -195,7 +196,8 @@ class keep_alive {
 };
 
 /// While it exists the calling thread is within the body of `core`, makes its value, or destroys
-/// its closure or what came too late: whoever waits for `core` there would wait for itself.
+/// its closure or what came too late: whoever waits for `core` there would wait for itself. For the
+/// task room.
 class body_scope {
  public:
   explicit body_scope(const future_core& core) noexcept;
@@ -209,7 +211,7 @@ class body_scope {
   const body_scope* const outer_;
 };
 
-/// A counted reference to a state.
+/// A counted reference to a state. For those who make futures.
 template <class State>
 class state_ref {
  public:
@@ -252,7 +254,7 @@ struct owned_result {
   using type = std::conditional_t<std::is_rvalue_reference_v<R>, std::remove_cvref_t<R>, R>;
 };
 
-/// A result of type T on its way from who computes it to who asked for it.
+/// A result of type T on its way from who computes it to who asked for it. For the task room.
 template <class T>
 class future_state : public future_core {
   struct nothing {};

@@ -122,7 +122,7 @@ class task_state : public future_state<T> {
 /// \code
 /// takt::future_task<int> task{[](std::stop_token stop) { return search(stop); }};
 /// takt::future<int> found = task.get_future();
-/// std::thread t{std::move(task)};          // calls task()
+/// std::jthread t{std::move(task)};         // calls task()
 /// ...
 /// found.cancel_and_join();                 // the search has ended, or never begins
 /// \endcode

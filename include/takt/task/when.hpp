@@ -24,7 +24,8 @@ struct when_any_result {
   Futures futures;
 };
 
-/// The common part: holds the futures, and a continuation for each of them.
+/// The common part: holds the futures, and a continuation for each of them. For when_all() and
+/// when_any().
 ///
 /// Invariant: `futures_` is touched only by the thread that registers until it has registered all,
 /// and then by the one that completes; `gate_` counts down to the latter.
