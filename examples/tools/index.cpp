@@ -139,7 +139,7 @@ void walk(const settings& s, takt::outlet<fs::path>& out, complaints& unread) {
         const std::uintmax_t size = at->file_size(why);
         if (!why && size <= s.max_bytes) out.push(at->path());
       }
-      if (why) unread.add(at->path(), why);
+      if (why && why != std::errc::no_such_file_or_directory) unread.add(at->path(), why);
       at.increment(error);
     }
     if (error) unread.add(folder, error);

@@ -1,5 +1,6 @@
 #include <takt/base/owed_calls.hpp>
 
+#include <takt/base/assert.hpp>
 #include <takt/base/sync.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -22,6 +23,10 @@ bool owed_calls::make() noexcept {
   return true;
 }
 
-void owed_calls::add(void (*all)() noexcept) noexcept { sync::tls<put_off>::get().all = all; }
+void owed_calls::add(void (*all)() noexcept) noexcept {
+  put_off& here = sync::tls<put_off>::get();
+  TAKT_ASSERT(here.all == nullptr || here.all == all);
+  here.all = all;
+}
 
 }  // namespace takt::inline TAKT_ABI

@@ -57,7 +57,7 @@ void fork_join::add(task&& t) {
   if (runner_ == nullptr) {
     pool_.execute(std::move(t));
   } else {
-    spawning_ = false;  // it is one, whatever happens
+    spawn_.under_way = false;  // it is one, whatever happens
     pool_.spawn(*runner_, t);
   }
 }
@@ -74,17 +74,18 @@ void fork_join::fail(std::exception_ptr error) noexcept {
 
 // A child goes without having been run: it was given back and dropped, or never taken.
 void fork_join::drop_one() noexcept {
-  if (thread_ == this_thread() && spawning_) {
-    ++dropped_;
+  if (thread_ == this_thread() && spawn_.under_way) {
+    ++spawn_.dropped;
     return;
   }
   fail(std::make_exception_ptr(abandoned()));
 }
 
 // By a policy of the pool, the new one or others, if more were dropped than do not count.
-void fork_join::end_spawn(std::size_t not_counted) noexcept {
-  spawning_ = false;
-  if (std::exchange(dropped_, 0) > not_counted) fail(std::make_exception_ptr(abandoned()));
+void fork_join::end_spawn(std::size_t not_counted, const spawn_state& outer) noexcept {
+  if (std::exchange(spawn_, outer).dropped > not_counted) {
+    fail(std::make_exception_ptr(abandoned()));
+  }
 }
 
 void fork_join::join() {

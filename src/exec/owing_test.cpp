@@ -72,6 +72,36 @@ TEST(owing, a_join_waits_for_what_is_spawned_meanwhile) {
       });
 }
 
+// A spawn() that waits may have another one made meanwhile. Neither has made a child.
+TEST(owing, a_spawn_that_waits_for_room) {
+  stealing_pool pool(
+      {.threads = 1, .queue_capacity = 1, .rejection = takt::rejection_policy::block(0s)});
+  gate begun;
+  gate go_on;
+  fork_join children(pool);
+  children.spawn([&] {
+    begun.open();
+    go_on.wait();
+  });
+  begun.wait();
+  children.spawn([] {});
+  const auto refused = [&] { EXPECT_THROW(children.spawn([] {}), takt::rejected); };
+  owe_and_wait(refused, refused);
+  go_on.open();
+  EXPECT_NO_THROW(children.join());
+}
+
+// Not in the middle of it: what is owed may wait for what the pool gives up.
+TEST(owing, the_end_of_a_pool_begins_afterwards) {
+  stealing_pool pool({.threads = 1});
+  bool before = false;
+  owe_and_wait([&] { before = !pool.is_shutdown(); },
+               [&] {
+                 pool.shutdown_and_cancel();
+                 EXPECT_TRUE(before);
+               });
+}
+
 TEST(owing, a_submission_that_waits_for_room) {
   takt::thread_pool pool{
       {.core = 1, .queue_capacity = 1, .rejection = takt::rejection_policy::block(0s)}};

@@ -1,5 +1,7 @@
 #include <utility>
 
+#include <takt/base/owed_calls.hpp>
+
 #include "pool_core.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -29,6 +31,7 @@ void pool_core::shutdown() noexcept {
 
 // Gives back what has not begun, or cancels it and gives back nothing.
 task_list pool_core::stop(bool give_back) noexcept {
+  owed_calls::make();  // now: they may wait for what this call is about to take
   task_list unstarted;
   task_list added;  // behind those
   std::size_t cancelled = 0;
@@ -94,6 +97,7 @@ void pool_core::destroy() noexcept {
     last = std::move(last_gone_);
     orphaned_ = true;
   }
+  owed_calls::make();  // its hook may wait for them
   if (last.joinable()) last.join();
   release();
 }

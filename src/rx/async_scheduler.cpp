@@ -78,7 +78,10 @@ void async_scheduler::fire(action_node& a) {
   try {
     flush_from(a);
   } catch (...) {
-    keep_interval();
+    try {
+      keep_interval();
+    } catch (...) {  // the first error is the one that leaves
+    }
     throw;
   }
   keep_interval();

@@ -51,7 +51,7 @@ scheduled_action scheduler_core::run_alone(worker::unscheduled action, const whe
 
 void scheduler_core::start() {
   const mutex_lock lock(mu_);
-  if (!open_.is_unsubscribed()) return;
+  if (!open_.is_unsubscribed() || ending_) return;
   composite open;
   start_threads();  // the former ones are stopped by the shutdown() that may be under way
   begin_group();
@@ -76,6 +76,10 @@ void scheduler_core::shutdown() noexcept {
 }
 
 void scheduler_core::end() noexcept {
+  {
+    const mutex_lock lock(mu_);
+    ending_ = true;
+  }
   shutdown();
   for (std::size_t at = 0;; ++at) {
     state_ref<worker_group> group;

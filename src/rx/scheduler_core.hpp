@@ -81,6 +81,7 @@ class scheduler_core {
   composite open_ TAKT_GUARDED_BY(mu_);  // the workers; closed: shut down
   // The last one is that of the workers of now; the others have been shut down.
   std::vector<state_ref<worker_group>> groups_ TAKT_GUARDED_BY(mu_);
+  bool ending_ TAKT_GUARDED_BY(mu_) = false;  // it does not start again
 };
 
 }  // namespace rx

@@ -176,7 +176,7 @@ schedulers::schedulers(const options& how)
       io_(std::make_unique<io_places>(how)) {}
 
 // All are told to stop before any is waited for, and waited for before any is destroyed: what runs
-// on one may use the others. But not after fork(), see scheduler.
+// alone on one may use the others. But not after fork(), see scheduler.
 schedulers::~schedulers() {
   if (!io_.is_here()) return;
   shutdown();

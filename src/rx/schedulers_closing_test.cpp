@@ -61,6 +61,8 @@ TEST(schedulers_closing, what_runs_alone_may_use_them_at_their_end) {
         if (s->create_worker().is_unsubscribed()) ++refused;
         if (s->schedule([] { FAIL(); }).is_rejected()) ++refused;
       }
+      run.new_thread().start();  // nobody would shut it down again
+      EXPECT_TRUE(run.new_thread().is_shutdown());
     });
     begun.wait();
   }

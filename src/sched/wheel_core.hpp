@@ -219,8 +219,8 @@ class wheel_core final : public timer_source {
   void wake_if_closing() noexcept;
   bool set_stage(stage to) noexcept;
   void begin_stop() noexcept;
-  [[nodiscard]] std::size_t take_holds() noexcept;
-  void end_stop(std::size_t holds) noexcept;
+  void begin_ending() noexcept;
+  void end_stop() noexcept;
 
   // Constant after construction.
   const wheel_scheduler_options how_;
@@ -256,6 +256,7 @@ class wheel_core final : public timer_source {
 
   // Workers of life_ that are none, left by those who wait for the thread, or have given up.
   std::size_t holds_ TAKT_GUARDED_BY(mu_) = 0;
+  std::size_t enders_ TAKT_GUARDED_BY(mu_) = 0;  // who ends what waits
 
   // Written by the timer thread, under mu_. What it has taken out of order_, and hands over.
   std::array<timer_id, most_due> due_{};

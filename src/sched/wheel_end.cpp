@@ -152,31 +152,36 @@ void wheel_core::ask_series_to_stop() noexcept {
   }
 }
 
-// After which it does not end before who has its holds has called end_stop().
+// After which it does not end before somebody has ended what waits: see end_stop().
 void wheel_core::begin_stop() noexcept {
-  const bool holds = life_.add_worker();
-  life_.advance_to(life_state::stop);
+  {
+    const mutex_lock lock(mu_);
+    holds_ += life_.add_worker() ? 1U : 0U;
+    life_.advance_to(life_state::stop);
+  }
   set_stage(stage::stopped);
   wake();
-  const mutex_lock lock(mu_);
-  holds_ += holds ? 1U : 0U;
 }
 
-// For who ends what waits; until then whoever else comes to that may have them.
-std::size_t wheel_core::take_holds() noexcept {
+// By who ends what waits, before and after. Others may be at it, too: the last one lets it end.
+void wheel_core::begin_ending() noexcept {
   const mutex_lock lock(mu_);
-  return std::exchange(holds_, 0);
+  ++enders_;
 }
-
-void wheel_core::end_stop(std::size_t holds) noexcept {
-  for (; holds != 0; --holds) life_.remove_worker();
+void wheel_core::end_stop() noexcept {
+  {
+    const mutex_lock lock(mu_);
+    if (--enders_ != 0) return;
+    for (; holds_ != 0; --holds_) life_.remove_worker();
+  }
   if (life_.try_tidy(true)) life_.terminate();
 }
 
 task_list wheel_core::stop(bool give_back) noexcept {
+  owed_calls::make();  // now: they may wait for what this call is about to take
   task_list rest;
   begin_stop();
-  const std::size_t holds = take_holds();
+  begin_ending();
   ask_series_to_stop();
   take_all([&](task& t, bool /*marked*/) {
     t.end_periods();
@@ -189,13 +194,14 @@ task_list wheel_core::stop(bool give_back) noexcept {
       cancelled_.add();
     }
   });
-  end_stop(holds);
+  end_stop();
   return rest;
 }
 
 task_list wheel_core::close(at_close what, nanoseconds timeout) {
   throw_if_timer_thread();
   const time_point until = deadline_after(time_.now(), timeout);
+  owed_calls::make();  // as in stop()
   begin_stop();
   ask_series_to_stop();  // one may be with the timer thread
   if (!thread_ended_.wait_until(until)) {
@@ -203,7 +209,7 @@ task_list wheel_core::close(at_close what, nanoseconds timeout) {
                             "takt::wheel_scheduler: the timer thread has not ended within " +
                                 std::to_string(timeout.count()) + " ns");
   }
-  const std::size_t holds = take_holds();
+  begin_ending();
   task_list rest;
   ask_series_to_stop();
   take_all_in_order([&](task& t, bool marked) {
@@ -224,7 +230,7 @@ task_list wheel_core::close(at_close what, nanoseconds timeout) {
       cancelled_.add();
     }
   });
-  end_stop(holds);
+  end_stop();
   return rest;
 }
 

@@ -155,6 +155,55 @@ TEST(wheel_close, ends_it_also_if_another_call_has_run_out_of_time_meanwhile) {
   expect_balance(b.wheel);
 }
 
+// Of two who end what waits, the last one ends the wheel.
+TEST(wheel_close, does_not_end_it_while_another_call_runs_a_task) {
+  struct slow_to_go {
+    gate& reached;
+    gate& go_on;
+    void operator()() const {}
+    void cancelled() const noexcept {
+      reached.open();
+      go_on.wait();
+    }
+  };
+  wheel_bench b;
+  gate begun;
+  gate thread_goes_on;
+  gate stopping;
+  gate stop_goes_on;
+  gate stopped;
+  bool ran = false;
+  b.wheel.execute(10ms, b.here, [&] {
+    begun.open();
+    thread_goes_on.wait();
+  });
+  b.wheel.execute(1h, b.here, slow_to_go{stopping, stop_goes_on});
+  b.wheel.execute(2h, b.here,
+                  [&] {
+                    stop_goes_on.open();
+                    stopped.wait();
+                    EXPECT_FALSE(b.wheel.is_terminated());
+                    ran = true;
+                  },
+                  {.run_at_close = true});
+  b.settle();
+  b.time.advance(10ms);
+  begun.wait();
+  std::thread closing([&] { b.wheel.close(at_close::run_marked, 1h); });
+  b.time.wait_for_waiters(1);
+  std::thread other([&] {
+    b.wheel.shutdown_and_cancel();
+    stopped.open();
+  });
+  stopping.wait();
+  thread_goes_on.open();
+  closing.join();
+  other.join();
+  EXPECT_TRUE(ran);
+  EXPECT_TRUE(b.wheel.is_terminated());
+  expect_balance(b.wheel);
+}
+
 TEST(wheel_close, ends_it_also_if_two_calls_have_run_out_of_time) {
   wheel_bench b;
   gate begun;

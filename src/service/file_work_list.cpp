@@ -193,8 +193,9 @@ void file_work_list::impl::compact() {
   try {
     std::filesystem::path name = std::filesystem::canonical(file_.name(), ignored);
     if (ignored) name = file_.name();
-    other = name;
-    other += ".takt-new";
+    std::filesystem::path beside = name;
+    beside += ".takt-new";
+    other = std::move(beside);  // not before it is another name: that file is removed below
     work_file made = work_file::create(other);
     made.write(0, work_file_magic);
     std::uint64_t end = work_file_magic.size();

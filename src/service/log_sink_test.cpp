@@ -1,6 +1,7 @@
 #include <takt/service/log_sink.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -151,6 +152,8 @@ TEST_F(log_sink_file, goes_on_after_a_signal) {
   ASSERT_EQ(fcntl(reader, F_SETFL, 0), 0);
   interrupt();  // after it has written something
   interrupt();  // and before it has written more
+  pollfd readable{.fd = reader, .events = POLLIN, .revents = 0};
+  ASSERT_EQ(poll(&readable, 1, -1), 1);  // else it may be that nobody has opened it yet
   std::size_t got = 0;
   std::array<char, 65'536> block{};
   for (ssize_t n = 1; n > 0; got += static_cast<std::size_t>(n)) {

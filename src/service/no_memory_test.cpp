@@ -264,7 +264,7 @@ TEST(service_no_memory, a_file_is_compacted_or_left_alone) {
   std::size_t opened_as_it_was = 0;
   with_ever_more_memory([&](std::size_t n) {
     const takt_test::temporary_folder folder;
-    const std::string file = folder / "list";
+    const std::string file = folder / "a list whose name is so long that it is allocated";
     {
       takt::file_work_list list(file);
       list.accept({.key = "a", .data = std::string(1000, 'x')});

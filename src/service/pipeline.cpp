@@ -68,7 +68,7 @@ bool gave_up(const sync::stop_token& stop, bool refused) noexcept {
   try {
     throw;
   } catch (const cancelled&) {
-    return stop.stop_requested();
+    return refused || stop.stop_requested();  // what is closed is asked to stop a little later
   } catch (const rejected&) {
     return refused;
   } catch (...) {

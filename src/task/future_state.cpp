@@ -422,6 +422,7 @@ void future_core::call_continuation() noexcept {
   }
   queue.busy = true;
   call_queued();
+  owed_calls::make();  // nothing is left; this thread owes none any more
   queue.busy = false;
 }
 

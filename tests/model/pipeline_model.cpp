@@ -44,6 +44,23 @@ TEST(pipeline_model, comes_to_its_end_by_itself) {
   });
 }
 
+// A push may be refused a little before stop is requested.
+TEST(pipeline_model, a_source_that_is_refused_may_give_up) {
+  check({.runs = 3'000}, [] {
+    pipeline p = pipeline::from<int>([](outlet<int>& out) {
+                   try {
+                     for (int i = 0; i < 2; ++i) out.push(i);
+                   } catch (const rejected&) {
+                     throw cancelled();
+                   }
+                 }).into([](int) {}, {.capacity = 1});
+    p.shutdown();
+    p.await_termination();
+    require(!p.error(), "a shutdown is no error");
+    require_balance(p);
+  });
+}
+
 TEST(pipeline_model, no_account_has_more_than_was_accepted) {
   check({.runs = 3'000}, [] {
     pipeline p = pipeline::from<int>(numbers(2)).into([](int) {}, {.capacity = 1});

@@ -30,7 +30,8 @@ class owed_calls {
   /// Makes them all, and those that come to be owed by that. \return whether there may have been
   /// any: then look again at what is waited for.
   static bool make() noexcept;
-  /// This thread owes calls, which `all` makes, all that there are. For those who put them off.
+  /// This thread owes calls, which `all` makes, all that there are. For the futures: there is one
+  /// kind of them at a time.
   static void add(void (*all)() noexcept) noexcept;
 };
 

@@ -86,17 +86,17 @@ class fork_join {
         return;
       }
     }
-    spawning_ = true;
+    const spawn_state outer = std::exchange(spawn_, {.under_way = true});
     bool made = false;
     try {
       child_task one(*this, std::forward<F>(f));
       made = true;
       add(task(std::move(one)));
     } catch (...) {
-      end_spawn(made ? 1 : 0);  // which is gone, and does not count
+      end_spawn(made ? 1 : 0, outer);  // which is gone, and does not count
       throw;
     }
-    end_spawn(0);
+    end_spawn(0, outer);
   }
 
   /// Waits until all children have ended. \throws what one of them has thrown; std::logic_error on
@@ -110,6 +110,12 @@ class fork_join {
   // Its address tells threads apart.
   struct thread_mark {};
   [[nodiscard]] static const void* this_thread() noexcept { return &sync::tls<thread_mark>::get(); }
+
+  // A spawn() may wait for room, and have calls made that spawn.
+  struct spawn_state {
+    bool under_way = false;
+    std::size_t dropped = 0;  // children, meanwhile
+  };
 
   void check_thread() const {
     if (thread_ != this_thread()) throw_other_thread();
@@ -128,7 +134,7 @@ class fork_join {
   void end_elsewhere() noexcept;
   void fail(std::exception_ptr error) noexcept;
   void drop_one() noexcept;
-  void end_spawn(std::size_t not_counted) noexcept;
+  void end_spawn(std::size_t not_counted, const spawn_state& outer) noexcept;
   void wait() noexcept;
   void park() noexcept;
 
@@ -139,8 +145,7 @@ class fork_join {
 
   // Of the thread that it belongs to.
   std::int64_t left_ = 0;  // children spawned, less those that have ended on this thread
-  bool spawning_ = false;
-  std::size_t dropped_ = 0;  // children, while spawning_
+  spawn_state spawn_;
 
   // Atomic. Children that have ended on other threads, times 2; while join() is parked, less those
   // that it waits for, and plus 1. So who makes it 1 is the last one, and wakes it.

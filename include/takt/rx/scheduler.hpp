@@ -41,11 +41,11 @@ class scheduler_core;
 /// **Shutdown.** shutdown() closes all its workers and stops its threads; what runs is asked to
 /// stop, if it takes a token, and not waited for. The name and the meaning are RxJava's: unlike
 /// that of pools, it cancels what is queued. Workers that are made later are closed. start()
-/// makes it usable again, with new threads; on one that is not shut down it does nothing. The
-/// destructor shuts down, and waits for what its threads run and for the tasks of its own
-/// schedule(), so it is not called by one of these; what a worker on an executor of yours, or on a
-/// thread of its own, runs is waited for by the destructor of that worker. In a child process after
-/// fork() the destructors of schedulers and workers do nothing.
+/// makes it usable again, with new threads; on one that is not shut down, or is being destroyed, it
+/// does nothing. The destructor shuts down, and waits for what its threads run and for the tasks of
+/// its own schedule(), so it is not called by one of these; what a worker on an executor of yours,
+/// or on a thread of its own, runs is waited for by the destructor of that worker. In a child
+/// process after fork() the destructors of schedulers and workers do nothing.
 ///
 /// **Thread safety**: all members from any thread, but for the destructor. It outlives its workers,
 /// or at least the last call of one of their members.

@@ -208,8 +208,8 @@ class channel : public channel_core {
     push_result result = look_for_room();
     if (result == push_result::full && deadline != clock::time_point::min()) {
       lock.unlock();
-      owed_calls::make();  // now: who waits for room is promised some, and has to use it
       waiting.emplace();
+      owed_calls::make();  // now: who waits for room is promised some, and has to use it
       lock.lock();
       result = wait_for_room(lock, deadline, stop);
     }
