@@ -10,6 +10,7 @@
 
 #if defined(__linux__) && !defined(TAKT_MODEL) && !defined(TAKT_PORTABLE_PARKING)
 #define TAKT_OS_LINUX 1
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/eventfd.h>
@@ -27,6 +28,14 @@ namespace os {
 namespace {
 
 #if defined(TAKT_OS_LINUX)
+
+// Repeats a call that a signal has interrupted.
+template <class Call>
+int uninterrupted(Call call) noexcept {
+  int result = call();
+  while (result == -1 && errno == EINTR) result = call();
+  return result;
+}
 
 std::string contents(const std::string& path) {
   std::ifstream file(path);
@@ -104,11 +113,35 @@ signal_descriptor::~signal_descriptor() {
 void wake_without_slack() noexcept { prctl(PR_SET_TIMERSLACK, 1UL); }
 
 bool sync_to_disk(std::FILE* file) noexcept {
-  int result = 0;
-  do {
-    result = fsync(fileno(file));
-  } while (result != 0 && errno == EINTR);
+  const int result = uninterrupted([&] { return fsync(fileno(file)); });
   return result == 0 || errno == EINVAL || errno == ENOTSUP;
+}
+
+bool sync_name_to_disk(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const int opened =
+      uninterrupted([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (opened == -1) return false;
+  const int result = uninterrupted([&] { return fsync(opened); });
+  const int error = errno;
+  ::close(opened);
+  errno = error;
+  return result == 0 || error == EINVAL || error == ENOTSUP;
+}
+
+std::FILE* open_file(const char* path, const char* mode) noexcept {
+  std::FILE* opened = nullptr;
+  do {
+    opened = std::fopen(path, mode);
+  } while (opened == nullptr && errno == EINTR);
+  if (opened == nullptr || fileno(opened) > STDERR_FILENO) return opened;
+  const int moved = fcntl(fileno(opened), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  std::FILE* const again = moved == -1 ? nullptr : fdopen(moved, mode);
+  const int error = errno;
+  if (again == nullptr && moved != -1) ::close(moved);
+  static_cast<void>(std::fclose(opened));
+  errno = error;
+  return again;
 }
 
 void set_thread_cpus(const std::vector<int>& cpus) noexcept {
@@ -149,6 +182,8 @@ void set_thread_nice(int) noexcept {}
 void set_thread_cpus(const std::vector<int>&) noexcept {}
 void wake_without_slack() noexcept {}
 bool sync_to_disk(std::FILE* /*file*/) noexcept { return true; }
+bool sync_name_to_disk(const std::filesystem::path& /*file*/) { return true; }
+std::FILE* open_file(const char* path, const char* mode) noexcept { return std::fopen(path, mode); }
 int signal_descriptor::open() {
   throw std::system_error(std::make_error_code(std::errc::function_not_supported),
                           "takt: no descriptor to wait for here");

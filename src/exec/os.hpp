@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@ void wake_without_slack() noexcept;
 /// Has an open file put on the disk (fsync). \return whether it is there, as far as one can tell;
 /// errno says why not. What is no file, and so has no disk, counts as being there.
 bool sync_to_disk(std::FILE* file) noexcept;
+/// The same for the name of a file: the folder that it is in.
+bool sync_name_to_disk(const std::filesystem::path& file);
+
+/// As std::fopen(), which a signal does not interrupt. Never standard input, output or error,
+/// should one of them be closed: what somebody prints must not get into the file.
+std::FILE* open_file(const char* path, const char* mode) noexcept;
 
 /// A descriptor that is readable from raise() until clear(). Not before open(), which throws
 /// std::system_error where there is none.

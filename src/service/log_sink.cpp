@@ -35,12 +35,15 @@ class stream_sink final : public log_sink {
 // not written by a later call, after it was given back.
 class file_sink final : public log_sink {
  public:
-  file_sink(const std::string& path, const file_sink_options& how) : path_(path), sync_(how.sync) {
-    do {
-      file_ = std::fopen(path.c_str(), mode(how));
-    } while (file_ == nullptr && errno == EINTR);
+  file_sink(const std::string& path, const file_sink_options& how)
+      : path_(path), sync_(how.sync), file_(os::open_file(path.c_str(), mode(how))) {
     if (file_ == nullptr) fail("cannot be opened");
     std::setvbuf(file_, nullptr, _IONBF, 0);
+    if (sync_ == file_sync::none || os::sync_name_to_disk(path)) return;
+    const int why = errno;
+    static_cast<void>(std::fclose(file_));
+    errno = why;
+    fail("cannot be synced");
   }
   ~file_sink() override {
     if (file_ != nullptr) static_cast<void>(std::fclose(file_));
@@ -87,7 +90,7 @@ class file_sink final : public log_sink {
 
   const std::string path_;
   const file_sync sync_;
-  std::FILE* file_ = nullptr;
+  std::FILE* file_;
   std::string buffer_;
 };
 

@@ -122,6 +122,34 @@ TEST_F(log_sink_file, is_put_on_the_disk_when_it_is_told_to_be) {
   EXPECT_EQ(threw, (std::vector<bool>{false, true, true, false}));
 }
 
+TEST_F(log_sink_file, has_its_name_put_on_the_disk) {
+  const takt_test::failing_disk disk({.sync = true});
+  EXPECT_THROW(static_cast<void>(takt::to_file(file_)), std::system_error);
+  EXPECT_THROW(static_cast<void>(takt::to_file(file_, {.sync = takt::file_sync::at_flush})),
+               std::system_error);
+  EXPECT_NO_THROW(static_cast<void>(takt::to_file(file_, {.sync = takt::file_sync::none})));
+}
+
+// What somebody prints, though that is closed, does not get into the file.
+TEST_F(log_sink_file, is_never_standard_output) {
+  const int kept = dup(STDOUT_FILENO);
+  ASSERT_NE(kept, -1);
+  close(STDOUT_FILENO);
+  const auto sink = takt::to_file(file_);
+  struct stat file{};
+  bool taken = stat(file_.c_str(), &file) != 0;
+  for (const int each : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat found{};
+    taken |= fstat(each, &found) == 0 && found.st_dev == file.st_dev && found.st_ino == file.st_ino;
+  }
+  ASSERT_EQ(dup2(kept, STDOUT_FILENO), STDOUT_FILENO);
+  close(kept);
+  EXPECT_FALSE(taken);
+  sink->write("line");
+  sink->flush();
+  EXPECT_EQ(contents(file_), "line\n");
+}
+
 // What is asked of the system while a signal is handled is asked again.
 TEST_F(log_sink_file, goes_on_after_a_signal) {
   struct sigaction handle{};

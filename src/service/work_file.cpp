@@ -11,6 +11,8 @@
 
 #include <takt/service/work_list.hpp>
 
+#include "../exec/os.hpp"
+
 namespace takt::inline TAKT_ABI {
 namespace {
 
@@ -144,16 +146,7 @@ void work_file::rename(std::filesystem::path name) {
 }
 
 void work_file::sync_name() const {
-  const std::filesystem::path folder =
-      name_.has_parent_path() ? name_.parent_path() : std::filesystem::path(".");
-  const int descriptor =
-      retried([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (descriptor == -1) fail("sync the folder of");
-  const int result = retried([&] { return fsync(descriptor); });
-  const int error = errno;
-  ::close(descriptor);
-  // Some file systems cannot sync folders, and do not need it.
-  if (result != 0 && error != EINVAL) fail_with(error, name_, "sync the folder of");
+  if (!os::sync_name_to_disk(name_)) fail("sync the folder of");
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -61,8 +61,8 @@ struct file_sink_options {
 /// std::ios_base::failure if the stream has failed.
 [[nodiscard]] std::unique_ptr<log_sink> to_stream(std::ostream& stream);
 
-/// Lines go to a file, which is made if it is not there, and opened here and now. What a signal
-/// interrupts is done again.
+/// Lines go to a file, which is made if it is not there, and opened here and now; its name is
+/// synced with its folder, unless nothing is to be. What a signal interrupts is done again.
 /// \throws std::system_error, with the path and the reason, if that fails.
 [[nodiscard]] std::unique_ptr<log_sink> to_file(const std::string& path,
                                                 const file_sink_options& how = {});
