@@ -171,16 +171,17 @@ bool write(const timeline& seen, const std::filesystem::path& folder) {
   seen.write_picture(picture);
   trace.close();
   picture.close();
+  if (!trace.good() || !picture.good()) return false;
   std::printf("%zu runs: %s (for chrome://tracing or Perfetto) and .svg\n", seen.runs(),
               (folder / "timeline.json").c_str());
-  return trace.good() && picture.good();
+  return true;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 2) {
-    std::fprintf(stderr, "usage: %s [FOLDER]\n", argv[0]);
+  if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
+    std::fprintf(stderr, "usage: %s [FOLDER]   for a timeline\n", argv[0]);
     return 2;
   }
   std::printf("takt %d.%d.%d, a tour\n", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR,

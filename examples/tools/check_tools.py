@@ -243,7 +243,7 @@ class Checkmail(Tool):
             with connection:
                 code, said = self.interrupted(p)
         self.assertEqual(code, 3)
-        self.assertIn(f"{name} no answer", said)
+        self.assertIn(f"{name} given up", said)
 
     def test_bad_greetings(self):
         servers = [self.listen() for _ in range(3)]

@@ -186,7 +186,7 @@ int run(const std::vector<std::string>& words) {
       said = "ok: " + answers[i].get();
       ++good;
     } catch (const takt::cancelled&) {
-      said = "no answer";
+      said = signals.first() != 0 ? "given up" : "no answer";
     } catch (const std::exception& e) {
       said = std::string("failed: ") + e.what();
     }

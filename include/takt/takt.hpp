@@ -2,6 +2,10 @@
 /// All of takt.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "takt needs C++20: compile with -std=c++20"
+#endif
+
 #include <takt/base/assert.hpp>
 #include <takt/base/call_signature.hpp>
 #include <takt/base/config.hpp>

@@ -140,7 +140,7 @@ void marble_scheduler::look() {
   for (const auto& e : seen) {
     const std::string problem = e->problem();
     if (problem.empty()) continue;
-    if (!how_.report) throw marble_mismatch("takt::rx::marble_scheduler: " + problem);
+    if (!how_.report) throw marble_mismatch("takt::rx::marble_scheduler:\n" + problem);
     how_.report(problem);
   }
 }

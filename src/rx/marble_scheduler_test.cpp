@@ -64,7 +64,8 @@ TEST(marble_scheduler, says_what_is_different) {
     test.run([&] { test.expect(test.cold("-a-(bc)- 100ms |")).to_be("-a-b-|"); });
     FAIL();
   } catch (const rx::marble_mismatch& e) {
-    EXPECT_STREQ(e.what(), "takt::rx::marble_scheduler: expected -a-b-|\n but was -a-(bc) 101ms |");
+    EXPECT_STREQ(e.what(),
+                 "takt::rx::marble_scheduler:\nexpected -a-b-|\n but was -a-(bc) 101ms |");
   }
 }
 

@@ -111,7 +111,8 @@ class expected_subscriptions {
 ///
 /// **run()** calls its function, then flush(), and sees whether all that is expected has come true.
 /// In it a character is 1 ms, spaces are for the eye, and there is no limit of time. Outside of it
-/// a character is 10 ms, also a space, and max_time is 750 ms.
+/// a character is 10 ms, also a space, and max_time is 750 ms. Time goes on from one run() to the
+/// next, and what is expected is drawn from zero: use one scheduler for each.
 ///
 /// **The loop**, of whatever the code under test lives on, has the same virtual time: its tasks run
 /// within flush(). Of one moment, microtasks go first; then intervals, the timers of actions; then

@@ -120,9 +120,10 @@ class timeout_state final : public future_state<T>, public continuation {
 /// \endcode
 ///
 /// **When** is as for scheduler: a duration from now on, or a time of its clock. The time-out is a
-/// task of that scheduler, and late if all its threads are busy: where that may be, take another
-/// one for time-outs, scheduled_pool::single() will do. A source that is ready already is returned
-/// as it is, whatever the time.
+/// task of that scheduler, and late if all its threads are busy; if it is `source` that keeps them
+/// busy, it comes when that has ended by itself. So do not take the pool that runs `source`:
+/// scheduled_pool::single() will do for any number of time-outs. A source that is ready already is
+/// returned as it is, whatever the time.
 ///
 /// **Cancelling** the returned future cancels `source`. What it gives says nothing of the body of
 /// `source`, and cancel_and_join() does not wait for that: if it refers to what is about to be

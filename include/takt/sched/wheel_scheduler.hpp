@@ -76,8 +76,8 @@ struct wheel_scheduler_options {
 /// coroutines. Refers to both. Made by wheel_scheduler::on().
 ///
 /// \code
-/// auto timers = timeouts.on(pool);                 // both outlive it
-/// auto page = takt::with_timeout(5s, timers, fetch());
+/// auto timers = timeouts.on(other_pool);           // both outlive it
+/// auto page = takt::with_timeout(5s, timers, fetch_on(pool));
 /// \endcode
 ///
 /// **Thread safety**: as in scheduler.
@@ -105,7 +105,7 @@ class wheel_view : public scheduler {
 /// beat.pause();
 ///
 /// co_await timeouts.on(pool).after(10ms);                // goes on on the pool
-/// auto page = takt::with_timeout(5s, timeouts.on(pool), fetch());
+/// auto page = takt::with_timeout(5s, timeouts.on(other_pool), fetch_on(pool));
 ///
 /// timeouts.close();                                      // runs what is marked, cancels the rest
 /// \endcode
