@@ -192,7 +192,7 @@ TEST_F(one_moment, an_interval_may_cancel_what_is_due_with_it) {
       EXPECT_EQ(cancelled.cancel(), cancel_result::prevented);
       log += "interval ";
     });
-    const rx::subscription taken_back = async.schedule(2ms, notes("taken back"));
+    const rx::action<void> taken_back = async.schedule(2ms, notes("taken back"));
     async.schedule(1ms, [taken_back] { taken_back.unsubscribe(); });
     test.loop().execute(2ms, notes("time-out"));
   });

@@ -118,7 +118,7 @@ class delay_queue final : public delayed_tasks, public timer_source {
   // A place of table_, and its deadline, rounded.
   struct arrival {
     time_point key;
-    std::uint32_t index;
+    std::uint32_t index = 0;
   };
   // How many arrive before they have to be taken in, and how many places are given back at once:
   // the more, the less often one needs the lock of the other side.

@@ -20,7 +20,6 @@
 namespace {
 
 using namespace std::chrono_literals;
-using takt::after_shutdown;
 using takt::cancel_result;
 using takt::manual_clock;
 using takt::scheduled_pool;
