@@ -35,7 +35,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using takt::no_memory;
-using takt::work_item;
 using takt_test::find_nothing;
 using takt_test::gate;
 using takt_test::items;
