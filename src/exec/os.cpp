@@ -29,14 +29,6 @@ namespace {
 
 #if defined(TAKT_OS_LINUX)
 
-// Repeats a call that a signal has interrupted.
-template <class Call>
-int uninterrupted(Call call) noexcept {
-  int result = call();
-  while (result == -1 && errno == EINTR) result = call();
-  return result;
-}
-
 std::string contents(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

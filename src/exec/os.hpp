@@ -1,6 +1,7 @@
 /// What exec asks of the operating system.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +11,14 @@
 #include <takt/base/config.hpp>
 
 namespace takt::inline TAKT_ABI::os {
+
+/// Repeats a call of the system that a signal has interrupted. \return what the last one did.
+template <class Call>
+auto uninterrupted(Call call) noexcept {
+  auto result = call();
+  while (result == -1 && errno == EINTR) result = call();
+  return result;
+}
 
 /// The id of this process; 0 where there are none.
 long process_id() noexcept;

@@ -24,14 +24,6 @@ using reason = work_list_error::reason;
                                             "': " + std::generic_category().message(error));
 }
 
-// Repeats a call that a signal has interrupted.
-template <class Call>
-auto retried(Call call) {
-  auto result = call();
-  while (result == -1 && errno == EINTR) result = call();
-  return result;
-}
-
 // Whether the name still means the file that is open.
 bool is_named(int descriptor, const std::filesystem::path& name) {
   struct stat opened{};
@@ -43,7 +35,8 @@ bool is_named(int descriptor, const std::filesystem::path& name) {
 // Never as standard input, output or error, should one of them be closed: what somebody prints must
 // not get into the file. -1 if it cannot be opened.
 int open_file(const std::filesystem::path& name, int flags) {
-  const int opened = retried([&] { return ::open(name.c_str(), flags | O_CLOEXEC, 0666); });
+  const int opened =
+      os::uninterrupted([&] { return ::open(name.c_str(), flags | O_CLOEXEC, 0666); });
   if (opened == -1 || opened > STDERR_FILENO) return opened;
   const int moved = fcntl(opened, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int error = errno;
@@ -81,7 +74,7 @@ work_file work_file::open(const std::filesystem::path& name) {
     }
     work_file opened(name, O_RDWR | O_CREAT);
     if (opened.descriptor_ == -1) opened.fail("open");
-    if (retried([&] { return flock(opened.descriptor_, LOCK_EX | LOCK_NB); }) != 0) {
+    if (os::uninterrupted([&] { return flock(opened.descriptor_, LOCK_EX | LOCK_NB); }) != 0) {
       if (errno != EWOULDBLOCK) opened.fail("lock");
       throw work_list_error(reason::in_use, "takt::file_work_list: '" + name.string() +
                                                 "' is in use by another list or process");
@@ -94,7 +87,9 @@ work_file work_file::open(const std::filesystem::path& name) {
 work_file work_file::create(const std::filesystem::path& name) {
   work_file made(name, O_RDWR | O_CREAT | O_TRUNC);
   if (made.descriptor_ == -1) made.fail("make");
-  if (retried([&] { return flock(made.descriptor_, LOCK_EX | LOCK_NB); }) != 0) made.fail("lock");
+  if (os::uninterrupted([&] { return flock(made.descriptor_, LOCK_EX | LOCK_NB); }) != 0) {
+    made.fail("lock");
+  }
   return made;
 }
 
@@ -108,7 +103,7 @@ std::string work_file::read(std::uint64_t from, std::size_t length) const {
   std::string bytes(length, '\0');
   std::size_t done = 0;
   while (done < length) {
-    const ssize_t n = retried([&] {
+    const ssize_t n = os::uninterrupted([&] {
       return pread(descriptor_, bytes.data() + done, length - done,
                    static_cast<off_t>(from + done));
     });
@@ -122,7 +117,7 @@ std::string work_file::read(std::uint64_t from, std::size_t length) const {
 
 void work_file::write(std::uint64_t at, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = retried(
+    const ssize_t n = os::uninterrupted(
         [&] { return pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at)); });
     if (n == -1) fail("write to");
     at += static_cast<std::uint64_t>(n);
@@ -131,13 +126,13 @@ void work_file::write(std::uint64_t at, std::string_view bytes) {
 }
 
 void work_file::truncate(std::uint64_t size) {
-  if (retried([&] { return ftruncate(descriptor_, static_cast<off_t>(size)); }) != 0) {
+  if (os::uninterrupted([&] { return ftruncate(descriptor_, static_cast<off_t>(size)); }) != 0) {
     fail("shorten");
   }
 }
 
 void work_file::sync() {
-  if (retried([&] { return fsync(descriptor_); }) != 0) fail("sync");
+  if (os::uninterrupted([&] { return fsync(descriptor_); }) != 0) fail("sync");
 }
 
 void work_file::rename(std::filesystem::path name) {
