@@ -66,14 +66,19 @@ bool delay_queue::move(timer_id id, entry& e, time_point due) noexcept {
 }
 
 // The task of one that waits, to be ended; with its deadline as if it were not paused.
-task delay_queue::take_out(entry& e) noexcept {
-  task t = std::move(e.work);
+void delay_queue::take_out(entry& e, task& t) noexcept {
+  t = std::move(e.work);
   if (e.paused) t.set_deadline(deadline_after(time_.now(), t.deadline().time_since_epoch()));
   --waiting_;
-  return t;
 }
 
 // --- those who add
+
+// For a handle.
+void delay_queue::take_hold() noexcept {
+  if (holds_ == 0) retain(holds_ = most_holds);
+  --holds_;
+}
 
 // After which there is a free place, and room for an arrival, unless others take them first.
 void delay_queue::make_room() {
@@ -147,11 +152,10 @@ timer_place delay_queue::add(const when& asked, task& t, const timer_request& mo
     refused = !open_;
     if (!refused) {
       TAKT_ASSERT(arrivals_.size() < arrivals_.capacity());
-      const timer_id id =
-          table_.add({.work = std::move(t), .periods = more.periods, .slack_bits = bits});
+      const timer_id id = table_.add(std::move(t), more.periods, bits);
       arrivals_.push_back({key, id.index});
       table_.prefetch_free();
-      retain();
+      take_hold();
       made = timer_place(*this, id);
       if (more.place != nullptr) *more.place = made;
       publish_arrival(key);
@@ -209,7 +213,7 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
     entry* const e = table_.look_up(id);
     if (e == nullptr) return cancel_result::done;
     if (!e->work) return e->running ? cancel_result::running : cancel_result::done;
-    t = take_out(*e);
+    take_out(*e, t);
     remove(id.index);
     ++cancelled_;
     closed = stage_ == stage::closed;
@@ -449,7 +453,7 @@ std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wan
     from = id.index + 1;
     entry& e = *table_.look_up(id);
     if (!e.work || !wanted(id, e)) continue;
-    taken[count++] = take_out(e);
+    take_out(e, taken[count++]);
     // In the end it stays, without its task: to take it out of the order is of no use then.
     if (stage_ != stage::stopped) remove(id.index);
   }
@@ -461,6 +465,7 @@ void delay_queue::close(bool stops) noexcept {
   const mutex_lock lock(mu_);
   const mutex_lock adding(adding_);
   open_ = false;
+  give_up(std::exchange(holds_, 0));
   take_in();
   stage_ = std::max(stage_, stops ? stage::stopped : stage::closed);
 }

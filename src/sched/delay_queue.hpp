@@ -122,12 +122,15 @@ class delay_queue final : public delayed_tasks, public timer_source {
   };
   // How many arrive before they have to be taken in, and how many places are given back at once:
   // the more, the less often one needs the lock of the other side.
+  // Holds for handles to come are taken many at once, too.
 #if defined(TAKT_MODEL)
   static constexpr std::size_t most_arrivals = 2;
   static constexpr std::size_t most_retired = 2;
+  static constexpr std::size_t most_holds = 2;
 #else
   static constexpr std::size_t most_arrivals = 1024;
   static constexpr std::size_t most_retired = 512;
+  static constexpr std::size_t most_holds = 1024;
 #endif
 
   // Tasks that were taken out under the lock, to be ended without it.
@@ -139,9 +142,10 @@ class delay_queue final : public delayed_tasks, public timer_source {
   [[nodiscard]] static time_point key_of(const entry& e) noexcept;
   bool move(timer_id id, entry& e, time_point due) noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] state_ref<delayed_tasks_owner> owner() const noexcept;
-  [[nodiscard]] task take_out(entry& e) noexcept TAKT_REQUIRES(mu_);
+  void take_out(entry& e, task& t) noexcept TAKT_REQUIRES(mu_);
   void changed() noexcept TAKT_REQUIRES(mu_);
   void number(task& t) noexcept TAKT_REQUIRES(adding_);
+  void take_hold() noexcept TAKT_REQUIRES(adding_);
   void make_room();
   void settle() noexcept TAKT_REQUIRES(mu_);
   void take_in() noexcept TAKT_REQUIRES(mu_, adding_);
@@ -190,6 +194,7 @@ class delay_queue final : public delayed_tasks, public timer_source {
   bool open_ TAKT_GUARDED_BY(adding_) = true;  // stage_ is open
   time_point attention_ TAKT_GUARDED_BY(adding_) = time_point::max();
   std::vector<arrival> arrivals_ TAKT_GUARDED_BY(adding_);  // has room for more
+  std::size_t holds_ TAKT_GUARDED_BY(adding_) = 0;          // of *this, for handles to come
   std::uint64_t submitted_ TAKT_GUARDED_BY(adding_) = 0;
   std::uint64_t rejected_ TAKT_GUARDED_BY(adding_) = 0;
 };

@@ -9,7 +9,7 @@ namespace takt::inline TAKT_ABI {
 timer_handle scheduler::execute(when due, task t, const timer_options& more) {
   if (!t) throw std::invalid_argument("takt::scheduler: the task is empty");
   if (!more.name.empty()) t.set_name(more.name);
-  return {add(due, std::move(t), more, nullptr, nullptr), {}};
+  return {add(due, t, more, nullptr, nullptr), {}};
 }
 
 void scheduler::check_slack(std::chrono::nanoseconds slack) {
@@ -18,7 +18,7 @@ void scheduler::check_slack(std::chrono::nanoseconds slack) {
                               std::to_string(slack.count()) + " ns)");
 }
 
-timer_place scheduler::add(const when& due, task t, const timer_options& more, timer_place* place,
+timer_place scheduler::add(const when& due, task& t, const timer_options& more, timer_place* place,
                            period_state* periods) {
   check_slack(more.slack);
   return source_.add(due, t,

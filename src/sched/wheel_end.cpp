@@ -83,6 +83,7 @@ void wheel_core::take_all_in_order(End end) noexcept {
       while (!take_in()) sync::yield();
       count = order_.advance(std::numeric_limits<std::uint64_t>::max() - 1, found);
     }
+    for (std::size_t i = 0; i < count; ++i) nodes_.prefetch(found[i].index);
     for (std::size_t i = 0; i < count; ++i) {
       if (take(found[i].index, node::in(node::armed), t, &marked)) end(t, marked);
     }

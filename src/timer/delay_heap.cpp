@@ -8,7 +8,7 @@
 //   near -> far                spill(): the heap has grown too large
 //   far -> near                refill(): the heap is empty, and it is in the first slot
 //   near -> not pending        remove(), advance()
-//   far -> not pending         remove()
+//   far -> not pending         remove(), which leaves the node in its slot: it is dead now
 //
 // Positions in the heap begin with 3, the root. So the children of a node are a family: four nodes,
 // of 16 bytes, in one cache line.
@@ -25,19 +25,20 @@
 //      share.
 //   3. positions_[at(p).index] == p for all p from root up to, not including, end_; the position of
 //      a node in a slot is in_slot | chunk * per_chunk + its place in there; all others are
-//      nowhere.
+//      nowhere. So a node in a slot is dead if the position of its place is not where it lies.
 //   4. What is in the chunks of the heap outside of that has the key none: it is never less than a
 //      node.
 //   5. Keys in the heap are not after last_near_, and those in slots are. If the heap is empty,
-//      so are the slots: so the root is the earliest of all. If the slots are empty, last_near_ is
-//      none.
+//      so are the slots: so the root is the earliest of all. If no place is far, the slots are
+//      empty, of dead nodes, too, and last_near_ is none.
 //   6. Keys in slots are not before the cursor, and last_near_ is in the cursor's slot of each
 //      level that has nodes. So slots of lower levels come before those of higher ones, and opening
 //      the first slot, to which the cursor moves, leaves all others where they are.
 //   7. A bit of a level is set exactly if the slot has nodes.
-//   8. There are chunks for as many nodes as there are places: in the heap and in the slots all
-//      chunks are full, but for two or three of the heap and one of each slot. So nothing but
-//      reserve() allocates.
+//   8. There are chunks for as many nodes as there are places, and an eighth more: in the heap and
+//      in the slots all chunks are full, but for two or three of the heap and one of each slot. So
+//      if all are in use, an eighth of the nodes or more are dead, and sweep() finds a chunk by
+//      filling gaps. Nothing but reserve() allocates.
 //   9. limit_ is at least twice the size that the heap had after the last spill() or refill(). So
 //      these move a node a constant number of times, even if all keys are equal.
 #include <takt/timer/delay_heap.hpp>
@@ -49,7 +50,8 @@
 namespace takt::inline TAKT_ABI {
 
 std::size_t heap_order::chunks_for(std::size_t places) const noexcept {
-  return (root + places) / per_chunk + 4 + (places > near_ ? levels * slots : 0);
+  const std::size_t nodes = root + places + places / 8;
+  return nodes / per_chunk + 4 + (places > near_ ? levels * slots : 0);
 }
 
 void heap_order::reserve(std::size_t places) {
@@ -62,7 +64,7 @@ void heap_order::reserve(std::size_t places) {
     if (blocks_.size() * per_block == below_.size()) {
       blocks_.push_back(std::make_unique_for_overwrite<chunk[]>(per_block));
     }
-    if (slots_.size() == below_.size()) slots_.push_back(0);
+    if (slots_.size() == below_.size()) slots_.push_back(no_slot);
     below_.push_back(free_);
     free_ = static_cast<std::uint32_t>(below_.size() - 1);
   }
@@ -70,19 +72,21 @@ void heap_order::reserve(std::size_t places) {
   if (positions_.size() < places) positions_.resize(places, nowhere);
 }
 
+// There is one: see sweep().
 std::uint32_t heap_order::take_chunk() noexcept { return std::exchange(free_, below_[free_]); }
 
 void heap_order::release_chunk(std::uint32_t number) noexcept {
+  slots_[number] = no_slot;
   below_[number] = std::exchange(free_, number);
 }
 
 void heap_order::remove(std::uint32_t index) noexcept {
   const std::uint32_t position = std::exchange(positions_[index], nowhere);
   if (position == nowhere) return;
-  if ((position & in_slot) != 0) {
-    remove_far(position & ~in_slot);
-  } else {
+  if ((position & in_slot) == 0) {
     erase(position);
+  } else if (--far_ == 0) {
+    clear_slots();
   }
 }
 
@@ -102,6 +106,7 @@ std::size_t heap_order::advance(std::uint64_t now, std::span<timer_id> expired) 
 // Behind the others, in no order.
 void heap_order::append(const node& n) noexcept {
   if (end_ / per_chunk >= heap_.size()) {
+    sweep();
     const std::uint32_t number = take_chunk();
     heap_chunks_.push_back(number);
     heap_.push_back(&chunk_at(number));
@@ -179,19 +184,24 @@ void heap_order::erase(std::size_t position) noexcept {
 // --- the slots
 
 void heap_order::put_far(const node& n) noexcept {
+  sweep();
   const std::size_t at = level_of(n.key);
   const std::size_t digit = digit_of(n.key, at);
   level& l = (*levels_)[at];
   slot& s = l.slot_of[digit];
-  const std::size_t place = s.count++ % per_chunk;
+  const std::uint32_t place = s.count++ % per_chunk;
   if (place == 0) {
     const std::uint32_t number = take_chunk();
     below_[number] = std::exchange(s.top, number);
     slots_[number] = static_cast<std::uint16_t>(at * slots + digit);
     l.occupied |= std::uint64_t{1} << digit;
   }
-  chunk_at(s.top).nodes[place] = n;
-  positions_[n.index] = in_slot | static_cast<std::uint32_t>(s.top * per_chunk + place);
+  put_into(s.top, place, n);
+}
+
+void heap_order::put_into(std::uint32_t number, std::uint32_t place, const node& n) noexcept {
+  chunk_at(number).nodes[place] = n;
+  positions_[n.index] = position_of(number, place);
   ++far_;
 }
 
@@ -202,34 +212,61 @@ inline void heap_order::prefetch_below(std::uint32_t number) const noexcept {
   for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) __builtin_prefetch(bytes + i, 1);
 }
 
-heap_order::node heap_order::pop_far(level& l, std::size_t digit) noexcept {
+// Takes the last node out of a slot that has one. False if it was dead.
+bool heap_order::pop_far(level& l, std::size_t digit, node& n) noexcept {
   slot& s = l.slot_of[digit];
-  const std::size_t place = --s.count % per_chunk;
-  const node n = chunk_at(s.top).nodes[place];
-  if (place == per_chunk - 1) prefetch_below(s.top);
+  const std::uint32_t number = s.top;
+  const std::uint32_t place = --s.count % per_chunk;
+  n = chunk_at(number).nodes[place];
+  if (place == per_chunk - 1) prefetch_below(number);
   if (place == 0) {
-    const std::uint32_t number = std::exchange(s.top, below_[s.top]);
+    s.top = below_[number];
     release_chunk(number);
     if (s.count == 0) l.occupied &= ~(std::uint64_t{1} << digit);
   }
+  if (positions_[n.index] != position_of(number, place)) return false;
   --far_;
-  return n;
+  return true;
 }
 
-// The last one of its slot takes its place.
-void heap_order::remove_far(std::uint32_t position) noexcept {
-  const std::uint32_t number = position / per_chunk;
-  const std::size_t place = position % per_chunk;
-  const std::uint16_t of = slots_[number];
+// Sees to it that a chunk is free: the last nodes of a slot take the places of its dead ones. Goes
+// round, chunk by chunk, and no further than it has to.
+inline void heap_order::sweep() noexcept {
+  while (free_ == no_chunk) [[unlikely]] {
+    hand_ = (hand_ + 1) % static_cast<std::uint32_t>(below_.size());
+    if (slots_[hand_] != no_slot) close_gaps(hand_);
+  }
+}
+
+void heap_order::close_gaps(std::uint32_t number) noexcept {
+  const std::size_t of = slots_[number];
   level& l = (*levels_)[of / slots];
   const slot& s = l.slot_of[of % slots];
-  const bool is_last = s.top == number && (s.count - 1) % per_chunk == place;
-  const node last = pop_far(l, of % slots);
-  if (!is_last) {
-    chunk_at(number).nodes[place] = last;
-    positions_[last.index] = in_slot | position;
+  // The chunk may become shorter on the way, and go.
+  for (std::uint32_t place = 0; place < per_chunk && slots_[number] == of;) {
+    if (number == s.top && place > (s.count - 1) % per_chunk) return;
+    node last = chunk_at(number).nodes[place];
+    if (positions_[last.index] == position_of(number, place)) {
+      ++place;
+    } else if (pop_far(l, of % slots, last)) {
+      put_into(number, place++, last);
+    }
   }
-  if (far_ == 0) last_near_ = none;
+}
+
+// No place is far any more: what is left is dead.
+void heap_order::clear_slots() noexcept {
+  for (level& l : *levels_) {
+    for (; l.occupied != 0; l.occupied &= l.occupied - 1) {
+      slot& s = l.slot_of[static_cast<std::size_t>(std::countr_zero(l.occupied))];
+      while (s.top != no_chunk) {
+        const std::uint32_t number = std::exchange(s.top, below_[s.top]);
+        release_chunk(number);
+      }
+      s.count = 0;
+    }
+  }
+  last_near_ = none;
 }
 
 // Moves all that can be in slots out of the heap, and the first slot back.
@@ -259,14 +296,21 @@ void heap_order::refill() noexcept {
     const slot& first = l.slot_of[digit];
     const std::size_t below = at * digit_bits;
     cursor_ = (cursor_ >> below >> digit_bits << digit_bits | digit) << below;
-    if (at == 0 || first.count <= near_ / 8) {
-      while (first.count != 0) append(pop_far(l, digit));
-      refilled_ = true;
-      last_near_ = far_ == 0 ? none : cursor_ + ((std::uint64_t{1} << below) - 1);
-      make_heap();
-      return;
+    const bool last = at == 0 || first.count <= near_ / 8;
+    for (node n{}; first.count != 0;) {
+      if (!pop_far(l, digit, n)) continue;
+      if (last) {
+        append(n);
+      } else {
+        put_far(n);
+      }
     }
-    while (first.count != 0) put_far(pop_far(l, digit));
+    if (end_ == root) continue;  // all in lower levels now, or dead
+    refilled_ = true;
+    last_near_ = cursor_ + ((std::uint64_t{1} << below) - 1);
+    if (far_ == 0) clear_slots();
+    make_heap();
+    return;
   }
 }
 
@@ -295,20 +339,23 @@ bool heap_order::check_invariants(std::uint64_t /*now*/) const {
     const slot& s = l.slot_of[i % slots];
     if ((l.occupied >> i % slots & 1) != (s.count == 0 ? 0U : 1U)) return false;
     std::uint32_t number = s.top;
-    for (std::size_t left = s.count; left != 0; ++pending) {
-      const std::size_t place = --left % per_chunk;
+    for (std::uint32_t left = s.count; left != 0;) {
+      const std::uint32_t place = --left % per_chunk;
       const node& n = chunk_at(number).nodes[place];
-      if (positions_[n.index] != (in_slot | (number * per_chunk + place))) return false;
       if (n.key < cursor_ || n.key <= last_near_ || turns_[n.index] >= next_turn_) return false;
       if (level_of(n.key) != i / slots || digit_of(n.key, i / slots) != i % slots) return false;
       if (slots_[number] != i) return false;
+      if (positions_[n.index] == position_of(number, place)) ++pending;
       if (place != 0) continue;
       ++chunks;
       number = below_[number];
     }
     if (number != no_chunk) return false;
   }
-  for (std::uint32_t c = free_; c != no_chunk; c = below_[c]) ++chunks;
+  for (std::uint32_t c = free_; c != no_chunk; c = below_[c]) {
+    if (slots_[c] != no_slot) return false;
+    ++chunks;
+  }
   const auto absent = std::ranges::count(positions_, nowhere);
   return pending == size() && static_cast<std::size_t>(absent) + pending == positions_.size() &&
          chunks == below_.size() && heap_.size() == heap_chunks_.size() &&

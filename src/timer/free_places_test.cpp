@@ -26,8 +26,32 @@ TEST(free_places, are_used_again_in_the_order_of_memory) {
   EXPECT_TRUE(places.check_invariants());
 }
 
-TEST(free_places, are_those_of_a_set) {
-  free_places places;
+TEST(free_places, come_in_turn) {
+  free_places places(free_places::reuse::in_turn);
+  constexpr std::uint32_t blocks = 64 * 64 + 2;
+  for (std::uint32_t i = 0; i < blocks; ++i) places.grow();
+  for (std::uint32_t i = 0; i < blocks * 64; ++i) EXPECT_EQ(places.take(), i);
+  for (const std::uint32_t place : {150U, 70U, 3U, 64U * 64 * 64 + 70, 64U * 65, 2U}) {
+    places.put(place);
+  }
+  // It was in the last block.
+  for (const std::uint32_t place : {64U * 64 * 64 + 70, 2U, 3U, 70U, 150U}) {
+    EXPECT_EQ(places.next(), place);
+    EXPECT_EQ(places.take(), place);
+  }
+  places.put(1);
+  for (const std::uint32_t place : {64U * 65, 1U}) EXPECT_EQ(places.take(), place);
+  EXPECT_TRUE(places.empty());
+  EXPECT_TRUE(places.check_invariants());
+}
+
+class free_places_by : public testing::TestWithParam<free_places::reuse> {};
+
+INSTANTIATE_TEST_SUITE_P(all, free_places_by,
+                         testing::Values(free_places::reuse::lowest, free_places::reuse::in_turn));
+
+TEST_P(free_places_by, are_those_of_a_set) {
+  free_places places(GetParam());
   std::mt19937_64 random{1};
   std::set<std::uint32_t> free;
   std::vector<std::uint32_t> taken;

@@ -26,9 +26,14 @@ namespace takt::inline TAKT_ABI {
 template <class Derived>
 class counted {
  public:
-  /// One more reference; the caller has one.
-  void retain() noexcept {
-    references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller has a reference
+  /// One more reference, or several; the caller has one.
+  void retain(std::size_t more = 1) noexcept {
+    references_.fetch_add(more, std::memory_order_relaxed);  // relaxed: the caller has a reference
+  }
+  /// Gives up several; the caller has another one.
+  void give_up(std::size_t references) noexcept {
+    // release: as in release(), of which none is the last here
+    references_.fetch_sub(references, std::memory_order_release);
   }
 
   /// One less; the last one deletes the object.

@@ -227,11 +227,11 @@ class scheduler {
     state_ref<future_core> kept(state.share().detach());
     task t(state_ref<future_core>(state.detach()), task_attributes{.name = more.name},
            periods != nullptr);
-    return {add(due, std::move(t), more, &place, periods), std::move(kept)};
+    return {add(due, t, more, &place, periods), std::move(kept)};
   }
 
   [[nodiscard]] const clock& time() const noexcept { return *futures_.time; }
-  timer_place add(const when& due, task t, const timer_options& more, timer_place* place,
+  timer_place add(const when& due, task& t, const timer_options& more, timer_place* place,
                   period_state* periods);
 
   // Constant after construction.

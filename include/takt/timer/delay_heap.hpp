@@ -22,7 +22,8 @@ namespace takt::inline TAKT_ABI {
 /// The order of delay_heap<T>: a heap of four children that knows where each timer is. If there are
 /// many, only the earliest are in the heap, and those that are later lie in slots, without order,
 /// until the heap has come to them. next_deadline() is exact and O(1); the rest takes O(log n) of
-/// those in the heap, O(1) otherwise. delay_heap.cpp has the invariants.
+/// those in the heap, O(1) otherwise. What is removed from a slot leaves a gap there, which is
+/// closed when room is needed. delay_heap.cpp has the invariants.
 ///
 /// \code
 /// takt::delay_heap<int> heap;
@@ -98,9 +99,10 @@ class heap_order {
   };
 
   // Chunks are what both the heap and the slots are made of.
-  static constexpr std::size_t per_chunk = 16;
+  static constexpr std::uint32_t per_chunk = 16;
   static constexpr std::size_t per_block = 64;  // chunks that are allocated together
   static constexpr std::uint32_t no_chunk = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint16_t no_slot = std::numeric_limits<std::uint16_t>::max();
   struct alignas(children * sizeof(node)) chunk {
     std::array<node, per_chunk> nodes;
   };
@@ -129,6 +131,10 @@ class heap_order {
   }
   [[nodiscard]] std::size_t level_of(std::uint64_t key) const noexcept {
     return static_cast<std::size_t>(std::bit_width((key ^ cursor_) | 1) - 1) / digit_bits;
+  }
+
+  static constexpr std::uint32_t position_of(std::uint32_t number, std::uint32_t place) noexcept {
+    return in_slot | (number * per_chunk + place);
   }
 
   [[nodiscard]] node& at(std::size_t position) noexcept {
@@ -161,8 +167,11 @@ class heap_order {
   // --- the slots
   void put_far(const node& n) noexcept;
   void prefetch_below(std::uint32_t number) const noexcept;
-  node pop_far(level& l, std::size_t digit) noexcept;
-  void remove_far(std::uint32_t position) noexcept;
+  void put_into(std::uint32_t number, std::uint32_t place, const node& n) noexcept;
+  bool pop_far(level& l, std::size_t digit, node& n) noexcept;
+  void sweep() noexcept;
+  void close_gaps(std::uint32_t number) noexcept;
+  void clear_slots() noexcept;
   void spill() noexcept;
   void refill() noexcept;
   [[nodiscard]] std::uint32_t take_chunk() noexcept;
@@ -190,8 +199,9 @@ class heap_order {
   // Memory of chunks. What is never used of a block is never touched.
   std::vector<std::unique_ptr<chunk[]>> blocks_;
   std::vector<std::uint32_t> below_;  // by chunk: the next one in its slot, or that is free
-  std::vector<std::uint16_t> slots_;  // by chunk: the slot that it is in, if any
+  std::vector<std::uint16_t> slots_;  // by chunk: the slot that it is in, or no_slot
   std::uint32_t free_ = no_chunk;
+  std::uint32_t hand_ = 0;  // the chunk at which sweep() was last
 };
 
 }  // namespace takt::inline TAKT_ABI

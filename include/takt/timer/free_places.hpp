@@ -16,8 +16,8 @@
 namespace takt::inline TAKT_ABI {
 
 /// The numbers of places, in blocks of 64, and which of them are free. take() goes on in one block
-/// while that has a free place, and then in the first one that has: what was freed in any order is
-/// used again in that of memory, which caches like.
+/// while that has a free place: what was freed in any order is used again in that of memory, which
+/// caches like.
 ///
 /// \code
 /// takt::free_places places;
@@ -35,6 +35,14 @@ class free_places {
  public:
   /// How many places a block has.
   static constexpr std::size_t step = 64;
+
+  /// Which block comes next when one has no free place any more.
+  enum class reuse : std::uint8_t {
+    lowest,   ///< The first that has one: little memory is touched.
+    in_turn,  ///< The next that has one, and behind the last the first: more of it is free by then.
+  };
+
+  explicit free_places(reuse how = reuse::lowest) noexcept : how_(how) {}
 
   /// How many places there are.
   [[nodiscard]] std::size_t places() const noexcept { return levels_[0].size() * step; }
@@ -69,7 +77,7 @@ class free_places {
 
   /// What take() will take; there is one.
   [[nodiscard]] std::uint32_t next() const noexcept {
-    const std::size_t block = levels_[0][block_] == 0 ? first_block() : block_;
+    const std::size_t block = levels_[0][block_] == 0 ? block_after(block_) : block_;
     return static_cast<std::uint32_t>(
         block * step + static_cast<std::size_t>(std::countr_zero(levels_[0][block])));
   }
@@ -111,12 +119,28 @@ class free_places {
   }
 
  private:
-  [[nodiscard]] std::size_t first_block() const noexcept {
-    std::size_t at = 0;
-    for (std::size_t i = levels_.size() - 1; i > 0; --i) {
+  // The first block of the word `at` of that level, which is not 0.
+  [[nodiscard]] std::size_t first_block(std::size_t level, std::size_t at) const noexcept {
+    for (std::size_t i = level; i > 0; --i) {
       at = at * step + static_cast<std::size_t>(std::countr_zero(levels_[i][at]));
     }
     return at;
+  }
+
+  // The block to be used when that one has no free place; there is one that has.
+  [[nodiscard]] std::size_t block_after(std::size_t block) const noexcept {
+    if (how_ == reuse::in_turn) {
+      std::size_t at = block + 1;
+      for (std::size_t i = 1; i < levels_.size() && at / step < levels_[i].size(); ++i) {
+        const std::uint64_t rest = levels_[i][at / step] >> at % step << at % step;
+        if (rest != 0) {
+          at = at / step * step + static_cast<std::size_t>(std::countr_zero(rest));
+          return first_block(i - 1, at);
+        }
+        at = at / step + 1;
+      }
+    }
+    return first_block(levels_.size() - 1, 0);
   }
 
   void note_free(std::size_t at) noexcept {
@@ -133,6 +157,9 @@ class free_places {
       if (levels_[i][at / step] != 0) break;
     }
   }
+
+  // Constant after construction.
+  reuse how_;
 
   std::array<std::vector<std::uint64_t>, 6> levels_;  // 64^6 is more than 2^32
   std::size_t free_ = 0;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -35,7 +36,7 @@ struct timer_id {
 /// \code
 /// takt::timer_table<std::string> table;
 /// if (table.full()) table.grow();
-/// const takt::timer_id id = table.add("later");
+/// const takt::timer_id id = table.add(std::string("later"));
 /// table.find(id);                             // points to "later"
 /// table.take(id.index);                       // "later"
 /// table.find(id);                             // nullptr
@@ -91,11 +92,13 @@ class timer_table {
     free_.grow();
   }
 
-  /// The table is not full.
-  timer_id add(T&& value) noexcept {
+  /// The table is not full. The value is made in its place, of these.
+  template <class... Args>
+  timer_id add(Args&&... args) noexcept {
+    static_assert(noexcept(T(std::forward<Args>(args)...)), "a value is made without throwing");
     const std::uint32_t index = free_.take();
     entry& e = at(index);
-    std::construct_at(&e.value, std::move(value));
+    ::new (static_cast<void*>(&e.value)) T(std::forward<Args>(args)...);
     return {e.generation, index};
   }
 
@@ -191,7 +194,7 @@ class timer_table {
   }
 
   std::vector<std::unique_ptr<block>> blocks_;
-  free_places free_;
+  free_places free_{free_places::reuse::in_turn};
 };
 
 }  // namespace takt::inline TAKT_ABI
