@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -77,16 +76,25 @@ void wheel_core::take_all_in_order(End end) noexcept {
     if (deadline_of(nodes_[found[i].index]) > now) continue;
     if (take(found[i].index, node::in(node::armed), t, &marked)) end(t, marked);
   }
-  do {
+  for (;;) {
+    std::uint64_t key = 0;
     {
       const mutex_lock lock(mu_);
       while (!take_in()) sync::yield();
-      count = order_.advance(std::numeric_limits<std::uint64_t>::max() - 1, found);
+      if (order_.size() == 0) break;
+      key = order_.next();
+      count = order_.advance(key, found);
     }
     for (std::size_t i = 0; i < count; ++i) {
-      if (take(found[i].index, node::in(node::armed), t, &marked)) end(t, marked);
+      const std::uint32_t index = found[i].index;
+      if (key_of(due_time(nodes_[index])) > key) {  // it was moved
+        const mutex_lock lock(mu_);
+        place(index, 0, nullptr);
+      } else if (take(index, node::in(node::armed), t, &marked)) {
+        end(t, marked);
+      }
     }
-  } while (count != 0);
+  }
   take_all(end);
 }
 
