@@ -65,17 +65,24 @@ void wheel_core::take_all_in_order(End end) noexcept {
   std::size_t count = 0;
   task t;
   bool marked = false;
-  const time_point now = time_.now();
+  // What was found, and is not due later: it was moved then, or is another one in its place.
+  const auto take_found = [&](std::uint64_t key) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t index = found[i].index;
+      if (key_of(due_time(nodes_[index])) > key) {
+        const mutex_lock lock(mu_);
+        place(index, 0, nullptr);
+      } else if (take(index, node::in(node::armed), t, &marked)) {
+        end(t, marked);
+      }
+    }
+  };
   {
     const mutex_lock lock(mu_);
     count = due_count_;
     std::copy_n(due_.begin(), count, found.begin());
   }
-  // What the timer thread has not come to, and not another timer in its place.
-  for (std::size_t i = 0; i < count; ++i) {
-    if (deadline_of(nodes_[found[i].index]) > now) continue;
-    if (take(found[i].index, node::in(node::armed), t, &marked)) end(t, marked);
-  }
+  take_found(key_at(time_.now()));  // what the timer thread has not come to
   for (;;) {
     std::uint64_t key = 0;
     {
@@ -85,15 +92,7 @@ void wheel_core::take_all_in_order(End end) noexcept {
       key = order_.next();
       count = order_.advance(key, found);
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t index = found[i].index;
-      if (key_of(due_time(nodes_[index])) > key) {  // it was moved
-        const mutex_lock lock(mu_);
-        place(index, 0, nullptr);
-      } else if (take(index, node::in(node::armed), t, &marked)) {
-        end(t, marked);
-      }
-    }
+    take_found(key);
   }
   take_all(end);
 }

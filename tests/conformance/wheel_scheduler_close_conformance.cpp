@@ -109,6 +109,27 @@ TEST(wheel_close, runs_what_was_moved_by_its_new_time) {
   }
 }
 
+TEST(wheel_close, runs_what_was_moved_when_it_was_due_by_its_new_time) {
+  wheel_bench b;
+  gate begun;
+  gate go_on;
+  b.wheel.execute(10ms, b.here, [&] {
+    begun.open();
+    go_on.wait();
+  });
+  const auto moved = b.wheel.execute(10ms, b.here, b.say("10 s"));
+  b.wheel.execute(20s, b.here, b.say("20 s"));
+  b.settle();
+  b.time.advance(10ms);
+  begun.wait();
+  moved.reschedule(10s);
+  EXPECT_THROW(b.wheel.close(at_close::run_all, 0ms), std::system_error);
+  go_on.open();
+  b.wheel.close(at_close::run_all);
+  EXPECT_EQ(b.said, (log{"10 s", "20 s"}));
+  expect_balance(b.wheel);
+}
+
 TEST(wheel_close, reports_errors_of_what_it_runs_and_goes_on) {
   wheel_bench b;
   b.wheel.execute(10ms, b.here, [] { throw std::runtime_error("one"); });
