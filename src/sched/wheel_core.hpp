@@ -13,7 +13,7 @@
 //   armed   -> running          fire(), of a series
 //   armed   <-> paused          pause(); resume(), reschedule()
 //   paused  -> ended            cancel(), take()
-//   running -> armed, paused    end_run(), if it is to run again
+//   running -> armed, paused    end_run(), if it is to run again; back, if it is closed then
 //   running -> ended            end_run() otherwise, drop_run()
 //   ended   -> free             who ends it without handles, or lets go of the last one
 //

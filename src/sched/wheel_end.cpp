@@ -141,9 +141,13 @@ void wheel_core::end_series_and_paused() noexcept {
 }
 
 void wheel_core::shutdown() noexcept {
+  // Counts as a worker, so that it does not end before what is cancelled here has ended.
+  const bool holds = life_.add_worker();
   life_.advance_to(life_state::shutdown);
-  if (!set_stage(stage::closed)) return;
-  end_series_and_paused();
+  if (set_stage(stage::closed)) end_series_and_paused();
+  if (!holds) return;
+  life_.remove_worker();
+  if (life_.try_tidy(true)) life_.terminate();
 }
 
 void wheel_core::ask_series_to_stop() noexcept {
