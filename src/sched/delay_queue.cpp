@@ -285,7 +285,7 @@ bool delay_queue::resume(timer_id id) noexcept {
     entry* const e = table_.look_up(id);
     if (e == nullptr || !e->paused || stage_ == stage::stopped) return false;
     e->paused = false;
-    if (e->running) return true;
+    if (e->running) return may_wait(*e, time_point());
     const nanoseconds left = e->work.deadline().time_since_epoch();
     if (move(id, *e, deadline_after(time_.now(), left))) kept = owner();
   }

@@ -179,11 +179,13 @@ class loop_core final : public delayed_tasks_owner {
       delays_.close(false);
       unwanted = std::move(frames_);
       frame_due_ = time_point::max();
+      cancels_ = true;
     }
     delays_.cancel_unwanted();
     const std::size_t cancelled = book_.end_unstarted(unwanted, false);
     const mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
+    cancels_ = false;
     wake();
   }
 
@@ -288,7 +290,7 @@ class loop_core final : public delayed_tasks_owner {
   [[nodiscard]] bool has_ended() const noexcept TAKT_REQUIRES(mu_) {
     const life_state state = life_.state();
     if (state != life_state::shutdown) return state > life_state::shutdown;
-    return microtasks_.empty() && batch_.empty() && posts_.empty() && delays_.empty();
+    return !cancels_ && microtasks_.empty() && batch_.empty() && posts_.empty() && delays_.empty();
   }
 
   // What is to be done now: microtasks, the frame that has begun, and then by deadline.
@@ -397,6 +399,7 @@ class loop_core final : public delayed_tasks_owner {
   bool stopped_ TAKT_GUARDED_BY(mu_) = false;
   bool waits_ TAKT_GUARDED_BY(mu_) = false;
   bool signalled_ TAKT_GUARDED_BY(mu_) = false;
+  bool cancels_ TAKT_GUARDED_BY(mu_) = false;  // shutdown() has taken what has not ended yet
   os::signal_descriptor signal_ TAKT_GUARDED_BY(mu_);
   task_list microtasks_ TAKT_GUARDED_BY(mu_);
   task_list posts_ TAKT_GUARDED_BY(mu_);

@@ -246,6 +246,28 @@ TEST(scheduled_pool_end, a_kept_series_that_was_paused_while_it_ran_is_cancelled
   }
 }
 
+TEST(scheduled_pool_end, a_series_that_is_shut_down_during_its_run_has_no_next_one) {
+  for (const bool kept : {false, true}) {
+    manual_clock time;
+    scheduled_pool pool({.core = 1, .keep = {.periodic = kept}, .time = &time});
+    gate begun;
+    gate go_on;
+    auto series = pool.schedule_at_fixed_rate(0ms, 10ms, [&] {
+      begun.open();
+      go_on.wait();
+    });
+    begun.wait();
+    EXPECT_TRUE(series.pause());
+    pool.shutdown();
+    EXPECT_EQ(series.resume(), kept);
+    EXPECT_FALSE(series.pause());
+    EXPECT_EQ(series.reschedule(10ms), kept);
+    series.cancel();
+    go_on.open();
+    pool.await_termination();
+  }
+}
+
 TEST(scheduled_pool_end, what_was_paused_and_given_back_is_not_resumed) {
   manual_clock time;
   scheduled_pool pool({.core = 1, .time = &time});

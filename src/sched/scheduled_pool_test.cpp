@@ -366,6 +366,17 @@ TEST(scheduled_pool, deadlines_with_slack_become_one) {
   expect_balance(pool);
 }
 
+TEST(scheduled_pool, slack_does_not_reach_beyond_the_end_of_time) {
+  const auto due = takt::clock::time_point::max() - 1s;
+  manual_clock time(due - 1h);
+  scheduled_pool pool({.core = 1, .time = &time});
+  auto last = pool.schedule(due, [] {}, {.slack = 1h});
+  time.wait_for_waiters(1);
+  ASSERT_TRUE(time.advance_to_next());
+  last.get();
+  EXPECT_EQ(time.now(), due);
+}
+
 // --- bad input
 
 TEST(scheduled_pool, names_what_is_wrong_and_queues_nothing) {

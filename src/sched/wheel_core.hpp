@@ -13,7 +13,7 @@
 //   armed   -> running          fire(), of a series
 //   armed   <-> paused          pause(); resume(), reschedule()
 //   paused  -> ended            cancel(), take()
-//   running -> armed, paused    end_run(), if it is to run again
+//   running -> armed, paused    end_run(), if it is to run again; back, if it is closed then
 //   running -> ended            end_run() otherwise, drop_run()
 //   ended   -> free             who ends it without handles, or lets go of the last one
 //
@@ -215,6 +215,7 @@ class wheel_core final : public timer_source {
   void end_run(std::uint32_t index, task& t, run_result result,
                state_ref<future_core> state) noexcept;
   void end_running(timer_node& n) noexcept;
+  [[nodiscard]] bool runs_again(const timer_details& d) const noexcept;
   void ask_series_to_stop() noexcept;
   void wake_if_closing() noexcept;
   bool set_stage(stage to) noexcept;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -66,28 +65,36 @@ void wheel_core::take_all_in_order(End end) noexcept {
   std::size_t count = 0;
   task t;
   bool marked = false;
-  const time_point now = time_.now();
+  // What was found, and is not due later: it was moved then, or is another one in its place.
+  const auto take_found = [&](std::uint64_t key) {
+    for (std::size_t i = 0; i < count; ++i) nodes_.prefetch(found[i].index);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t index = found[i].index;
+      if (key_of(due_time(nodes_[index])) > key) {
+        const mutex_lock lock(mu_);
+        place(index, 0, nullptr);
+      } else if (take(index, node::in(node::armed), t, &marked)) {
+        end(t, marked);
+      }
+    }
+  };
   {
     const mutex_lock lock(mu_);
     count = due_count_;
     std::copy_n(due_.begin(), count, found.begin());
   }
-  // What the timer thread has not come to, and not another timer in its place.
-  for (std::size_t i = 0; i < count; ++i) {
-    if (deadline_of(nodes_[found[i].index]) > now) continue;
-    if (take(found[i].index, node::in(node::armed), t, &marked)) end(t, marked);
-  }
-  do {
+  take_found(key_at(time_.now()));  // what the timer thread has not come to
+  for (;;) {
+    std::uint64_t key = 0;
     {
       const mutex_lock lock(mu_);
       while (!take_in()) sync::yield();
-      count = order_.advance(std::numeric_limits<std::uint64_t>::max() - 1, found);
+      if (order_.size() == 0) break;
+      key = order_.next();
+      count = order_.advance(key, found);
     }
-    for (std::size_t i = 0; i < count; ++i) nodes_.prefetch(found[i].index);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (take(found[i].index, node::in(node::armed), t, &marked)) end(t, marked);
-    }
-  } while (count != 0);
+    take_found(key);
+  }
   take_all(end);
 }
 
@@ -135,9 +142,13 @@ void wheel_core::end_series_and_paused() noexcept {
 }
 
 void wheel_core::shutdown() noexcept {
+  // Counts as a worker, so that it does not end before what is cancelled here has ended.
+  const bool holds = life_.add_worker();
   life_.advance_to(life_state::shutdown);
-  if (!set_stage(stage::closed)) return;
-  end_series_and_paused();
+  if (set_stage(stage::closed)) end_series_and_paused();
+  if (!holds) return;
+  life_.remove_worker();
+  if (life_.try_tidy(true)) life_.terminate();
 }
 
 void wheel_core::ask_series_to_stop() noexcept {

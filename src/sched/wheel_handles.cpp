@@ -60,6 +60,13 @@ timer_node::phase wheel_core::lock_stamped(timer_node& n) noexcept {
   }
 }
 
+// Whether a series that is running has a next run, unless its body ends it. By who has locked it.
+bool wheel_core::runs_again(const timer_details& d) const noexcept {
+  // seq_cst: see invariant 5
+  return d.series != nullptr && !d.series->is_cancelled() &&
+         stage_.load(std::memory_order_seq_cst) == stage::open;
+}
+
 bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
   const time_point now = time_.now();
   const time_point next =
@@ -69,9 +76,7 @@ bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
   const node::phase phase = n.lock();
   if (phase == node::running) {
     timer_details& d = nodes_.details(id.index);
-    // seq_cst: see invariant 5
-    const bool goes_on = d.series != nullptr && !d.series->is_cancelled() &&
-                         stage_.load(std::memory_order_seq_cst) == stage::open;
+    const bool goes_on = runs_again(d);
     if (goes_on) {
       d.paused = false;
       d.periods->moved_to = next;
@@ -98,14 +103,14 @@ bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
 bool wheel_core::pause(timer_id id) noexcept {
   timer_node& n = node_of(id);
   const node::phase phase = lock_stamped(n);
-  // Under the lock: who closes it looks at all timers afterwards, and waits for that.
-  bool possible = stage_.load(std::memory_order_seq_cst) == stage::open;
   if (phase == node::running) {
-    possible = possible && !std::exchange(nodes_.details(id.index).paused, true);
+    timer_details& d = nodes_.details(id.index);
+    const bool paused = runs_again(d) && !std::exchange(d.paused, true);
     n.unlock(phase);
-    return possible;
+    return paused;
   }
-  if (phase != node::armed || !possible) {
+  // Under the lock: who closes it looks at all timers afterwards, and waits for that.
+  if (phase != node::armed || stage_.load(std::memory_order_seq_cst) != stage::open) {
     n.unlock(phase);
     return false;
   }
@@ -120,9 +125,10 @@ bool wheel_core::resume(timer_id id) noexcept {
   timer_node& n = node_of(id);
   const node::phase phase = n.lock();
   if (phase == node::running) {
-    const bool was_paused = std::exchange(nodes_.details(id.index).paused, false);
+    timer_details& d = nodes_.details(id.index);
+    const bool resumed = runs_again(d) && std::exchange(d.paused, false);
     n.unlock(phase);
-    return was_paused;
+    return resumed;
   }
   if (phase != node::paused) {
     n.unlock(phase);

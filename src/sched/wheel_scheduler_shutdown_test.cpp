@@ -132,6 +132,26 @@ TEST(wheel_shutdown, waits_for_the_run_of_a_series_which_is_the_last) {
   }
 }
 
+TEST(wheel_shutdown, during_the_run_of_a_series_leaves_no_next_one) {
+  takt::thread_pool pool({.core = 1});
+  wheel_bench b;
+  gate begun;
+  gate go_on;
+  auto series = b.wheel.schedule_at_fixed_rate(0ms, 10ms, pool, [&] {
+    begun.open();
+    go_on.wait();
+  });
+  begun.wait();
+  EXPECT_TRUE(series.pause());
+  b.wheel.shutdown();
+  EXPECT_FALSE(series.resume());
+  EXPECT_FALSE(series.pause());
+  EXPECT_FALSE(series.reschedule(10ms));
+  go_on.open();
+  b.wheel.await_termination();
+  EXPECT_TRUE(series.is_cancelled());
+}
+
 TEST(wheel_shutdown, waits_for_a_run_that_is_dropped) {
   for (int i = 0; i < 20; ++i) {
     auto executor = std::make_unique<manual_executor>();

@@ -248,6 +248,16 @@ TEST(wheel_scheduler, slack_lets_tasks_share_a_wake_up) {
   }
 }
 
+TEST(wheel_scheduler, slack_does_not_reach_beyond_the_end_of_time) {
+  const auto due = clock::time_point::max() - 1s;
+  wheel_bench b({.exact = true}, due - 1h);
+  auto last = b.wheel.schedule(due, b.here, [] {}, {.slack = 1h});
+  b.settle();
+  ASSERT_TRUE(b.time.advance_to_next());
+  last.get();
+  EXPECT_EQ(b.time.now(), due);
+}
+
 // --- what executors do with it
 
 TEST(wheel_scheduler, a_series_whose_run_is_dropped_ends) {

@@ -323,7 +323,7 @@ void wheel_core::end_run(std::uint32_t index, task& t, run_result result,
   // seq_cst: see invariant 5
   if (t.is_cancelled() || stage_.load(std::memory_order_seq_cst) != stage::open) {
     d.series = nullptr;
-    n.unlock(node::running);  // its closure and its future may use handles
+    n.unlock(node::running);  // its closure and its future may use handles; the wheel waits for it
     cancel_taken(t);
     end_running(n);
     return;
@@ -337,11 +337,15 @@ void wheel_core::end_run(std::uint32_t index, task& t, run_result result,
   n.unlock(to);
   if (to == node::armed) enqueue(index, due);
   // seq_cst: as above
-  if (stage_.load(std::memory_order_seq_cst) != stage::open) {
-    task last;
-    if (take(index, waits, last, nullptr)) cancel_taken(last);
-    wake();
+  if (stage_.load(std::memory_order_seq_cst) == stage::open) return;
+  if (n.try_lock(waits)) {
+    task last = take_task(n, index, n.locked_phase() == node::paused);
+    d.series = nullptr;
+    n.unlock(node::running);  // as above
+    cancel_taken(last);
+    end_running(n);
   }
+  wake();
 }
 
 // The last run of a series is over, and its task gone. The caller has a handle.

@@ -90,6 +90,46 @@ TEST(wheel_close, runs_all_in_order_and_series_once) {
   expect_balance(b.wheel);
 }
 
+TEST(wheel_close, runs_what_was_moved_by_its_new_time) {
+  for (const bool exact : {false, true}) {
+    wheel_bench b({.ticks_per_wheel = 4, .exact = exact});
+    b.wheel.execute(10ms, b.here, b.say("in time"));
+    const auto later = b.wheel.execute(20ms, b.here, b.say("10 s"));
+    const auto far = b.wheel.execute(30ms, b.here, b.say("1 h"));
+    const auto earlier = b.wheel.execute(2h, b.here, b.say("20 ms"));
+    b.wheel.execute(5s, b.here, b.say("5 s"));
+    b.wheel.execute(40ms, b.here, b.say("40 ms"));
+    b.pass(10ms);  // which has them sorted
+    later.reschedule(10s);
+    far.reschedule(1h);
+    earlier.reschedule(10ms);
+    b.wheel.close(at_close::run_all);
+    EXPECT_EQ(b.said, (log{"in time", "20 ms", "40 ms", "5 s", "10 s", "1 h"}));
+    expect_balance(b.wheel);
+  }
+}
+
+TEST(wheel_close, runs_what_was_moved_when_it_was_due_by_its_new_time) {
+  wheel_bench b;
+  gate begun;
+  gate go_on;
+  b.wheel.execute(10ms, b.here, [&] {
+    begun.open();
+    go_on.wait();
+  });
+  const auto moved = b.wheel.execute(10ms, b.here, b.say("10 s"));
+  b.wheel.execute(20s, b.here, b.say("20 s"));
+  b.settle();
+  b.time.advance(10ms);
+  begun.wait();
+  moved.reschedule(10s);
+  EXPECT_THROW(b.wheel.close(at_close::run_all, 0ms), std::system_error);
+  go_on.open();
+  b.wheel.close(at_close::run_all);
+  EXPECT_EQ(b.said, (log{"10 s", "20 s"}));
+  expect_balance(b.wheel);
+}
+
 TEST(wheel_close, reports_errors_of_what_it_runs_and_goes_on) {
   wheel_bench b;
   b.wheel.execute(10ms, b.here, [] { throw std::runtime_error("one"); });

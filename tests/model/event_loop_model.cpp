@@ -161,6 +161,21 @@ TEST(event_loop_model, the_last_one_cancelled_after_shutdown_ends_a_run) {
   });
 }
 
+// Who shuts it down has taken what was asked of the next frame, and has not cancelled it yet.
+TEST(event_loop_model, what_shutdown_cancels_has_ended_before_a_run_ends) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    event_loop loop({.time = &time});
+    const auto frame = loop.frames().submit([] {});
+    const auto series = loop.schedule_at_fixed_rate(1h, 1h, [] {});
+    sync::thread other([&] { loop.shutdown(); });
+    loop.run();
+    require(frame.is_cancelled() && series.is_cancelled(), "they have ended before the run");
+    balanced(loop);
+    other.join();
+  });
+}
+
 TEST(event_loop_model, post_against_shutdown_now) {
   check({.runs = 20'000}, [] {
     manual_clock time;

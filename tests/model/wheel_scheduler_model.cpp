@@ -244,6 +244,7 @@ TEST(wheel_scheduler_model, a_series_against_shutdown) {
     sync::thread other([&] { here.run_all(); });
     wheel.shutdown();
     wheel.await_termination();
+    require(series.is_cancelled(), "it has ended before its wheel");
     other.join();
     const task_totals t = wheel.totals();
     require(t.cancelled == 1 && t.pending() == 0, "it has ended, once");
@@ -334,6 +335,22 @@ TEST(wheel_scheduler_model, pausing_against_shutdown) {
     });
     wheel.shutdown();
     wheel.await_termination();
+    other.join();
+    balanced(wheel.totals());
+  });
+}
+
+// Who shuts it down has taken the series, and has not cancelled it yet, when the thread looks.
+TEST(wheel_scheduler_model, what_shutdown_cancels_has_ended_before_the_end) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    wheel_scheduler wheel(on(time));
+    const auto series = wheel.schedule_at_fixed_rate(1h, 1h, inline_executor(), [] {});
+    sync::thread other([&] {
+      wheel.await_termination();
+      require(series.is_cancelled(), "it has ended before its wheel");
+    });
+    wheel.shutdown();
     other.join();
     balanced(wheel.totals());
   });
