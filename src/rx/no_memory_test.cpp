@@ -261,6 +261,24 @@ TEST_F(rx_no_memory, an_interval_that_failed_is_not_pending) {
   EXPECT_FALSE(a.is_unsubscribed());
 }
 
+// In virtual time, an error that closes all others.
+TEST_F(rx_no_memory, an_error_closes_the_others_all_the_same) {
+  const auto planned = std::make_exception_ptr(std::runtime_error("planned"));
+  for (std::size_t after = 0; after < 10; ++after) {
+    rx::virtual_time_scheduler v;
+    v.schedule([&] { std::rethrow_exception(planned); });
+    const rx::action<void> others[] = {v.schedule(2ms, work()), v.schedule(1ms, work())};
+    const auto flush = [&] {
+      const no_memory soon(after);
+      v.flush();
+    };
+    EXPECT_THROW(flush(), std::runtime_error) << "after " << after;
+    for (const rx::action<void>& a : others) EXPECT_TRUE(a.is_unsubscribed()) << "after " << after;
+    EXPECT_EQ(held.use_count(), 1) << "after " << after;
+    EXPECT_EQ(v.flush(), 0U);
+  }
+}
+
 // Two errors, and no memory for what tells of both: the first one is told.
 TEST_F(rx_no_memory, an_error_is_told_all_the_same) {
   const auto first = std::make_exception_ptr(std::runtime_error("first"));
