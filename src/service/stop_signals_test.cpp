@@ -1,6 +1,7 @@
 #include <takt/service/stop_signals.hpp>
 
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -121,6 +122,20 @@ TEST(stop_signals, a_signal_that_comes_with_the_end_has_the_effect_that_it_had) 
     EXPECT_FALSE(stop.stop_requested()) << "one effect";
     ASSERT_EQ(sigaction(signal, &before, nullptr), 0);
   }
+}
+
+// A signal of real time to a thread has to wait in a queue, for which there may be no room.
+TEST(stop_signals, those_of_real_time_end_without_room_for_one_more) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_SIGPENDING, &before), 0);
+  std::optional<stop_signals> signals(std::in_place,
+                                      stop_signals::options{.signals = {SIGRTMIN + 1}});
+  const stop_token stop = signals->stop_token();
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_SIGPENDING, &none), 0);
+  signals.reset();
+  ASSERT_EQ(setrlimit(RLIMIT_SIGPENDING, &before), 0);
+  EXPECT_FALSE(stop.stop_requested()) << "the end is no signal";
 }
 
 TEST(stop_signals, signals_that_others_block_stay_blocked) {
