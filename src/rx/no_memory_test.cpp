@@ -20,6 +20,7 @@
 #include <takt/rx/animation_frame_scheduler.hpp>
 #include <takt/rx/asap_scheduler.hpp>
 #include <takt/rx/async_scheduler.hpp>
+#include <takt/rx/marble_observable.hpp>
 #include <takt/rx/queue_scheduler.hpp>
 #include <takt/rx/scheduler.hpp>
 #include <takt/rx/schedulers.hpp>
@@ -259,6 +260,14 @@ TEST_F(rx_no_memory, an_interval_that_failed_is_not_pending) {
   fail();
   async.reset();
   EXPECT_FALSE(a.is_unsubscribed());
+}
+
+TEST_F(rx_no_memory, comparing_errors_throws) {
+  const auto a = std::make_exception_ptr(std::runtime_error("a text that needs memory of its own"));
+  const auto b = std::make_exception_ptr(std::runtime_error("a text that needs memory of its own"));
+  EXPECT_TRUE(rx::same_error(a, b));
+  const no_memory now;
+  EXPECT_THROW(static_cast<void>(rx::same_error(a, b)), std::bad_alloc);
 }
 
 // In virtual time, an error that closes all others.
