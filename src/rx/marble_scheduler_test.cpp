@@ -1,6 +1,7 @@
 #include <takt/rx/marble_scheduler.hpp>
 
 #include <chrono>
+#include <clocale>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -307,6 +308,16 @@ TEST(marbles, that_are_wrong_are_refused_with_the_place) {
   EXPECT_EQ(refusal(rx::parse_marble_time, "--(|"),
             "takt::rx marbles '--(|': there is no ')' for the '(' at 3");
   EXPECT_EQ(rx::parse_marble_time("--|-|"), 2ms);
+}
+
+TEST(marbles, times_have_a_point_in_all_locales) {
+  const std::string before = std::setlocale(LC_NUMERIC, nullptr);
+  if (std::setlocale(LC_NUMERIC, "de_DE.UTF-8") == nullptr) {
+    GTEST_SKIP() << "there is no locale with a comma here";
+  }
+  const auto read = rx::parse_marbles("1.5ms a");
+  std::setlocale(LC_NUMERIC, before.c_str());
+  EXPECT_EQ(read, (std::vector<rx::marble>{{1500us, rx::marble_kind::next, "a"}}));
 }
 
 TEST(marbles, time_begins_with_the_first_caret) {

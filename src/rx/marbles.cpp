@@ -1,9 +1,11 @@
 #include <takt/rx/marbles.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -119,7 +121,8 @@ class reader {
     } else {
       return false;
     }
-    const double count = std::strtod(std::string(text_.substr(at_, end - at_)).c_str(), nullptr);
+    double count = std::numeric_limits<double>::infinity();          // if there is no such number
+    std::from_chars(text_.data() + at_, text_.data() + end, count);  // a point in all locales
     pass(to_nanoseconds(std::chrono::duration<double, std::nano>(std::round(count * scale))));
     at_ = end + rest.find(' ') + 1;
     return true;
