@@ -30,7 +30,7 @@ class Usage(Tool):
         self.expect(run("index", "/nowhere/at/all"), 2, "is no folder")
         for port in ["0", "65536"]:
             self.expect(run("checkmail", "--port", port, "a"), 2, "option --port needs a number from 1 to 65535")
-        for wrong in ("host:", ":25", "host:0", "host:99999", "[::1]:x", "[::1]x", "[::1]:", ""):
+        for wrong in ("host:", ":25", "host:0", "host:99999", "[::1]:x", "[::1]x", "[::1]:", "[::1", "a]", ""):
             self.expect(run("checkmail", wrong), 2, f"'{wrong}' is no HOST[:PORT]")
 
     def test_help_that_nobody_can_read(self):
@@ -244,6 +244,11 @@ class Checkmail(Tool):
                 code, said = self.interrupted(p)
         self.assertEqual(code, 3)
         self.assertIn(f"{name} given up", said)
+
+    def test_addresses_with_colons(self):
+        lines = run("checkmail", "--port", 1, "::1", "[::1]:2", "[127.0.0.1]:1").stdout.splitlines()
+        for line, name in zip(lines, ("[::1]:1", "[::1]:2", "127.0.0.1:1"), strict=True):
+            self.assertTrue(line.startswith(f"{name} failed: "), line)
 
     def test_bad_greetings(self):
         servers = [self.listen() for _ in range(3)]

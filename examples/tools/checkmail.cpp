@@ -70,10 +70,17 @@ server parse_server(const std::string& text, std::size_t default_port) {
   }
   const bool is_number = !port.empty() && port.size() <= 5 &&
                          port.find_first_not_of("0123456789") == std::string::npos;
-  if (host.empty() || !is_number || std::stoul(port) == 0 || std::stoul(port) > 65'535) {
+  const bool is_host = !host.empty() && host.find_first_of("[]") == std::string::npos;
+  if (!is_host || !is_number || std::stoul(port) == 0 || std::stoul(port) > 65'535) {
     throw tool::misuse("'" + text + "' is no HOST[:PORT]");
   }
   return {host, port};
+}
+
+// As it is written on the command line: an address with colons in brackets.
+std::string name_of(const server& who) {
+  const bool brackets = who.host.find(':') != std::string::npos;
+  return (brackets ? '[' + who.host + ']' : who.host) + ':' + who.port;
 }
 
 settings read_settings(const std::vector<std::string>& words) {
@@ -190,7 +197,7 @@ int run(const std::vector<std::string>& words) {
     } catch (const std::exception& e) {
       said = std::string("failed: ") + e.what();
     }
-    std::printf("%s:%s %s\n", s.servers[i].host.c_str(), s.servers[i].port.c_str(), said.c_str());
+    std::printf("%s %s\n", name_of(s.servers[i]).c_str(), said.c_str());
   }
   tool::finish_output();
   std::fprintf(stderr, "checkmail: %zu of %zu answer\n", good, answers.size());

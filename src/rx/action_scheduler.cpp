@@ -121,6 +121,10 @@ std::vector<action_ref> action_scheduler::pending() {
   return all;
 }
 
+action_ref action_scheduler::first_pending() noexcept {
+  return pending_.empty() ? action_ref() : action_ref(pending_.front());
+}
+
 // --- the queue
 
 void action_scheduler::enqueue(action_node& a, std::uint64_t batch) {

@@ -27,7 +27,7 @@ error_text text_of(const std::exception_ptr& e) {
 
 }  // namespace
 
-bool same_error(const std::exception_ptr& a, const std::exception_ptr& b) noexcept {
+bool same_error(const std::exception_ptr& a, const std::exception_ptr& b) {
   return a == b || text_of(a) == text_of(b);
 }
 

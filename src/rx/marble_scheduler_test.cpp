@@ -1,6 +1,7 @@
 #include <takt/rx/marble_scheduler.hpp>
 
 #include <chrono>
+#include <clocale>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -277,6 +278,46 @@ TEST(marbles, that_last_too_long_are_refused) {
   }
   EXPECT_THAT(refusal("ab", {.frame = std::chrono::hours(24 * 365 * 60)}), HasSubstr(longer));
   EXPECT_THAT(refusal("a", {.frame = -1ms}), HasSubstr("a frame cannot last -1ms"));
+}
+
+TEST(marbles, that_are_wrong_are_refused_with_the_place) {
+  const auto refusal = [](const auto& parse, const std::string& diagram) {
+    try {
+      static_cast<void>(parse(diagram, rx::marble_syntax{}));
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(refusal(rx::parse_marbles, "-(ab"),
+            "takt::rx marbles '-(ab': there is no ')' for the '(' at 2");
+  EXPECT_EQ(refusal(rx::parse_marbles, "-🙈)-"),
+            "takt::rx marbles '-🙈)-': there is no '(' for the ')' at 3");
+  EXPECT_EQ(refusal(rx::parse_marbles, "(a(b))"),
+            "takt::rx marbles '(a(b))': there is '(' at 3 within a group");
+  EXPECT_EQ(refusal(rx::parse_marbles, "-a!"),
+            "takt::rx marbles '-a!': the unsubscription marker '!' at 3 is for diagrams of "
+            "subscriptions");
+  EXPECT_EQ(refusal(rx::parse_subscription_marbles, "-(^!"),
+            "takt::rx marbles '-(^!': there is no ')' for the '(' at 2");
+  EXPECT_EQ(refusal(rx::parse_subscription_marbles, "^-a"),
+            "takt::rx marbles '^-a': there can only be '^' and '!' in a subscription, found 'a' at "
+            "3");
+  EXPECT_EQ(refusal(rx::parse_subscription_marbles, "^-^"),
+            "takt::rx marbles '^-^': there can only be one '^', found '^' at 3");
+  EXPECT_EQ(refusal(rx::parse_marble_time, "--(|"),
+            "takt::rx marbles '--(|': there is no ')' for the '(' at 3");
+  EXPECT_EQ(rx::parse_marble_time("--|-|"), 2ms);
+}
+
+TEST(marbles, times_have_a_point_in_all_locales) {
+  const std::string before = std::setlocale(LC_NUMERIC, nullptr);
+  if (std::setlocale(LC_NUMERIC, "de_DE.UTF-8") == nullptr) {
+    GTEST_SKIP() << "there is no locale with a comma here";
+  }
+  const auto read = rx::parse_marbles("1.5ms a");
+  std::setlocale(LC_NUMERIC, before.c_str());
+  EXPECT_EQ(read, (std::vector<rx::marble>{{1500us, rx::marble_kind::next, "a"}}));
 }
 
 TEST(marbles, time_begins_with_the_first_caret) {

@@ -1,9 +1,11 @@
 #include <takt/rx/marbles.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -20,6 +22,16 @@ using namespace std::chrono_literals;
 }
 
 constexpr nanoseconds longest = std::chrono::years(100);
+
+bool begins_character(char byte) noexcept {
+  return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+}
+
+// Such as "'(' at 3": which character of the diagram, from 1 on, one at that byte is.
+std::string sign_at(std::string_view diagram, std::size_t byte, std::string_view sign) {
+  const auto before = std::ranges::count_if(diagram.substr(0, byte), begins_character);
+  return "'" + std::string(sign) + "' at " + std::to_string(before + 1);
+}
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
@@ -47,23 +59,30 @@ class reader {
     while (at_ < text_.size()) {
       if (how_.run_mode && pass_time()) continue;
       const std::string_view c = character();
+      found_ = at_;
       at_ += c.size();
       const nanoseconds begin = frame_;
       if (c != " " || !how_.run_mode) pass(how_.frame);
       if (c == " " || c == "-") continue;
       if (c == "(") {
+        if (group_) refuse(text_, "there is " + sign(c) + " within a group");
         group_ = begin;
+        group_found_ = found_;
         continue;
       }
       if (c == ")") {
+        if (!group_) refuse(text_, "there is no '(' for the " + sign(c));
         group_.reset();
         continue;
       }
       time_ = group_.value_or(begin);
       return c;
     }
+    if (group_) refuse(text_, "there is no ')' for the " + sign_at(text_, group_found_, "("));
     return {};
   }
+  // The last one, and where it is.
+  [[nodiscard]] std::string sign(std::string_view c) const { return sign_at(text_, found_, c); }
   [[nodiscard]] nanoseconds time() const noexcept { return time_; }
   // As if the last character took no time.
   void take_back_frame() noexcept { frame_ -= how_.frame; }
@@ -72,7 +91,7 @@ class reader {
   // The bytes of one character.
   [[nodiscard]] std::string_view character() const noexcept {
     std::size_t end = at_ + 1;
-    while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xC0U) == 0x80U) ++end;
+    while (end < text_.size() && !begins_character(text_[end])) ++end;
     return text_.substr(at_, end - at_);
   }
 
@@ -102,7 +121,8 @@ class reader {
     } else {
       return false;
     }
-    const double count = std::strtod(std::string(text_.substr(at_, end - at_)).c_str(), nullptr);
+    double count = std::numeric_limits<double>::infinity();          // if there is no such number
+    std::from_chars(text_.data() + at_, text_.data() + end, count);  // a point in all locales
     pass(to_nanoseconds(std::chrono::duration<double, std::nano>(std::round(count * scale))));
     at_ = end + rest.find(' ') + 1;
     return true;
@@ -111,9 +131,11 @@ class reader {
   const std::string_view text_;
   const marble_syntax how_;
   std::size_t at_ = 0;
+  std::size_t found_ = 0;  // where the last character is
   nanoseconds frame_{0};
   nanoseconds time_{0};
-  std::optional<nanoseconds> group_;
+  std::optional<nanoseconds> group_;  // when the one began that is open
+  std::size_t group_found_ = 0;       // and where
 };
 
 std::string symbol_of(const marble& m) {
@@ -160,8 +182,9 @@ class writer {
 }  // namespace
 
 std::vector<marble> parse_marbles(std::string_view diagram, const marble_syntax& how) {
-  if (diagram.find('!') != std::string_view::npos) {
-    refuse(diagram, "the unsubscription marker '!' is for diagrams of subscriptions");
+  if (const std::size_t at = diagram.find('!'); at != std::string_view::npos) {
+    refuse(diagram, "the unsubscription marker " + sign_at(diagram, at, "!") +
+                        " is for diagrams of subscriptions");
   }
   std::vector<marble> marbles;
   std::optional<nanoseconds> zero;  // the first ^
@@ -186,12 +209,11 @@ subscription_times parse_subscription_marbles(std::string_view diagram, const ma
   reader in(diagram, how);
   for (std::string_view c = in.next(); !c.empty(); c = in.next()) {
     if (c != "^" && c != "!") {
-      refuse(diagram,
-             "there can only be '^' and '!' in a subscription, found '" + std::string(c) + "'");
+      refuse(diagram, "there can only be '^' and '!' in a subscription, found " + in.sign(c));
     }
     nanoseconds& which = c == "^" ? times.subscribed : times.unsubscribed;
     if (which != never)
-      refuse(diagram, "found a second '" + std::string(c) + "'; there can only be one");
+      refuse(diagram, "there can only be one '" + std::string(c) + "', found " + in.sign(c));
     which = in.time();
     if (c == "!") in.take_back_frame();
   }
@@ -199,11 +221,13 @@ subscription_times parse_subscription_marbles(std::string_view diagram, const ma
 }
 
 nanoseconds parse_marble_time(std::string_view diagram, const marble_syntax& how) {
+  std::optional<nanoseconds> end;  // the first |
   reader in(diagram, how);
   for (std::string_view c = in.next(); !c.empty(); c = in.next()) {
-    if (c == "|") return in.time();
+    if (c == "|" && !end) end = in.time();
   }
-  refuse(diagram, "a time needs a completion marker '|'");
+  if (!end) refuse(diagram, "a time needs a completion marker '|'");
+  return *end;
 }
 
 // Digits may look like a time, and one that is too long at that.

@@ -20,6 +20,7 @@
 #include <takt/rx/animation_frame_scheduler.hpp>
 #include <takt/rx/asap_scheduler.hpp>
 #include <takt/rx/async_scheduler.hpp>
+#include <takt/rx/marble_observable.hpp>
 #include <takt/rx/queue_scheduler.hpp>
 #include <takt/rx/scheduler.hpp>
 #include <takt/rx/schedulers.hpp>
@@ -259,6 +260,32 @@ TEST_F(rx_no_memory, an_interval_that_failed_is_not_pending) {
   fail();
   async.reset();
   EXPECT_FALSE(a.is_unsubscribed());
+}
+
+TEST_F(rx_no_memory, comparing_errors_throws) {
+  const auto a = std::make_exception_ptr(std::runtime_error("a text that needs memory of its own"));
+  const auto b = std::make_exception_ptr(std::runtime_error("a text that needs memory of its own"));
+  EXPECT_TRUE(rx::same_error(a, b));
+  const no_memory now;
+  EXPECT_THROW(static_cast<void>(rx::same_error(a, b)), std::bad_alloc);
+}
+
+// In virtual time, an error that closes all others.
+TEST_F(rx_no_memory, an_error_closes_the_others_all_the_same) {
+  const auto planned = std::make_exception_ptr(std::runtime_error("planned"));
+  for (std::size_t after = 0; after < 10; ++after) {
+    rx::virtual_time_scheduler v;
+    v.schedule([&] { std::rethrow_exception(planned); });
+    const rx::action<void> others[] = {v.schedule(2ms, work()), v.schedule(1ms, work())};
+    const auto flush = [&] {
+      const no_memory soon(after);
+      v.flush();
+    };
+    EXPECT_THROW(flush(), std::runtime_error) << "after " << after;
+    for (const rx::action<void>& a : others) EXPECT_TRUE(a.is_unsubscribed()) << "after " << after;
+    EXPECT_EQ(held.use_count(), 1) << "after " << after;
+    EXPECT_EQ(v.flush(), 0U);
+  }
 }
 
 // Two errors, and no memory for what tells of both: the first one is told.

@@ -87,7 +87,7 @@ crawler::impl::one* crawler::impl::claim() noexcept {
     if (!item) return nullptr;
     claimed = new one(std::move(*item));
   } catch (...) {
-    fail(std::current_exception(), false);
+    fail(std::current_exception());
     try {
       if (item) list_.give_back(item->key);
     } catch (...) {  // one error is enough
@@ -172,10 +172,12 @@ void crawler::impl::dropped(one& what) {
   if (what.is_handed) --visits_;
   const bool is_stopped = life_.state() >= life_state::stop;
   ++(is_stopped ? totals_.returned : totals_.rejected);
+  life_.advance_to(life_state::stop);
   lock.unlock();
   give_back(what);
-  if (!is_stopped) fail(std::make_exception_ptr(rejected(rejection::discarded)), true);
+  if (!is_stopped) remember(std::make_exception_ptr(rejected(rejection::discarded)), true);
   leave();
+  if (!is_stopped) stop();  // when it is a worker no more: see there
 }
 
 // A visit, on a thread of the executor.
@@ -227,7 +229,7 @@ crawler::impl::ending crawler::impl::call_visit(const work_item& item,
   try {
     list_.confirm(item.key, found);
   } catch (...) {
-    fail(std::current_exception(), false);
+    fail(std::current_exception());
     return ending::failed;
   }
   return ending::done;
@@ -269,15 +271,16 @@ void crawler::impl::give_back_all(intrusive_list<one>& from,
   }
 }
 
-// Stops, and remembers why.
-void crawler::impl::fail(const std::exception_ptr& why, bool by_drop) noexcept {
-  {
-    const mutex_lock lock(mu_);
-    if (error_ == nullptr || by_drop_) {
-      error_ = why;
-      by_drop_ = by_drop;
-    }
-  }
+// Why it stops.
+void crawler::impl::remember(const std::exception_ptr& why, bool by_drop) noexcept {
+  const mutex_lock lock(mu_);
+  if (error_ != nullptr && !by_drop_) return;
+  error_ = why;
+  by_drop_ = by_drop;
+}
+
+void crawler::impl::fail(const std::exception_ptr& why) noexcept {
+  remember(why, false);
   stop();
 }
 

@@ -1,6 +1,8 @@
 // What a crawler does about errors: of visits, of its executor and of its list.
+#include <chrono>
 #include <exception>
 #include <map>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <stop_token>
@@ -22,6 +24,7 @@
 
 namespace {
 
+using namespace std::chrono_literals;
 using takt::crawler;
 using takt::life_state;
 using takt::manual_executor;
@@ -121,6 +124,31 @@ TEST(crawler_errors, stops_if_its_executor_drops_a_visit) {
   EXPECT_EQ(message(crawl.error()), takt::rejected(takt::rejection::discarded).what());
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 0}));
   expect_balance(crawl);
+}
+
+// Who drops a visit has done its part when it asks the others to stop: what is asked may wait for
+// the end, and destroy it.
+TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_a_drop) {
+  memory_work_list list;
+  list.accept(items{{"a"}, {"b"}});
+  manual_executor later;
+  takt::sync::stop_token kept;
+  std::optional<crawler> crawl(std::in_place, later, list,
+                               [&](const work_item&, const takt::sync::stop_token& stop) {
+                                 kept = stop;
+                                 return items{};
+                               });
+  crawl->start();
+  EXPECT_TRUE(later.run_one());
+  bool ended = false;
+  const takt::sync::stop_callback on_stop(kept, [&] {
+    ended = crawl->await_termination(0s);
+    if (ended) crawl.reset();
+  });
+  static_cast<void>(later.shutdown_now());
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(list.unconfirmed(), items{{"b"}});
+  EXPECT_EQ(list.counts().claimed, 0u);
 }
 
 // A visit that opens the gate, and gives up when it is asked to stop.

@@ -166,7 +166,8 @@ class crawler::impl : public counted<impl> {
   void give_back(one& what) noexcept;
   void end_unbegun(one& what, mutex_lock& lock) noexcept;
   void give_back_all(intrusive_list<one>& from, mutex_lock& lock) noexcept TAKT_REQUIRES(mu_);
-  void fail(const std::exception_ptr& why, bool by_drop) noexcept;
+  void remember(const std::exception_ptr& why, bool by_drop) noexcept;
+  void fail(const std::exception_ptr& why) noexcept;
   void refused(const std::exception_ptr& why) noexcept;
   void leave() noexcept;
 

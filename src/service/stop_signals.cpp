@@ -1,7 +1,7 @@
 // A thread waits for the signals with sigwait(). To end it, the destructor sends it one of them,
 // under the lock under which it says so. So a thread that finds it ending knows that one of what it
-// has got, or could get, is no signal: all others are, and are sent to the process again, where
-// they wait for the destructor to unblock them.
+// has got, or could get, is no signal, and takes it: all others are, and are sent to the process
+// again, where they wait for the destructor to unblock them.
 #include <takt/service/stop_signals.hpp>
 
 #include <pthread.h>
@@ -108,7 +108,9 @@ stop_signals::impl::~impl() {
   {
     const mutex_lock lock(mu_);
     ending_ = true;
-    pthread_kill(thread_.native_handle(), wake_up_);
+    // One of real time needs room in a queue, which others may have filled. Sent to the process, it
+    // needs none.
+    if (pthread_kill(thread_.native_handle(), wake_up_) != 0) kill(getpid(), wake_up_);
   }
   owed_calls::make();  // a stop callback on that thread may wait for them
   thread_.join();
@@ -119,7 +121,7 @@ void stop_signals::impl::watch() noexcept {
     int number = 0;
     if (sigwait(&signals_, &number) != 0) continue;
     if (is_ending()) {
-      if (number != wake_up_ || take_another(number)) kill(getpid(), number);
+      if (take_another(wake_up_) || number != wake_up_) kill(getpid(), number);
       return;
     }
     ++count;

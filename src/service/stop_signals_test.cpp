@@ -1,6 +1,7 @@
 #include <takt/service/stop_signals.hpp>
 
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -119,6 +120,56 @@ TEST(stop_signals, a_signal_that_comes_with_the_end_has_the_effect_that_it_had) 
     }
     EXPECT_EQ(handled, signal);
     EXPECT_FALSE(stop.stop_requested()) << "one effect";
+    ASSERT_EQ(sigaction(signal, &before, nullptr), 0);
+  }
+}
+
+// While it exists, there is no room in the queue in which a signal of real time to a thread has to
+// wait.
+class full_queue {
+ public:
+  full_queue() {
+    EXPECT_EQ(getrlimit(RLIMIT_SIGPENDING, &before_), 0);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_SIGPENDING, &none), 0);
+  }
+  ~full_queue() { EXPECT_EQ(setrlimit(RLIMIT_SIGPENDING, &before_), 0); }
+  full_queue(const full_queue&) = delete;
+  full_queue& operator=(const full_queue&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(stop_signals, those_of_real_time_end_without_room_for_one_more) {
+  std::optional<stop_signals> signals(std::in_place,
+                                      stop_signals::options{.signals = {SIGRTMIN + 1}});
+  const stop_token stop = signals->stop_token();
+  const full_queue full;
+  signals.reset();
+  EXPECT_FALSE(stop.stop_requested()) << "the end is no signal";
+}
+
+// What wakes the thread up is sent to the process then, and not left there.
+TEST(stop_signals, those_of_real_time_have_the_effect_that_they_had_without_room) {
+  static volatile sig_atomic_t handled = 0;
+  struct sigaction handle{};
+  handle.sa_handler = [](int signal) { handled = handled * 100 + signal; };
+  struct sigaction before{};
+  for (const int signal : {SIGRTMIN + 1, SIGRTMIN + 2}) {
+    ASSERT_EQ(sigaction(signal, &handle, &before), 0);
+  }
+  std::optional<stop_signals> signals(
+      std::in_place, stop_signals::options{.signals = {SIGRTMIN + 1, SIGRTMIN + 2}});
+  {
+    const late_thread late;
+    send(SIGRTMIN + 2);
+    late.wait_until_it_has_one();
+    const full_queue full;
+    signals.reset();
+  }
+  EXPECT_EQ(handled, SIGRTMIN + 2) << "and no other";
+  for (const int signal : {SIGRTMIN + 1, SIGRTMIN + 2}) {
     ASSERT_EQ(sigaction(signal, &before, nullptr), 0);
   }
 }

@@ -58,7 +58,7 @@ def marbles(dice, signs, in_run_mode):
     drawn = ""
     for _ in range(dice.randint(0, 12)):
         part = dice.choices(["-", "_", "(", *signs], [12, 2, 1, *([8 / len(signs)] * len(signs))])[0]
-        if part == "(" and dice.random() < 0.9:
+        if part == "(":  # closed: rxjs takes any, and takt does not
             part = "(" + "".join(dice.choice(signs) for _ in range(dice.randint(0, 3))) + ")"
         elif in_run_mode and dice.random() < 0.1:
             part = dice.choice(["_", "_", ""]) + dice.choice(["1", "2", "10", "1.5", "0", "007"]) + dice.choice(

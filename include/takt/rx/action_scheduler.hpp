@@ -146,6 +146,8 @@ class action_scheduler {
   [[nodiscard]] std::exception_ptr execute(action_node& a) noexcept;
   /// All that is pending, in the order of schedule(). \throws std::bad_alloc
   [[nodiscard]] std::vector<action_ref> pending();
+  /// The first of these; empty if there is none.
+  [[nodiscard]] action_ref first_pending() noexcept;
   /// Closes all that is pending. To be called by the destructor of who derives from it.
   void close() noexcept;
 

@@ -43,8 +43,8 @@ struct marble_message {
   std::exception_ptr error{};  ///< Of `error`.
 };
 
-/// Whether two errors are of one type and say the same. For the rx room.
-[[nodiscard]] bool same_error(const std::exception_ptr& a, const std::exception_ptr& b) noexcept;
+/// Whether two errors are of one type and say the same. For the rx room. \throws std::bad_alloc.
+[[nodiscard]] bool same_error(const std::exception_ptr& a, const std::exception_ptr& b);
 
 template <class T>
 bool operator==(const marble_message<T>& a, const marble_message<T>& b) {

@@ -51,8 +51,9 @@ struct marble_syntax {
 /// | `10ms `, `1.5s `, `2m ` | in run mode, at the beginning or after a space, and with one behind
 /// it: so much time passes |
 ///
-/// Characters are those of UTF-8. \throws std::invalid_argument for `!`, for more than a hundred
-/// years, and for a frame below 0; the two below, too.
+/// Characters are those of UTF-8. \throws std::invalid_argument for `!`, for a parenthesis that has
+/// no other one or is within a group, for more than a hundred years, and for a frame below 0; the
+/// two below, too, but for `!`.
 [[nodiscard]] std::vector<marble> parse_marbles(std::string_view diagram,
                                                 const marble_syntax& how = {});
 
