@@ -222,9 +222,8 @@ task_list serial_executor::impl::stop(bool give_back) noexcept {
   task_list added = queue_.take_back();
   lock.unlock();
   running_.request_stop();
-  std::size_t cancelled = 0;
-  for (task& t : added) cancelled += book_.keep(t, unstarted);
-  cancelled += book_.end_unstarted(unstarted, give_back);
+  unstarted.append(std::move(added));
+  const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
   lock.lock();
   book_.totals.cancelled += cancelled;
   book_.totals.returned += unstarted.size();
