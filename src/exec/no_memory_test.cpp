@@ -228,6 +228,24 @@ TEST(no_memory, shutdown_now_of_a_stealing_pool_gives_back_all) {
   EXPECT_GT(returned, many);
 }
 
+TEST(no_memory, what_cannot_be_removed_stays) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  thread_pool pool{{.core = 1}};
+  busy one(pool, 1);
+  auto f = pool.submit([] { return 1; });
+  {
+    const takt::no_memory here;
+    EXPECT_THROW(static_cast<void>(pool.remove(f)), std::bad_alloc);
+  }
+  EXPECT_EQ(pool.statistics().queued, 1u);
+  takt::task taken = pool.remove(f);
+  ASSERT_TRUE(taken);
+  taken.run();
+  EXPECT_EQ(f.get(), 1);
+  one.release();
+  EXPECT_EQ(drain(pool).tasks.returned, 1u);
+}
+
 TEST(no_memory, purge_takes_out_as_many_as_it_can) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   thread_pool pool{{.core = 1}};

@@ -467,6 +467,7 @@ void pool_core::change_keep_alive(std::chrono::nanoseconds time, bool core_times
 
 task pool_core::take_back(const future_core& state) {
   task_list taken;
+  taken.reserve(1);  // or it would be left where it is, without a word
   {
     const mutex_lock lock(mu_);
     queue_.take_if([&](const task& t) { return t.state() == &state; }, taken);

@@ -184,7 +184,7 @@ class thread_pool : public executor_interface<thread_pool>,
   }
 
   /// Takes the task of a future back out of the queue. \return it, or an empty task if it is not
-  /// there (any more).
+  /// there (any more). \throws std::bad_alloc, and it is where it was.
   template <class T>
   [[nodiscard]] task remove(const future<T>& f) {
     return take_back(f.state());
