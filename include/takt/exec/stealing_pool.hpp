@@ -113,7 +113,7 @@ class stealing_pool : public executor_interface<stealing_pool>,
   /// Starts threads in advance. \return how many.
   std::size_t prestart(std::size_t at_most = unbounded);
 
-  /// What it is doing. Exact when nothing happens; counts never exceed what has happened.
+  /// As in thread_pool.
   [[nodiscard]] pool_statistics statistics() const;
 
   /// For executor_interface and lifecycle_interface.
