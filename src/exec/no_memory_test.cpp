@@ -1,4 +1,5 @@
 // What becomes of tasks when there is no memory for them.
+#include <array>
 #include <cstddef>
 #include <new>
 #include <utility>
@@ -40,6 +41,22 @@ std::size_t refused_by(Executor& executor) {
     }
   }
   return refused;
+}
+
+template <class Executor>
+std::size_t returned_without_memory(Executor& executor) {
+  takt::task_list returned;
+  {
+    const takt::no_memory here;
+    returned = executor.shutdown_now();
+  }
+  std::size_t runs = 0;
+  for (takt::task& t : returned) {
+    t.run();
+    ++runs;
+  }
+  EXPECT_EQ(runs, returned.size());
+  return runs;
 }
 
 TEST(no_memory, a_pool_that_cannot_start_a_thread_rejects) {
@@ -142,7 +159,7 @@ TEST(no_memory, a_strand_refuses_what_it_cannot_queue_and_goes_on) {
 }
 
 // What was queued before and after a thread has looked is in two lists, to be made one.
-TEST(no_memory, shutdown_now_cancels_what_it_cannot_give_back) {
+TEST(no_memory, shutdown_now_of_a_pool_gives_back_all) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   gate begun;
   gate go_on;
@@ -156,18 +173,77 @@ TEST(no_memory, shutdown_now_cancels_what_it_cannot_give_back) {
   one.release();
   begun.wait();
   for (std::size_t i = 0; i < many; ++i) pool.execute([] {});
-  std::size_t returned = 0;
-  {
-    const takt::no_memory here;
-    returned = pool.shutdown_now().size();
+  EXPECT_EQ(returned_without_memory(pool), many + 1);
+  go_on.open();
+  pool.await_termination();
+  expect_balance(pool);
+  EXPECT_EQ(pool.statistics().tasks.returned, many + 1);
+}
+
+TEST(no_memory, shutdown_now_of_a_strand_gives_back_all) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  gate begun;
+  gate go_on;
+  thread_pool pool{{.core = 1}};
+  takt::serial_executor strand{pool};
+  busy one(pool, 1);
+  strand.execute([&] {
+    begun.open();
+    go_on.wait();
+  });
+  strand.execute([] {});
+  one.release();
+  begun.wait();
+  for (std::size_t i = 0; i < many; ++i) strand.execute([] {});
+  EXPECT_EQ(returned_without_memory(strand), many + 1);
+  go_on.open();
+  strand.await_termination();
+  EXPECT_EQ(strand.totals().returned, many + 1);
+  EXPECT_EQ(strand.totals().pending(), 0u);
+}
+
+// What is in the rings of its threads has to be taken out of them.
+TEST(no_memory, shutdown_now_of_a_stealing_pool_gives_back_all) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  constexpr std::size_t threads = 3;
+  std::array<gate, threads> begun;
+  gate go_on;
+  takt::stealing_pool pool{{.threads = threads}};
+  for (gate& g : begun) {
+    pool.execute([&] {
+      for (std::size_t i = 0; i < many; ++i) pool.execute([] {});
+      g.open();
+      go_on.wait();
+    });
+    g.wait();
   }
-  EXPECT_LT(returned, many + 1);
+  for (std::size_t i = 0; i < many; ++i) pool.execute([] {});
+  const std::size_t returned = returned_without_memory(pool);
   go_on.open();
   pool.await_termination();
   expect_balance(pool);
   const takt::task_totals tasks = pool.statistics().tasks;
   EXPECT_EQ(tasks.returned, returned);
-  EXPECT_EQ(tasks.cancelled, many + 1 - returned);
+  EXPECT_EQ(tasks.cancelled, 0u);
+  EXPECT_GT(returned, many);
+}
+
+TEST(no_memory, what_cannot_be_removed_stays) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  thread_pool pool{{.core = 1}};
+  busy one(pool, 1);
+  auto f = pool.submit([] { return 1; });
+  {
+    const takt::no_memory here;
+    EXPECT_THROW(static_cast<void>(pool.remove(f)), std::bad_alloc);
+  }
+  EXPECT_EQ(pool.statistics().queued, 1u);
+  takt::task taken = pool.remove(f);
+  ASSERT_TRUE(taken);
+  taken.run();
+  EXPECT_EQ(f.get(), 1);
+  one.release();
+  EXPECT_EQ(drain(pool).tasks.returned, 1u);
 }
 
 TEST(no_memory, purge_takes_out_as_many_as_it_can) {

@@ -314,6 +314,7 @@ class pool_core final : public delayed_tasks_owner {
   // Atomic. Written under mu_; what it points to, and what is older, stays.
   sync::atomic<worker*> newest_{nullptr};
   intrusive_list<worker> vacant_ TAKT_GUARDED_BY(mu_);  // slots without a worker
+  task_list room_for_rings_ TAKT_GUARDED_BY(mu_);  // for stop(), which does not allocate; empty
   sync::thread last_gone_ TAKT_GUARDED_BY(mu_);
   timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a worker has left, or has searched in stop
   timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it

@@ -34,32 +34,36 @@ task_list pool_core::stop(bool give_back) noexcept {
   owed_calls::make();  // now: they may wait for what this call is about to take
   task_list unstarted;
   task_list added;  // behind those
+  task_list in_rings;
   std::size_t cancelled = 0;
   bool holds = false;
+  bool first = false;
   {
     mutex_lock lock(mu_);
     // Counts as a worker, so that the pool does not end before what was queued has ended.
     holds = life_.add_worker();
     holds_ += holds ? 1U : 0U;
-    life_.advance_to(life_state::stop);
+    first = life_.advance_to(life_state::stop);
     if (delayed_ != nullptr) delayed_->close(true);  // before what runs is asked to stop
     recall_idle();                                   // and closes the queue
     room_.notify_all();
     unstarted = queue_.take_front();
     added = queue_.take_back();
+    in_rings = std::move(room_for_rings_);
     // What it has stolen is in its ring then.
     while (searching_) gone_.wait_until(lock, *how_.time, clock::time_point::max());
   }
   task_queue::sort(unstarted, how_.order);
-  for (task& t : added) cancelled += book_.keep(t, unstarted);
+  unstarted.append(std::move(added));
   // acquire: the slots
   for (worker* w = newest_.load(std::memory_order_acquire); w != nullptr; w = w->older) {
-    if (steals_) {
+    if (steals_ && first) {
       // What is added later is taken back by who adds it.
-      for (task t; w->ring->steal(t);) cancelled += book_.keep(t, unstarted);
+      for (task t; w->ring->steal(t);) cancelled += book_.keep(t, in_rings);
     }
     w->running.request_stop();
   }
+  unstarted.append(std::move(in_rings));
   // What had no deadline was due at once.
   for (task& t : unstarted) {
     if (t.deadline() == clock::time_point::min()) t.set_deadline(how_.time->now());

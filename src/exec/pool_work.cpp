@@ -55,7 +55,10 @@ bool pool_core::start_worker() noexcept {
     if (how_.thread.may_start != nullptr && !how_.thread.may_start()) return false;
     if (vacant_.empty()) {
       worker* const before = newest_.load(std::memory_order_relaxed);  // relaxed: under mu_
-      auto* const made = new worker(before == nullptr ? 1 : before->number + 1, before, steals_);
+      const std::size_t number = before == nullptr ? 1 : before->number + 1;
+      // One more each: what its owner adds while stop() takes out what is there.
+      if (steals_) room_for_rings_.reserve(number * (ring_capacity + 1));
+      auto* const made = new worker(number, before, steals_);
       newest_.store(made, std::memory_order_release);  // release: the slot, to who searches
       vacant_.push_back(*made);
     }
@@ -464,6 +467,7 @@ void pool_core::change_keep_alive(std::chrono::nanoseconds time, bool core_times
 
 task pool_core::take_back(const future_core& state) {
   task_list taken;
+  taken.reserve(1);  // or it would be left where it is, without a word
   {
     const mutex_lock lock(mu_);
     queue_.take_if([&](const task& t) { return t.state() == &state; }, taken);

@@ -1,5 +1,5 @@
 // A queue, and at most one drain: a task given to the executor, which runs what is queued. While it
-// runs, or drops what is queued, the lifecycle counts it as a worker.
+// runs, hands over, or drops what is queued, the lifecycle counts it as a worker.
 //
 //   idle      nothing is queued, or it was stopped; no drain
 //   draining  a drain is queued in the executor, or runs
@@ -12,7 +12,8 @@
 //   1. In draining there is exactly one drain, and only it takes tasks out to run them: they never
 //      overlap, and each happens before the next, by the lock or by the executor's queue.
 //   2. If something is queued, it is draining. The queue is open only then.
-//   3. Tasks, observers and the executor are called without the lock.
+//   3. Tasks, observers and the executor are called without the lock; the executor not after the
+//      end, which it need not outlive.
 #include <takt/exec/serial_executor.hpp>
 
 #include <array>
@@ -61,9 +62,12 @@ class serial_executor::impl : public counted<impl> {
   // On the stack of the thread that drains.
   class runner final : public task_runner {
    public:
-    explicit runner(const impl& of) noexcept : task_runner(&of) {}
-    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return false; }
+    explicit runner(const impl& of) noexcept : task_runner(&of), of_(&of) {}
+    [[nodiscard]] bool begin_wait(task_wait& w) noexcept override { return !w.depends_on(of_); }
     bool run_again = false;  // the executor ran the next drain within this one
+
+   private:
+    const impl* of_;
   };
 
   friend class counted<impl>;
@@ -71,6 +75,7 @@ class serial_executor::impl : public counted<impl> {
   ~impl() = default;
 
   void run_drain() noexcept;
+  void end_hand_over() noexcept;
   void drain_dropped() noexcept;
   bool is_at_its_end() noexcept TAKT_REQUIRES(mu_);
 
@@ -135,20 +140,21 @@ void serial_executor::impl::run_drain() noexcept {
   task t;
   std::size_t ran = 0;
   mutex_lock lock(mu_);
-  bool is_worker = life_.add_worker();
+  const bool is_worker = life_.add_worker();
   while (is_worker && queue_.find()) {
     if (ran++ == how_.batch) {
-      life_.remove_worker();
       lock.unlock();
       here.run_again = false;
       try {
         where_.execute(task(drain_task(*this)));
       } catch (...) {  // the drain is gone, and has set run_again
       }
-      if (!here.run_again) return;
+      if (!here.run_again) {
+        end_hand_over();
+        return;
+      }
       lock.lock();
       ran = 0;
-      is_worker = life_.add_worker();
       continue;
     }
     queue_.pop(t);
@@ -160,6 +166,16 @@ void serial_executor::impl::run_drain() noexcept {
   }
   draining_ = false;
   if (is_worker) life_.remove_worker();
+  const bool last = is_at_its_end();
+  lock.unlock();
+  if (last) life_.terminate();
+}
+
+// The next drain goes on, or has ended; then this one may be the last.
+void serial_executor::impl::end_hand_over() noexcept {
+  life_.remove_worker();
+  if (life_.state() == life_state::running) return;  // who ends it comes afterwards
+  mutex_lock lock(mu_);
   const bool last = is_at_its_end();
   lock.unlock();
   if (last) life_.terminate();
@@ -222,9 +238,8 @@ task_list serial_executor::impl::stop(bool give_back) noexcept {
   task_list added = queue_.take_back();
   lock.unlock();
   running_.request_stop();
-  std::size_t cancelled = 0;
-  for (task& t : added) cancelled += book_.keep(t, unstarted);
-  cancelled += book_.end_unstarted(unstarted, give_back);
+  unstarted.append(std::move(added));
+  const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
   lock.lock();
   book_.totals.cancelled += cancelled;
   book_.totals.returned += unstarted.size();

@@ -12,11 +12,13 @@
 
 #include <gtest/gtest.h>
 
+#include <takt/clock/manual_clock.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_statistics.hpp>
 
+#include "../../tests/support/pools.hpp"
 #include "../base/counting_new.hpp"
 
 namespace {
@@ -27,6 +29,7 @@ using takt::rejected;
 using takt::rejection;
 using takt::serial_executor;
 using takt::thread_pool;
+using takt_test::gate;
 
 static_assert(takt::executor<serial_executor>);
 static_assert(takt::is_serial_executor<serial_executor>);
@@ -226,7 +229,10 @@ TEST(serial_executor, may_be_stopped_while_it_hands_over) {
     int ran = 0;
     strand.execute([&] { ++ran; });
     strand.execute([&] { ++ran; });
-    where.meanwhile = [&] { EXPECT_EQ(strand.shutdown_now().size(), 1U); };
+    where.meanwhile = [&] {
+      EXPECT_EQ(strand.shutdown_now().size(), 1U);
+      EXPECT_FALSE(strand.is_terminated()) << "it uses its executor, which may go after it";
+    };
     where.run_kept();
     EXPECT_EQ(ran, 1);
     EXPECT_TRUE(strand.is_terminated());
@@ -340,6 +346,39 @@ TEST(serial_executor, waiting_for_its_own_task_is_found_out) {
   EXPECT_THROW(strand.submit([&] { strand.await_termination(); }).get(), std::system_error);
   EXPECT_THROW(strand.submit([&] { strand.close(drain); }).get(), std::system_error);
   EXPECT_EQ(strand.state(), takt::life_state::running);
+}
+
+// It is about to be ready, without a thread of the strand's.
+TEST(serial_executor, may_wait_for_what_another_thread_is_just_cancelling) {
+  takt::manual_clock time;
+  thread_pool pool{{.core = 1}};
+  serial_executor strand(pool, {.time = &time});
+  gate submitted;
+  gate cancelling;
+  gate go_on;
+  std::shared_ptr<void> held(nullptr, [&](void*) {
+    cancelling.open();
+    go_on.wait();
+  });
+  std::atomic<bool> refused = false;
+  takt::future<void> other;
+  auto waits = strand.submit([&] {
+    other = strand.submit([held = std::move(held)] {});
+    submitted.open();
+    cancelling.wait();
+    try {
+      other.wait();
+    } catch (const std::system_error&) {
+      refused = true;
+    }
+  });
+  submitted.wait();
+  std::thread canceller([&] { EXPECT_EQ(other.cancel(), takt::cancel_result::prevented); });
+  while (time.waiters() == 0 && !refused) takt::sync::yield();
+  go_on.open();
+  canceller.join();
+  waits.get();
+  EXPECT_FALSE(refused);
 }
 
 TEST(serial_executor, shutdown_lets_queued_tasks_run) {

@@ -203,11 +203,8 @@ class loop_core final : public delayed_tasks_owner {
       wake();
     }
     running_.request_stop();
-    std::size_t cancelled = 0;
-    for (task_list& list : more) {
-      for (task& t : list) cancelled += book_.keep(t, unstarted);
-    }
-    cancelled += book_.end_unstarted(unstarted, give_back);
+    for (task_list& list : more) unstarted.append(std::move(list));
+    const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
     const std::size_t returned = unstarted.size();
     delays_.stop(unstarted, give_back);  // counts its own
     const mutex_lock lock(mu_);

@@ -6,16 +6,68 @@
 #include <utility>
 #include <vector>
 
+#include <takt/base/assert.hpp>
+
 namespace takt::inline TAKT_ABI {
 
+static_assert(sizeof(task_list) <= sizeof(task) && alignof(task_list) <= alignof(task),
+              "one fits into the head of a block");
+
 void task_list::clear() noexcept {
-  for (task& t : *this) t.~task();
+  for (std::size_t i = 0; i < size_; ++i) own(i).~task();
+  if (rest_ != nullptr) static_cast<void>(take_rest());
+}
+
+void task_list::append(task_list&& more) noexcept {
+  if (more.empty()) return;
+  if (empty()) {
+    swap(more);
+    return;
+  }
+  task_list rest = take_rest();
+  rest.append(std::move(more));
+  full_at_ = first_ + size_;
+  void* const where = rest.blocks_.back().get();
+  rest_ = ::new (where) task_list(std::move(rest));
+}
+
+// Until it is appended again.
+task_list task_list::take_rest() noexcept {
+  task_list rest;
+  full_at_ = room_;
+  if (task_list* const held = std::exchange(rest_, nullptr)) {
+    rest.swap(*held);
+    held->~task_list();
+  }
+  return rest;
+}
+
+void task_list::push_behind(task&& t) {
+  task_list rest = take_rest();
+  try {
+    rest.push_back(std::move(t));
+  } catch (...) {
+    append(std::move(rest));
+    throw;
+  }
+  append(std::move(rest));
+}
+
+void task_list::pop_behind(task& t) noexcept {
+  task_list rest = take_rest();
+  rest.pop_back(t);
+  append(std::move(rest));
+}
+
+void task_list::reserve(std::size_t tasks) {
+  TAKT_ASSERT(rest_ == nullptr);
+  while (room_ < first_ + tasks) add_block();
 }
 
 void task_list::trim() noexcept {
   if (size_ != 0 || room_ <= few) return;
   blocks_.clear();
-  room_ = 0;
+  full_at_ = room_ = 0;
   first_ = 0;
 }
 
@@ -30,7 +82,7 @@ void task_list::add_block() {
   for (std::size_t i = done; i != 0 && i + most_spare > done; --i) {
     if (blocks_[i - 1] == nullptr) continue;
     blocks_.back() = std::move(blocks_[i - 1]);
-    room_ += per_block;
+    full_at_ = room_ += per_block;
     return;
   }
   const std::size_t more = room_ == 0 ? few : per_block;
@@ -40,24 +92,28 @@ void task_list::add_block() {
     blocks_.pop_back();
     throw;
   }
-  room_ += more;
+  full_at_ = room_ += more;
 }
 
 // A large block in the place of the small one.
 void task_list::widen() {
   block wide = make_block(per_block);
   for (std::size_t i = 0; i < size_; ++i) {
-    task& t = (*this)[i];
-    ::new (wide.get() + i * sizeof(task)) task(std::move(t));
+    task& t = own(i);
+    ::new (place_in(wide, i)) task(std::move(t));
     t.~task();  // NOLINT(bugprone-use-after-move): moved-from objects are destroyed, too
   }
   blocks_.front() = std::move(wide);
-  room_ = per_block;
+  full_at_ = room_ = per_block;
   first_ = 0;
 }
 
 // The first block has no task any more, or there is none at all.
 void task_list::drop_front_block() noexcept {
+  if (size_ == 0 && rest_ != nullptr) {
+    *this = take_rest();
+    return;
+  }
   const std::size_t done = size_ == 0 ? blocks_.size() : first_ / per_block;
   if (done > most_spare) blocks_[done - most_spare - 1].reset();
   // Those that are done with stay in front until they are half of all. Then they go to the end, to
@@ -67,6 +123,7 @@ void task_list::drop_front_block() noexcept {
   first_ = size_ == 0 ? 0 : first_ - done * per_block;
   room_ -= std::erase(blocks_, nullptr) * per_block;
   drop_spare_blocks();
+  full_at_ = rest_ == nullptr ? room_ : first_ + size_;
 }
 
 // Of those at the end.
@@ -78,16 +135,21 @@ void task_list::drop_spare_blocks() noexcept {
 }
 
 void task_list::remove_empty() noexcept {
+  task_list rest = take_rest();
   std::size_t kept = 0;
   for (std::size_t i = 0; i < size_; ++i) {
-    task& t = (*this)[i];
+    task& t = own(i);
     if (!t) continue;
-    if (i != kept) (*this)[kept] = std::move(t);
+    if (i != kept) own(kept) = std::move(t);
     ++kept;
   }
-  for (std::size_t i = kept; i < size_; ++i) (*this)[i].~task();
+  for (std::size_t i = kept; i < size_; ++i) own(i).~task();
   size_ = kept;
   drop_spare_blocks();
+  full_at_ = room_;
+  if (rest.empty()) return;
+  rest.remove_empty();
+  append(std::move(rest));
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -1,5 +1,6 @@
 #include <takt/task/task_list.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -50,14 +51,27 @@ TEST(task_list, keeps_its_order_whatever_comes_and_goes) {
   std::deque<std::uint64_t> expected;
   std::uint64_t next = 0;
   task taken;
+  const auto add_to = [&](task_list& to) {
+    task added([] {});
+    added.set_id(++next);
+    to.push_back(std::move(added));
+    expected.push_back(next);
+  };
   for (int step = 0; step < 200'000; ++step) {
     const bool growing = step / 2000 % 2 == 0;
     const unsigned what = random() % 8;
-    if (expected.empty() || what < (growing ? 6U : 2U)) {
-      task added([] {});
-      added.set_id(++next);
-      list.push_back(std::move(added));
-      expected.push_back(next);
+    if (what == 7 && random() % 200 == 0) {
+      task_list more;
+      for (std::size_t left = random() % 1000; left > 0; --left) add_to(more);
+      if (random() % 2 == 0) {
+        for (std::size_t left = more.size() / 2; left > 0; --left) {
+          more.pop_back(taken);
+          expected.pop_back();
+        }
+      }
+      list.append(std::move(more));
+    } else if (expected.empty() || what < (growing ? 6U : 2U)) {
+      add_to(list);
     } else if (what == 7 && random() % 50 == 0) {
       for (task& t : list) {
         if (t.id() % 3 == 0) t = task();
@@ -211,6 +225,62 @@ TEST(task_list, without_memory_for_a_large_block_the_small_one_stays) {
   for (task& t : list) EXPECT_TRUE(t);
 }
 
+TEST(task_list, lists_become_one_without_memory) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  const std::array<std::size_t, 6> sizes{few, per_block, 1, 0, 3 * per_block + 1, few - 1};
+  std::size_t all = 0;
+  task_list list;
+  for (const std::size_t size : sizes) {
+    task_list more;
+    add(more, size);
+    if (size > few) take_first(more, 3);
+    all += more.size();
+    const takt::no_memory now;
+    list.append(std::move(more));
+    EXPECT_TRUE(more.empty());  // NOLINT(bugprone-use-after-move): as it says
+  }
+  EXPECT_EQ(list.size(), all);
+  std::size_t seen = 0;
+  for (const task& t : list) seen += static_cast<bool>(t);
+  EXPECT_EQ(seen, all);
+  EXPECT_EQ(&list.back(), &list[all - 1]);
+  for (std::size_t i = 0; i < all; i += 2) list[i] = task();
+  list.remove_empty();
+  EXPECT_EQ(list.size(), all / 2);
+  take_last(list, 3 * per_block / 2);
+  add(list, 2 * per_block);
+  take_first(list, list.size());
+  EXPECT_TRUE(list.empty());
+}
+
+TEST(task_list, what_was_appended_stays_if_there_is_no_memory_for_more) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  task_list list;
+  add(list, few / 2);
+  task_list more;
+  add(more, few);
+  list.append(std::move(more));
+  task one([] {});
+  {
+    const takt::no_memory now;
+    EXPECT_THROW(list.push_back(std::move(one)), std::bad_alloc);
+  }
+  EXPECT_TRUE(one);  // NOLINT(bugprone-use-after-move): it is as it was
+  EXPECT_EQ(list.size(), few + few / 2);
+  for (task& t : list) EXPECT_TRUE(t);
+}
+
+TEST(task_list, what_it_has_room_for_is_added_without_memory) {
+  TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  for (const std::size_t room : {few, few + 1, per_block, 3 * per_block + 1}) {
+    task_list list;
+    list.reserve(room);
+    const takt::no_memory now;
+    add(list, room);
+    EXPECT_EQ(list.size(), room);
+  }
+}
+
 TEST(task_list, gives_back_all_in_the_end) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   const std::size_t allocated = takt::allocations();
@@ -221,6 +291,9 @@ TEST(task_list, gives_back_all_in_the_end) {
     take_first(list, 2 * most_spare * per_block + 7);
     add(list, 10 * per_block);
     take_last(list, 12 * per_block);
+    task_list more;
+    add(more, 3 * per_block);
+    list.append(std::move(more));
   }
   EXPECT_EQ(takt::deallocations() - freed, takt::allocations() - allocated);
 }

@@ -51,6 +51,30 @@ TEST(serial_executor_model, a_fair_one_hands_over) {
   });
 }
 
+// What a strand runs on has to outlive it, and no more.
+TEST(serial_executor_model, uses_its_executor_no_more_after_its_end) {
+  class passes_on {
+   public:
+    explicit passes_on(thread_pool& to) : to_(to) {}
+    ~passes_on() { uses_.write() = 0; }  // a race if it is in use
+    void execute(task t) {
+      uses_.write() += 1;
+      to_.execute(std::move(t));
+    }
+
+   private:
+    thread_pool& to_;
+    sync::var<int> uses_{0};
+  };
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 1});
+    passes_on where(pool);
+    serial_executor strand(where, {.batch = 1});
+    strand.execute([] {});
+    strand.execute([] {});
+  });
+}
+
 TEST(serial_executor_model, the_last_task_against_the_next) {
   check({.runs = 10'000}, [] {
     touched n(0);

@@ -80,7 +80,8 @@ struct stealing_pool_options {
 ///
 /// **Cost**: an idle pool uses no CPU and wakes for nothing; a task that is submitted wakes one
 /// thread at most, which wakes the next if it finds more than it takes. Each thread has 20 KB for
-/// its tasks; what does not fit goes to the common queue. docs/performance.md has figures.
+/// its tasks, and 16 KB in which shutdown_now() gives them back; what does not fit goes to the
+/// common queue. docs/performance.md has figures.
 class stealing_pool : public executor_interface<stealing_pool>,
                       public lifecycle_interface<stealing_pool> {
  public:
@@ -112,7 +113,7 @@ class stealing_pool : public executor_interface<stealing_pool>,
   /// Starts threads in advance. \return how many.
   std::size_t prestart(std::size_t at_most = unbounded);
 
-  /// What it is doing. Exact when nothing happens; counts never exceed what has happened.
+  /// As in thread_pool.
   [[nodiscard]] pool_statistics statistics() const;
 
   /// For executor_interface and lifecycle_interface.

@@ -184,7 +184,7 @@ class thread_pool : public executor_interface<thread_pool>,
   }
 
   /// Takes the task of a future back out of the queue. \return it, or an empty task if it is not
-  /// there (any more).
+  /// there (any more). \throws std::bad_alloc, and it is where it was.
   template <class T>
   [[nodiscard]] task remove(const future<T>& f) {
     return take_back(f.state());
@@ -194,8 +194,9 @@ class thread_pool : public executor_interface<thread_pool>,
   /// room. \return how many.
   std::size_t purge();
 
-  /// What it is doing. Exact when nothing happens; counts never exceed what has happened. A task is
-  /// counted after its future is ready, and before await_termination() returns.
+  /// What it is doing. Exact when nothing happens; counts never exceed what has happened, but for
+  /// `started`, by what threads that are still active have just ended. A task is counted after its
+  /// future is ready, and before await_termination() returns.
   [[nodiscard]] pool_statistics statistics() const;
 
   [[nodiscard]] std::size_t core() const;

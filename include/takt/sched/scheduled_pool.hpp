@@ -154,7 +154,7 @@ class scheduled_pool : public scheduler,
   /// threads are started for what is queued. \throws std::logic_error if not resizable.
   void resize(std::size_t core);
 
-  /// What it is doing. Exact when nothing happens; counts never exceed what has happened.
+  /// As in thread_pool.
   [[nodiscard]] pool_statistics statistics() const;
   [[nodiscard]] std::size_t core() const;
 

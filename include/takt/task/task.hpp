@@ -70,8 +70,8 @@ inline constexpr bool moves_as_bytes = std::is_trivially_copyable_v<F>;
 /// The callable takes a `std::stop_token` or nothing, and is called as an rvalue, if it can be. A
 /// token's stop is requested by the executor that runs it, when that is told to stop at once. A
 /// callable of up to 32 bytes that can be moved without throwing is held inside; one that takes a
-/// token is not. If it has a member `void cancelled() noexcept`, and no future, that is called when
-/// it is cancelled before it has begun.
+/// token is not. If it has a member `void cancelled() noexcept`, no token and no future, that is
+/// called when it is cancelled before it has begun.
 ///
 /// **Size**: 64 bytes, one cache line. **Thread safety**: as for an int. **Destruction** drops it.
 class alignas(std::max_align_t) task {
@@ -147,8 +147,8 @@ class alignas(std::max_align_t) task {
     return table_->run(*this);
   }
 
-  /// Ends it without running it; its future is cancelled. A callable without a future that has a
-  /// member cancelled() is told by it.
+  /// Ends it without running it; its future is cancelled. A callable without future and token that
+  /// has a member cancelled() is told by it.
   void cancel() noexcept {
     if (future_core* core = state()) {
       core->cancel();

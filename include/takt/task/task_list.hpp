@@ -23,7 +23,8 @@ namespace takt::inline TAKT_ABI {
 ///
 /// They live in blocks, of which some, 1 MB at most, are kept when they are empty: in a steady flow
 /// of some ten thousand tasks nothing is allocated. A list that never had more than a few takes
-/// half a KB. Moving the list moves none of them, and does not allocate or throw.
+/// half a KB. Moving the list moves none of them, and neither that nor append() allocates or
+/// throws.
 ///
 /// **Thread safety**: as for a container.
 class task_list {
@@ -70,34 +71,40 @@ class task_list {
   void swap(task_list& other) noexcept {
     blocks_.swap(other.blocks_);
     std::swap(room_, other.room_);
+    std::swap(full_at_, other.full_at_);
     std::swap(first_, other.first_);
     std::swap(size_, other.size_);
+    std::swap(rest_, other.rest_);
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return rest_ == nullptr ? size_ : size_ + rest_->size();
+  }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  [[nodiscard]] task& operator[](std::size_t index) noexcept {
-    return *std::launder(static_cast<task*>(place(first_ + index)));
-  }
-  [[nodiscard]] const task& operator[](std::size_t index) const noexcept {
-    return *std::launder(static_cast<const task*>(place(first_ + index)));
-  }
-  [[nodiscard]] task& back() noexcept { return (*this)[size_ - 1]; }
+  [[nodiscard]] task& operator[](std::size_t index) noexcept { return *find(index); }
+  [[nodiscard]] const task& operator[](std::size_t index) const noexcept { return *find(index); }
+  [[nodiscard]] task& back() noexcept { return (*this)[size() - 1]; }
   [[nodiscard]] iterator begin() noexcept { return {this, 0}; }
-  [[nodiscard]] iterator end() noexcept { return {this, size_}; }
+  [[nodiscard]] iterator end() noexcept { return {this, size()}; }
   [[nodiscard]] const_iterator begin() const noexcept { return {this, 0}; }
-  [[nodiscard]] const_iterator end() const noexcept { return {this, size_}; }
+  [[nodiscard]] const_iterator end() const noexcept { return {this, size()}; }
 
   /// Adds a task at the end. If it throws, `t` is as it was.
   void push_back(task&& t) {
-    if (first_ + size_ == room_) add_block();
+    if (first_ + size_ == full_at_) {
+      if (rest_ != nullptr) {
+        push_behind(std::move(t));
+        return;
+      }
+      add_block();
+    }
     ::new (place(first_ + size_)) task(std::move(t));
     ++size_;
   }
 
   /// Takes the first one out. The list is not empty.
   void pop_front(task& t) noexcept {
-    take_out((*this)[0], t);
+    take_out(own(0), t);
     ++first_;
     --size_;
     if (first_ % per_block == 0 || size_ == 0) drop_front_block();
@@ -105,12 +112,23 @@ class task_list {
 
   /// Takes the last one out. The list is not empty.
   void pop_back(task& t) noexcept {
-    take_out(back(), t);
+    if (rest_ != nullptr) {
+      pop_behind(t);
+      return;
+    }
+    take_out(own(size_ - 1), t);
     --size_;
     if (first_ + size_ + (most_spare + 1) * per_block > room_) return;
     blocks_.pop_back();
-    room_ -= per_block;
+    full_at_ = room_ -= per_block;
   }
+
+  /// Adds the tasks of another list at the end, with the memory that they are in. That one is
+  /// empty then. For a few lists: to find a task takes longer with each.
+  void append(task_list&& more) noexcept;
+
+  /// Makes room for so many tasks in all: adding them does not allocate. Not after append().
+  void reserve(std::size_t tasks);
 
   /// Takes out the tasks that are empty.
   void remove_empty() noexcept;
@@ -128,17 +146,32 @@ class task_list {
   using block = std::unique_ptr<std::byte[]>;
   static_assert(alignof(task) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
+  // In front of the tasks of a block is room for a list: see rest_.
+  static constexpr std::size_t head = sizeof(task);
+  [[nodiscard]] static void* place_in(const block& b, std::size_t at) noexcept {
+    return b.get() + head + at * sizeof(task);
+  }
   [[nodiscard]] void* place(std::size_t at) const noexcept {
-    return blocks_[at / per_block].get() + at % per_block * sizeof(task);
+    return place_in(blocks_[at / per_block], at % per_block);
   }
   [[nodiscard]] static block make_block(std::size_t tasks) {
-    return std::make_unique_for_overwrite<std::byte[]>(tasks * sizeof(task));
+    return std::make_unique_for_overwrite<std::byte[]>(head + tasks * sizeof(task));
+  }
+  // Of those that are not in rest_.
+  [[nodiscard]] task& own(std::size_t index) const noexcept {
+    return *std::launder(static_cast<task*>(place(first_ + index)));
+  }
+  [[nodiscard]] task* find(std::size_t index) const noexcept {
+    return index < size_ || rest_ == nullptr ? &own(index) : rest_->find(index - size_);
   }
   static void take_out(task& from, task& to) noexcept {
     to = std::move(from);
     from.~task();  // NOLINT(bugprone-use-after-move): moved-from objects are destroyed, too
   }
   void clear() noexcept;
+  [[nodiscard]] task_list take_rest() noexcept;
+  void push_behind(task&& t);
+  void pop_behind(task& t) noexcept;
   void add_block();
   void widen();
   void drop_front_block() noexcept;
@@ -146,9 +179,13 @@ class task_list {
 
   // The tasks are those from `first_` on, counted through the blocks; elsewhere is just storage.
   std::vector<block> blocks_;
-  std::size_t room_ = 0;  // of all blocks; `few`: there is one, a small one
+  std::size_t room_ = 0;     // of all blocks; `few`: there is one, a small one
+  std::size_t full_at_ = 0;  // the same; if there is a rest, the end of the tasks before it
   std::size_t first_ = 0;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0;  // without the rest; not 0 if there is one
+  // What was appended: a list that lives in its own last block. Owned, and left as it is: who
+  // changes it takes it out first, since its blocks may change.
+  task_list* rest_ = nullptr;
 };
 
 }  // namespace takt::inline TAKT_ABI
