@@ -101,7 +101,7 @@ class strict_hook;
 class lenient_hook;
 
 // takt/task/future_state.hpp
-struct task_options;
+struct future_options;
 class continuation;
 class future_core;
 class keep_alive;

@@ -38,18 +38,18 @@ using takt::sync::thread;
 // Keeps tasks until the test runs them.
 class held_executor {
  public:
-  explicit held_executor(const takt::task_options& options = {}) : options_(options) {}
+  explicit held_executor(const takt::future_options& options = {}) : options_(options) {}
   void execute(takt::task t) {
     if (refuse) throw std::runtime_error("refused");
     tasks.push_back(std::move(t));
   }
-  [[nodiscard]] takt::task_options future_options() const { return options_; }
+  [[nodiscard]] takt::future_options future_options() const { return options_; }
 
   std::deque<takt::task> tasks;
   bool refuse = false;
 
  private:
-  takt::task_options options_;
+  takt::future_options options_;
 };
 
 class counting_hook final : public takt::unhandled_hook {

@@ -44,7 +44,7 @@ class limited_executor {
     if (left_-- == 0) throw takt::rejected(takt::rejection::saturated);
     t.run();
   }
-  [[nodiscard]] takt::task_options future_options() const { return {.time = &time_}; }
+  [[nodiscard]] takt::future_options future_options() const { return {.time = &time_}; }
 
  private:
   const takt::clock& time_;

@@ -279,7 +279,7 @@ std::size_t serial_executor::queued() const { return impl_->queued(); }
 task_totals serial_executor::totals() const { return impl_->totals(); }
 const lifecycle& serial_executor::life() const noexcept { return impl_->life_; }
 
-task_options serial_executor::future_options() const noexcept {
+future_options serial_executor::future_options() const noexcept {
   return {.time = impl_->how_.time, .unhandled = impl_->how_.unhandled};
 }
 

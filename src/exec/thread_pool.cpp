@@ -85,7 +85,7 @@ std::size_t thread_pool::core() const { return core_->sizes().first; }
 std::size_t thread_pool::max() const { return core_->sizes().second; }
 const lifecycle& thread_pool::life() const noexcept { return core_->life(); }
 
-task_options thread_pool::future_options() const noexcept { return core_->future_options(); }
+future_options thread_pool::future_options() const noexcept { return core_->future_options(); }
 void thread_pool::throw_if_own_task() const { core_->throw_if_own_task(); }
 
 void thread_pool::change_keep_alive(std::chrono::nanoseconds time, bool core_times_out) {

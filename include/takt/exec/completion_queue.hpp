@@ -181,7 +181,7 @@ class completion_queue {
 
   // Constant after construction.
   const any_executor where_;
-  const task_options options_;
+  const future_options options_;
   completion_core* const core_;  // counted
 };
 

@@ -70,9 +70,9 @@ inline constexpr bool may_run_inline = [] {
 /// The clock and the unhandled hook of the futures that an executor makes: what its member
 /// future_options() returns, if it has one.
 template <executor E>
-[[nodiscard]] task_options options_of(const E& e) {
+[[nodiscard]] future_options options_of(const E& e) {
   if constexpr (requires {
-                  { e.future_options() } -> std::convertible_to<task_options>;
+                  { e.future_options() } -> std::convertible_to<future_options>;
                 }) {
     return e.future_options();
   } else {

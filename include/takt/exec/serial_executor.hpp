@@ -90,7 +90,7 @@ class serial_executor : public executor_interface<serial_executor>,
   [[nodiscard]] task_totals totals() const;
 
   /// For executor_interface and lifecycle_interface.
-  [[nodiscard]] task_options future_options() const noexcept;
+  [[nodiscard]] takt::future_options future_options() const noexcept;
   [[nodiscard]] const lifecycle& life() const noexcept;
   void throw_if_own_task() const;
 

@@ -116,7 +116,7 @@ class stealing_pool : public executor_interface<stealing_pool>,
   [[nodiscard]] pool_statistics statistics() const;
 
   /// For executor_interface and lifecycle_interface.
-  [[nodiscard]] task_options future_options() const noexcept;
+  [[nodiscard]] takt::future_options future_options() const noexcept;
   [[nodiscard]] const lifecycle& life() const noexcept;
   void throw_if_own_task() const;
 

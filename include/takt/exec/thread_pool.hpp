@@ -202,7 +202,7 @@ class thread_pool : public executor_interface<thread_pool>,
   [[nodiscard]] std::size_t max() const;
 
   /// For executor_interface and lifecycle_interface.
-  [[nodiscard]] task_options future_options() const noexcept;
+  [[nodiscard]] takt::future_options future_options() const noexcept;
   [[nodiscard]] const lifecycle& life() const noexcept;
   void throw_if_own_task() const;
 

@@ -204,7 +204,7 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
   }
 
   [[nodiscard]] E& executor() noexcept { return where_; }
-  [[nodiscard]] task_options future_options() const { return options_of(where_); }
+  [[nodiscard]] takt::future_options future_options() const { return options_of(where_); }
 
  private:
   E& where_;
