@@ -135,7 +135,7 @@ class future_task;
 
 // takt/task/task.hpp
 class task_name;
-struct task_attributes;
+struct task_options;
 class task;
 
 // takt/task/task_list.hpp

@@ -225,7 +225,7 @@ class scheduler {
   timer_handle add(const when& due, state_ref<State> state, const timer_options& more,
                    timer_place& place, period_state* periods) {
     state_ref<future_core> kept(state.share().detach());
-    task t(state_ref<future_core>(state.detach()), task_attributes{.name = more.name},
+    task t(state_ref<future_core>(state.detach()), task_options{.name = more.name},
            periods != nullptr);
     return {add(due, std::move(t), more, &place, periods), std::move(kept)};
   }
