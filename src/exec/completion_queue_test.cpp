@@ -191,7 +191,7 @@ TEST(completion_queue, keeps_nothing_of_what_was_rejected) {
 }
 
 TEST(completion_queue, gives_what_was_dropped_later) {
-  takt::thread_pool pool{{.core = 1, .rejection = takt::rejection_policy::discard()}};
+  takt::thread_pool pool{{.core = 1, .rejection = takt::rejection_policy::drop()}};
   completion_queue<int> done{pool};
   pool.shutdown();
   done.submit([] { return 1; });

@@ -348,7 +348,7 @@ TEST(fork_join, a_child_that_is_refused_leaves_no_trace) {
 }
 
 TEST(fork_join, a_child_that_is_refused_in_silence_counts_as_abandoned) {
-  stealing_pool pool({.threads = 1, .rejection = takt::rejection_policy::discard()});
+  stealing_pool pool({.threads = 1, .rejection = takt::rejection_policy::drop()});
   fork_join children(pool);
   pool.shutdown();
   children.spawn([] {});

@@ -86,7 +86,7 @@ TEST(no_memory, what_makes_room_for_nothing_ends_as_usual) {
   takt::task_statistics told;
   thread_pool pool{{.core = 1,
                     .queue_capacity = 2,
-                    .rejection = takt::rejection_policy::discard_oldest(),
+                    .rejection = takt::rejection_policy::drop_oldest(),
                     .observer = &told}};
   busy one(pool, 1);
   for (int i = 0; i < 2; ++i) pool.execute(asking(pool));
@@ -209,7 +209,7 @@ TEST(no_memory, a_child_that_was_dropped_for_one_that_could_not_be_queued_is_rep
   std::size_t refused = 0;
   for (std::size_t before = 0; before < 16; ++before) {  // where in its memory the queue is by then
     takt::stealing_pool pool{
-        {.threads = 1, .queue_capacity = 2, .rejection = takt::rejection_policy::discard_oldest()}};
+        {.threads = 1, .queue_capacity = 2, .rejection = takt::rejection_policy::drop_oldest()}};
     busy one(pool, 1);
     for (std::size_t i = 0; i < before; ++i) pool.execute([] {});
     takt::fork_join children(pool);

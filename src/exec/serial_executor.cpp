@@ -189,7 +189,7 @@ void serial_executor::impl::drain_dropped() noexcept {
     for (task_list& tasks : dropped) {
       for (task& t : tasks) {
         book_.tell(task_event::kind::rejected, t);
-        t.reject(rejection::discarded);
+        t.reject(rejection::dropped);
       }
     }
     lock.lock();

@@ -259,7 +259,7 @@ TEST(serial_executor, an_executor_that_drops_it_rejects_what_is_queued) {
       each->get();
       FAIL();
     } catch (const rejected& e) {
-      EXPECT_EQ(e.reason(), rejection::discarded);
+      EXPECT_EQ(e.reason(), rejection::dropped);
     }
   }
   EXPECT_THROW(strand.execute([] {}), rejected);

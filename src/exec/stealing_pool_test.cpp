@@ -291,7 +291,7 @@ TEST(stealing_pool, bounds_what_waits_from_outside) {
 
 TEST(stealing_pool, blocks_for_room) {
   tally ran;
-  stealing_pool pool({.threads = 2, .queue_capacity = 1, .rejection = rejection_policy::block()});
+  stealing_pool pool({.threads = 2, .queue_capacity = 1, .rejection = rejection_policy::wait()});
   for (int i = 0; i < 500; ++i) pool.execute([&] { ran.add(); });
   EXPECT_TRUE(pool.close(takt::drain));
   EXPECT_EQ(ran.count(), 500u);

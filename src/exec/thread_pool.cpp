@@ -51,9 +51,9 @@ thread_pool::thread_pool(options how) {
   check_keep_alive(how.keep_alive, how.core_times_out);
   if (how.time == nullptr) throw std::invalid_argument("takt::thread_pool: time is null");
   if (how.unhandled == nullptr) throw std::invalid_argument("takt::thread_pool: unhandled is null");
-  if (how.order == queue_order::priority && how.rejection.discards_oldest()) {
+  if (how.order == queue_order::priority && how.rejection.drops_oldest()) {
     throw std::invalid_argument(
-        "takt::thread_pool: discard_oldest() would drop the most urgent task of a priority queue");
+        "takt::thread_pool: drop_oldest() would drop the most urgent task of a priority queue");
   }
   core_ = new pool_core(std::move(how));
 }

@@ -43,7 +43,7 @@ class moody_executor {
       case mood::full:
         throw takt::rejected(takt::rejection::saturated);
       case mood::drops:
-        t.reject(takt::rejection::discarded);
+        t.reject(takt::rejection::dropped);
         return;
       case mood::gone:
         throw takt::rejected(takt::rejection::shut_down);
@@ -54,7 +54,7 @@ class moody_executor {
 };
 using mood = moody_executor::mood;
 
-const std::string dropped_text = "takt: rejected: discarded by the executor's policy";
+const std::string dropped_text = "takt: rejected: dropped by the executor's policy";
 
 TEST(worker_closing, unsubscribe_cancels_what_has_not_begun_in_order) {
   manual_executor executor;

@@ -285,7 +285,7 @@ void worker_core::drop(action_core& a) noexcept {
 
 void worker_core::report_dropped() const noexcept {
   how_.unhandled->on_unhandled(unhandled::unobserved,
-                               std::make_exception_ptr(rejected(rejection::discarded)));
+                               std::make_exception_ptr(rejected(rejection::dropped)));
 }
 
 // Who is the first to schedule runs all that comes until nothing is left.

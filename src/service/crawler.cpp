@@ -174,7 +174,7 @@ void crawler::impl::dropped(one& what) {
   ++(is_stopped ? totals_.returned : totals_.rejected);
   lock.unlock();
   give_back(what);
-  if (!is_stopped) fail(std::make_exception_ptr(rejected(rejection::discarded)), true);
+  if (!is_stopped) fail(std::make_exception_ptr(rejected(rejection::dropped)), true);
   leave();
 }
 

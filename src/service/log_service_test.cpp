@@ -90,20 +90,20 @@ TEST(log_service, writes_at_once_on_an_inline_executor) {
 TEST(log_service, a_full_queue_drops_fails_or_waits) {
   record r;
   takt::manual_executor later;
-  log_service drops(into(r), {.capacity = 1, .full = when_full::drop(), .where = later});
+  log_service drops(into(r), {.capacity = 1, .rejection = when_full::drop(), .where = later});
   EXPECT_TRUE(drops.log("one"));
   EXPECT_FALSE(drops.log("two"));
   EXPECT_EQ(drops.statistics().dropped, 1u);
   EXPECT_EQ(drops.statistics().accepted, 1u);
 
-  log_service fails(into(r), {.capacity = 1, .full = when_full::fail(), .where = later});
+  log_service fails(into(r), {.capacity = 1, .rejection = when_full::fail(), .where = later});
   EXPECT_TRUE(fails.log("one"));
   EXPECT_EQ(rejection_of([&] { fails.log("two"); }), rejection::saturated);
   EXPECT_EQ(fails.statistics().refused, 1u);
 
   takt::manual_clock time;
-  log_service waits(into(r),
-                    {.capacity = 1, .full = when_full::wait(1s), .where = later, .time = &time});
+  log_service waits(
+      into(r), {.capacity = 1, .rejection = when_full::wait(1s), .where = later, .time = &time});
   EXPECT_TRUE(waits.log("one"));
   thread late(
       [&] { EXPECT_EQ(rejection_of([&] { waits.log("two"); }), rejection::wait_timed_out); });

@@ -201,7 +201,7 @@ TEST(thread_pool_model, blocked_producers_get_room_or_are_told) {
   check({.runs = 10'000}, [] {
     runs ran{0};
     runs refused{0};
-    thread_pool pool({.core = 1, .queue_capacity = 1, .rejection = rejection_policy::block()});
+    thread_pool pool({.core = 1, .queue_capacity = 1, .rejection = rejection_policy::wait()});
     const auto produce = [&] {
       for (int i = 0; i < 2; ++i) {
         try {

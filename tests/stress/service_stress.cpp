@@ -47,8 +47,9 @@ class log_round {
     takt::thread_pool pool({.core = 1 + random_.pick(2)});
     log_service::options how{.capacity = 1 + random_.pick(4), .flush_every = 1 + random_.pick(4)};
     if (random_.chance(2)) how.where = pool;
-    if (random_.chance(3)) how.full = when_full::drop();
-    if (random_.chance(4)) how.full = when_full::wait(std::chrono::microseconds(random_.pick(200)));
+    if (random_.chance(3)) how.rejection = when_full::drop();
+    if (random_.chance(4))
+      how.rejection = when_full::wait(std::chrono::microseconds(random_.pick(200)));
     log_service log(takt::to_file(file_), how);
     std::vector<takt::sync::thread> producers;
     const std::size_t count = 1 + random_.pick(3);

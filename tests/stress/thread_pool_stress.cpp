@@ -157,20 +157,20 @@ class round_of {
     // may be what destroys it, under the hands of the task that called execute().
     switch (random_.pick(given_away_ ? 4 : 7)) {
       case 0:
-        return rejection_policy::discard();
+        return rejection_policy::drop();
       case 1:
-        return rejection_policy::block();
+        return rejection_policy::wait();
       case 2:
-        return rejection_policy::block(100us);
+        return rejection_policy::wait(100us);
       case 4:
         return rejection_policy::caller_runs();
       case 5:
-        if (order == takt::queue_order::priority) return rejection_policy::discard();
-        return rejection_policy::discard_oldest();
+        if (order == takt::queue_order::priority) return rejection_policy::drop();
+        return rejection_policy::drop_oldest();
       case 6:
         return rejection_policy::call([this](task t, rejection) { outside(t, account_); });
       default:
-        return rejection_policy::abort();
+        return rejection_policy::fail();
     }
   }
 

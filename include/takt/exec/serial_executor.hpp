@@ -48,7 +48,7 @@ struct serial_executor_options {
 ///
 /// **An executor that rejects** or drops what it is given: execute() throws what the executor
 /// throws; all tasks that are queued at that moment are dropped too, and their futures throw
-/// takt::rejected (`discarded`). The next execute() tries again.
+/// takt::rejected (`dropped`). The next execute() tries again.
 ///
 /// **Waiting** within a task for the future of another task of the same serial_executor, without a
 /// deadline, would be for ever: std::system_error (resource_deadlock_would_occur).

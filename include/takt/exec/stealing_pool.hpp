@@ -30,7 +30,7 @@ struct stealing_pool_options {
   /// How many tasks from outside wait for a thread at most; what the pool's own tasks submit is
   /// counted only when the thread has no room for it.
   std::size_t queue_capacity = unbounded;
-  rejection_policy rejection = rejection_policy::abort();
+  rejection_policy rejection = rejection_policy::fail();
 
   std::string name = "takt";
   thread_options thread{};

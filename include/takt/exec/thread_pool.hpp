@@ -46,7 +46,7 @@ struct thread_pool_options {
   std::size_t queue_capacity = unbounded;
   queue_order order = queue_order::fifo;  ///< In which order they leave the queue.
   /// What becomes of a task for which there is neither a thread nor room in the queue.
-  rejection_policy rejection = rejection_policy::abort();
+  rejection_policy rejection = rejection_policy::fail();
 
   /// The threads are called name-1, name-2 and so on; on Linux, where 15 characters are seen, the
   /// name is cut.
@@ -143,7 +143,7 @@ class thread_pool : public executor_interface<thread_pool>,
 
   /// \throws std::invalid_argument if max is less than core, or both are 0, or max is more and
   /// queue_capacity unbounded; if keep_alive is negative, or 0 with core_times_out; if time or
-  /// unhandled is null; if discard_oldest() meets queue_order::priority.
+  /// unhandled is null; if drop_oldest() meets queue_order::priority.
   explicit thread_pool(options how = {});
   ~thread_pool();
   thread_pool(const thread_pool&) = delete;
