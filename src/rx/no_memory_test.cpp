@@ -64,9 +64,9 @@ struct rx_no_memory : testing::Test {
   void pass() {
     time.advance(1s);
     loop.poll();
-    executor.run_all();
+    executor.poll();
     loop.poll();
-    executor.run_all();
+    executor.poll();
   }
 
   int ran = 0;

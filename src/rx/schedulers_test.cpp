@@ -426,12 +426,12 @@ TEST(schedulers, from_an_executor) {
     worker w = s.create_worker();
     w.schedule([&] { ++ran; });
     s.schedule([&] { ++ran; });
-    executor.run_all();
+    executor.poll();
     EXPECT_EQ(ran, 2);
     const scheduled_action a = w.schedule([&] { ++ran; });
     s.shutdown();
     EXPECT_TRUE(a.is_unsubscribed());
-    executor.run_all();
+    executor.poll();
     EXPECT_EQ(ran, 2);
   }
   EXPECT_FALSE(executor.is_shutdown());

@@ -46,7 +46,7 @@ TEST(test_scheduler, time_is_that_of_the_task_that_runs) {
   EXPECT_EQ(test.advance(1h), 0u);
 }
 
-TEST(test_scheduler, trigger_actions_runs_what_is_due) {
+TEST(test_scheduler, poll_runs_what_is_due) {
   test_scheduler test;
   std::string order;
   test.schedule([&] {
@@ -55,7 +55,7 @@ TEST(test_scheduler, trigger_actions_runs_what_is_due) {
     test.schedule(1ns, [&] { order += "c"; });
   });
   EXPECT_EQ(order, "");
-  EXPECT_EQ(test.trigger_actions(), 2u);
+  EXPECT_EQ(test.poll(), 2u);
   EXPECT_EQ(order, "ab");
 }
 
@@ -97,7 +97,7 @@ TEST(test_scheduler, handles_outlive_it_and_its_clock) {
     worker w = test.create_worker();
     a = w.schedule([] {});
     b = w.schedule(1s, [] {});
-    test.trigger_actions();
+    test.poll();
   }
   for (const scheduled_action& over : {a, b}) {
     EXPECT_TRUE(over.is_unsubscribed());
@@ -116,7 +116,7 @@ TEST(test_scheduler, shuts_down_and_starts) {
   test.start();
   int ran = 0;
   test.schedule([&] { ++ran; });
-  test.trigger_actions();
+  test.poll();
   EXPECT_EQ(ran, 1);
   test.time().advance(1s);
   EXPECT_EQ(test.now().time_since_epoch(), 3s);

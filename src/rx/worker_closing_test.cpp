@@ -72,7 +72,7 @@ TEST(worker_closing, unsubscribe_cancels_what_has_not_begun_in_order) {
   EXPECT_EQ(token.use_count(), 1);
   EXPECT_EQ(w.tracked(), 0u);
   EXPECT_EQ(timers.next_deadline(), takt::clock::time_point::max());
-  executor.run_all();
+  executor.poll();
   EXPECT_EQ(*token, "abc");
 }
 
@@ -282,7 +282,7 @@ struct lets_go {
   ~lets_go() {
     if (handle == nullptr) return;
     *handle = {};
-    executor->run_all();
+    executor->poll();
   }
   void operator()() const {}
 };
@@ -342,7 +342,7 @@ TEST(worker_closing, a_full_executor_throws_and_the_worker_stays) {
   EXPECT_FALSE(w.is_unsubscribed());
   executor.now = mood::keeps;
   w.schedule([token] { ++*token; });
-  executor.kept.run_all();
+  executor.kept.poll();
   EXPECT_EQ(*token, 1);
   EXPECT_TRUE(hook.unobserved().empty()) << "the caller was told";
 }
@@ -416,12 +416,12 @@ TEST(worker_closing, a_refused_turn_of_a_fair_worker_is_taken_at_once) {
   worker w(executor, {.batch = 1, .unhandled = &hook});
   for (const char* const name : {"a", "b", "c"}) w.schedule([&order, name] { order += name; });
   executor.now = mood::full;
-  executor.kept.run_all();
+  executor.kept.poll();
   EXPECT_EQ(order, "abc");
   EXPECT_TRUE(hook.unobserved().empty());
   executor.now = mood::keeps;
   w.schedule([&order] { order += "d"; });
-  executor.kept.run_all();
+  executor.kept.poll();
   EXPECT_EQ(order, "abcd");
 }
 

@@ -50,7 +50,7 @@ struct bench {
   // The same, and then what the executor has.
   void run(std::chrono::nanoseconds d = 0ns) {
     pass(d);
-    executor.run_all();
+    executor.poll();
   }
   manual_clock time;
   event_loop timers{{.frame = takt::never, .time = &time}};
@@ -113,7 +113,7 @@ TEST(worker, a_delayed_task_queues_up_when_it_is_due) {
   EXPECT_EQ(b.executor.queued(), 0u);
   b.pass(1ms);
   EXPECT_EQ(order, "now also ") << "the timers run nothing";
-  b.executor.run_all();
+  b.executor.poll();
   EXPECT_EQ(order, "now also late ");
 }
 
@@ -129,7 +129,7 @@ TEST(worker, both_hops_of_a_delayed_task_can_be_cancelled) {
   EXPECT_EQ(b.executor.queued(), 1u);
   EXPECT_EQ(second.cancel(), cancel_result::prevented);
   EXPECT_EQ(token.use_count(), 1);
-  b.executor.run_all();
+  b.executor.poll();
   EXPECT_EQ(*token, 0);
   EXPECT_EQ(b.work.tracked(), 0u);
 }
@@ -270,13 +270,13 @@ TEST(worker, a_fair_one_lets_others_go_first) {
   worker eager(executor);
   for (int i = 0; i < 3; ++i) fair.schedule([&] { order += 'f'; });
   for (int i = 0; i < 3; ++i) eager.schedule([&] { order += 'e'; });
-  executor.run_all();
+  executor.poll();
   EXPECT_EQ(order, "feeeff");
   order.clear();
   worker two(executor, {.batch = 2});
   for (int i = 0; i < 3; ++i) two.schedule([&] { order += '2'; });
   for (int i = 0; i < 3; ++i) eager.schedule([&] { order += 'e'; });
-  executor.run_all();
+  executor.poll();
   EXPECT_EQ(order, "22eee2");
 }
 

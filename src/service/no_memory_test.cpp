@@ -236,7 +236,7 @@ TEST(service_no_memory, a_crawler_stops_and_loses_nothing) {
       const bool is_good = crawl.error() == nullptr;
       if (waits) {
         crawl.shutdown();
-        later.run_all();
+        later.poll();
       }
       EXPECT_TRUE(crawl.is_terminated());
       EXPECT_EQ(crawl.totals().pending(), 0u);

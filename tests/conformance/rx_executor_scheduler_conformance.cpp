@@ -98,7 +98,7 @@ void cancelled_tasks_dont_run(const worker_options& how) {
   worker w(exec, how);
   for (int i = 0; i < 3; ++i) all.push_back(w.schedule([&] { ++calls; }));
   for (const scheduled_action& a : all) a.unsubscribe();
-  exec.run_all();
+  exec.poll();
   EXPECT_EQ(calls, 0);
 }
 
@@ -108,7 +108,7 @@ void cancelled_worker_doesnt_run(const worker_options& how) {
   worker w(exec, how);
   for (int i = 0; i < 3; ++i) w.schedule([&] { ++calls; });
   w.unsubscribe();
-  exec.run_all();
+  exec.poll();
   EXPECT_EQ(calls, 0);
 }
 
@@ -443,7 +443,7 @@ void fair_interleaving(std::chrono::nanoseconds delay) {
     worker& w = i % 2 == 0 ? even : odd;
     w.schedule(delay, [&order, i] { order.push_back(i); });
   }
-  exec.run_all();
+  exec.poll();
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
 }
 TEST(ExecutorSchedulerFairTest, fairInterleaving) { fair_interleaving(-1ns); }

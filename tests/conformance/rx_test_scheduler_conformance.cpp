@@ -59,7 +59,7 @@ void immediate_unsubscribes(bool by_worker) {
   } else {
     s.unsubscribe();
   }
-  test.trigger_actions();
+  test.poll();
   EXPECT_EQ(ran, 0);
 }
 TEST(TestSchedulerTest, immediateUnsubscribes) { immediate_unsubscribes(true); }

@@ -354,7 +354,7 @@ TEST(open_queue, added_as_the_drain_is_dropped) {
     manual_executor loop;
     serial_executor strand(loop);
     sync::thread other([&] {
-      loop.run_one();
+      loop.poll_one();
       static_cast<void>(loop.shutdown_now());
     });
     int refused = 0;

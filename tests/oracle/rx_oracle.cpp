@@ -453,7 +453,7 @@ class rx_oracle {
         if (pool_ != nullptr) {
           pool_->run_all([this] { perform_meanwhile(); });
         } else {
-          manual_.run_all();
+          manual_.poll();
         }
       } while (timers_.next_deadline() <= time_.now());
       if (meanwhile_.empty()) return;
