@@ -70,7 +70,7 @@ TEST(fork_join, many_children_are_run_at_once_where_there_is_no_room) {
       .get();
   EXPECT_TRUE(pool.close(takt::drain));
   expect_balance(pool);
-  EXPECT_EQ(pool.statistics().tasks.finished, 10'001u);
+  EXPECT_EQ(pool.totals().finished, 10'001u);
 }
 
 TEST(fork_join, can_be_used_again_after_join) {

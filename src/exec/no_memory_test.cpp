@@ -60,7 +60,7 @@ TEST(no_memory, a_pool_refuses_what_it_cannot_queue_and_goes_on) {
   const std::size_t refused = refused_by(pool);
   EXPECT_GT(refused, 0u);
   one.release();
-  const takt::pool_statistics s = drain(pool);
+  const takt_test::last_figures s = drain(pool);
   EXPECT_EQ(s.tasks.submitted, many + 1);
   EXPECT_EQ(s.tasks.rejected, refused);
   EXPECT_EQ(s.tasks.finished, many + 1 - refused);
@@ -102,7 +102,7 @@ TEST(no_memory, what_makes_room_for_nothing_ends_as_usual) {
   }
   EXPECT_GT(refused, 0u);
   one.release();
-  const takt::pool_statistics s = drain(pool);
+  const takt_test::last_figures s = drain(pool);
   EXPECT_EQ(told.totals().rejected, s.tasks.rejected);
   EXPECT_EQ(told.totals().pending(), 0u);
   expect_balance(pool);
@@ -165,7 +165,7 @@ TEST(no_memory, shutdown_now_cancels_what_it_cannot_give_back) {
   go_on.open();
   pool.await_termination();
   expect_balance(pool);
-  const takt::task_totals tasks = pool.statistics().tasks;
+  const takt::task_totals tasks = pool.totals();
   EXPECT_EQ(tasks.returned, returned);
   EXPECT_EQ(tasks.cancelled, many + 1 - returned);
 }
@@ -200,7 +200,7 @@ TEST(no_memory, a_stealing_pool_refuses_what_it_cannot_queue_and_goes_on) {
   go_on.open();
   EXPECT_TRUE(pool.close(takt::drain));
   expect_balance(pool);
-  EXPECT_EQ(pool.statistics().tasks.rejected, refused);
+  EXPECT_EQ(pool.totals().rejected, refused);
 }
 
 // The child that is spawned is none then, but the one that was to make room for it was one.

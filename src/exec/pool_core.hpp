@@ -147,6 +147,7 @@ class pool_core final : public delayed_tasks_owner {
   void change_keep_alive(std::chrono::nanoseconds time, bool core_times_out);
   task take_back(const future_core& state);
   std::size_t purge();
+  task_totals totals() const;
   pool_statistics statistics() const;
   std::pair<std::size_t, std::size_t> sizes() const;
   /// \throws std::system_error if the calling thread runs a task of it.

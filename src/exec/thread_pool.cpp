@@ -80,6 +80,7 @@ void thread_pool::resize(std::size_t core, std::size_t max) {
   core_->resize(core, max);
 }
 std::size_t thread_pool::purge() { return core_->purge(); }
+task_totals thread_pool::totals() const { return core_->totals(); }
 pool_statistics thread_pool::statistics() const { return core_->statistics(); }
 std::size_t thread_pool::core() const { return core_->sizes().first; }
 std::size_t thread_pool::max() const { return core_->sizes().second; }

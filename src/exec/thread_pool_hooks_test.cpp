@@ -225,7 +225,7 @@ TEST(thread_pool, an_observer_counts_what_the_pool_counts) {
   EXPECT_TRUE(all.empty());
   takt_test::expect_balance(pool);
   const takt::task_totals told = figures.totals();
-  const takt::task_totals counted = pool.statistics().tasks;
+  const takt::task_totals counted = pool.totals();
   EXPECT_EQ(told.submitted, counted.submitted);
   EXPECT_EQ(told.rejected, counted.rejected);
   EXPECT_EQ(told.finished, counted.finished);

@@ -193,7 +193,7 @@ TEST(rejection, own_handler_gets_the_task_and_the_reason) {
   EXPECT_TRUE(late.is_cancelled());
   EXPECT_THAT(why, ElementsAre(rejection::saturated, rejection::saturated, rejection::shut_down));
   takt_test::expect_balance(pool);
-  EXPECT_EQ(pool.statistics().tasks.rejected, 3u);
+  EXPECT_EQ(pool.totals().rejected, 3u);
 }
 
 TEST(rejection, own_handler_may_throw) {

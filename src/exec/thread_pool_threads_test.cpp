@@ -46,16 +46,15 @@ TEST(thread_pool, starts_threads_up_to_core_and_then_queues) {
   busy two(pool, 1);
   EXPECT_EQ(pool.statistics().workers, 2u);
   pool.execute([] {});
-  auto s = pool.statistics();
+  const auto s = pool.statistics();
   EXPECT_EQ(s.workers, 2u);
   EXPECT_EQ(s.active, 2u);
   EXPECT_EQ(s.queued, 1u);
-  EXPECT_EQ(s.tasks.pending(), 3u);
-  EXPECT_EQ(s.tasks.running(), 2u);
+  EXPECT_EQ(pool.totals().pending(), 3u);
+  EXPECT_EQ(pool.totals().running(), 2u);
   two.release();
   one.release();
-  s = drain(pool);
-  EXPECT_EQ(s.largest, 2u);
+  EXPECT_EQ(drain(pool).largest, 2u);
 }
 
 // An idle thread does it instead.

@@ -177,7 +177,7 @@ TEST(scheduled_pool, cancelling_takes_a_task_out_at_once) {
   EXPECT_EQ(series.cancel(), cancel_result::prevented);
   EXPECT_EQ(owner.use_count(), 1);
   EXPECT_EQ(pool.statistics().delayed, 0u);
-  EXPECT_EQ(pool.statistics().tasks.cancelled, 3u);
+  EXPECT_EQ(pool.totals().cancelled, 3u);
   EXPECT_EQ(f.cancel(), cancel_result::done);
   EXPECT_EQ(h.cancel(), cancel_result::done);
   EXPECT_EQ(series.cancel(), cancel_result::done);
@@ -399,12 +399,12 @@ TEST(scheduled_pool, names_what_is_wrong_and_queues_nothing) {
   EXPECT_EQ(complaint([] { static_cast<void>(takt::catch_up_within(-1ns)); }),
             "takt::missed_runs: the tolerance is negative (-1 ns)");
   EXPECT_EQ(pool.statistics().delayed, 0u);
-  EXPECT_EQ(pool.statistics().tasks.submitted, 0u);
+  EXPECT_EQ(pool.totals().submitted, 0u);
   pool.shutdown();
   EXPECT_EQ(rejection_of([&] { pool.schedule(1s, [] {}).cancel(); }), takt::rejection::shut_down);
   EXPECT_EQ(rejection_of([&] { pool.execute(1s, [] {}); }), takt::rejection::shut_down);
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), takt::rejection::shut_down);
-  EXPECT_EQ(pool.statistics().tasks.rejected, 3u);
+  EXPECT_EQ(pool.totals().rejected, 3u);
   pool.await_termination();
   expect_balance(pool);
 }
@@ -414,7 +414,7 @@ TEST(scheduled_pool, without_a_thread_it_rejects) {
   scheduled_pool pool({.core = 1, .thread = {.may_start = [&] { return may; }}});
   EXPECT_EQ(rejection_of([&] { pool.execute(1h, [] {}); }), takt::rejection::no_thread);
   EXPECT_EQ(pool.statistics().delayed, 0u);
-  EXPECT_EQ(pool.statistics().tasks.rejected, 1u);
+  EXPECT_EQ(pool.totals().rejected, 1u);
   may = true;
   EXPECT_EQ(pool.schedule(0s, [] { return 1; }).get(), 1);
 }

@@ -30,7 +30,7 @@ using takt_test::gate;
 using takt_test::tally;
 
 // As Java's tests do: some tasks run, and the pool ends.
-takt::pool_statistics run_some(const thread_pool::options& how) {
+takt_test::last_figures run_some(const thread_pool::options& how) {
   thread_pool pool{how};
   tally run;
   for (int i = 0; i < 3; ++i) pool.execute([&] { run.add(); });

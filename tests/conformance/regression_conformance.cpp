@@ -213,7 +213,7 @@ TEST(Regression, ShutdownNowExecuteRace) {
     producer.join();
     pool.await_termination();
     EXPECT_EQ(ran.load() + rest.size(), accepted);
-    EXPECT_EQ(pool.statistics().tasks.returned, rest.size());
+    EXPECT_EQ(pool.totals().returned, rest.size());
     expect_balance(pool);
   }
 }
@@ -371,7 +371,7 @@ TEST(Regression, StressShutdown) {
     if (kind == 2) pool.close(takt::cancel_rest);
     pool.await_termination();
     expect_balance(pool);
-    EXPECT_EQ(pool.statistics().tasks.finished, ran.load());
+    EXPECT_EQ(pool.totals().finished, ran.load());
   }
 }
 

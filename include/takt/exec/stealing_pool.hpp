@@ -16,6 +16,7 @@
 #include <takt/exec/thread_options.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_observer.hpp>
+#include <takt/observe/task_statistics.hpp>
 #include <takt/task/task.hpp>
 #include <takt/task/task_list.hpp>
 #include <takt/task/unhandled.hpp>
@@ -112,7 +113,8 @@ class stealing_pool : public executor_interface<stealing_pool>,
   /// Starts threads in advance. \return how many.
   std::size_t prestart(std::size_t at_most = unbounded);
 
-  /// What it is doing. Exact when nothing happens; counts never exceed what has happened.
+  /// The ledger, and what it is doing. As in thread_pool.
+  [[nodiscard]] task_totals totals() const;
   [[nodiscard]] pool_statistics statistics() const;
 
   /// For executor_interface and lifecycle_interface.

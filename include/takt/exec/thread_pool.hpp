@@ -69,9 +69,8 @@ struct thread_pool_options {
   task_observer* observer = nullptr;          ///< Told of everything, if given. Outlives the pool.
 };
 
-/// What a pool was doing at some time. Plain values.
+/// What a pool was doing at some time. Plain values. What became of tasks is in its totals().
 struct pool_statistics {
-  task_totals tasks;        ///< The ledger: what became of all that was submitted.
   std::size_t queued = 0;   ///< Tasks that wait for a thread.
   std::size_t delayed = 0;  ///< Tasks that wait for their time.
   std::size_t active = 0;   ///< Threads that run a task.
@@ -194,8 +193,11 @@ class thread_pool : public executor_interface<thread_pool>,
   /// room. \return how many.
   std::size_t purge();
 
-  /// What it is doing. Exact when nothing happens; counts never exceed what has happened. A task is
-  /// counted after its future is ready, and before await_termination() returns.
+  /// The ledger: what became of all that was submitted. Exact when nothing happens; counts never
+  /// exceed what has happened. A task is counted after its future is ready, and before
+  /// await_termination() returns.
+  [[nodiscard]] task_totals totals() const;
+  /// What it is doing. Exact when nothing happens.
   [[nodiscard]] pool_statistics statistics() const;
 
   [[nodiscard]] std::size_t core() const;
