@@ -143,9 +143,9 @@ TEST(wheel_close, ends_it_also_if_another_call_has_run_out_of_time_meanwhile) {
   b.time.advance(10ms);
   begun.wait();
   std::thread hurried(
-      [&] { EXPECT_THROW(b.wheel.close(at_close::cancel, 10ms), std::system_error); });
+      [&] { EXPECT_THROW(b.wheel.close(10ms, at_close::cancel), std::system_error); });
   b.time.wait_for_waiters(1);
-  std::thread patient([&] { b.wheel.close(at_close::cancel, 1h); });
+  std::thread patient([&] { b.wheel.close(1h, at_close::cancel); });
   b.time.wait_for_waiters(2);
   b.time.advance(10ms);
   hurried.join();
@@ -189,7 +189,7 @@ TEST(wheel_close, does_not_end_it_while_another_call_runs_a_task) {
   b.settle();
   b.time.advance(10ms);
   begun.wait();
-  std::thread closing([&] { b.wheel.close(at_close::run_marked, 1h); });
+  std::thread closing([&] { b.wheel.close(1h, at_close::run_marked); });
   b.time.wait_for_waiters(1);
   std::thread other([&] {
     b.wheel.shutdown_and_cancel();
@@ -216,7 +216,7 @@ TEST(wheel_close, ends_it_also_if_two_calls_have_run_out_of_time) {
   b.time.advance(10ms);
   begun.wait();
   const auto runs_out = [&] {
-    EXPECT_THROW(b.wheel.close(at_close::cancel, 10ms), std::system_error);
+    EXPECT_THROW(b.wheel.close(10ms, at_close::cancel), std::system_error);
   };
   std::thread one(runs_out);
   std::thread other(runs_out);
