@@ -352,16 +352,17 @@ class assignable;
 // takt/rx/refcount.hpp
 class refcount;
 
-// takt/rx/scheduled_action.hpp
-struct action_timing;
-class action_core;
+// takt/rx/task_subscription.hpp
+struct worker_task_timing;
+class worker_task;
 template <class F, bool Periodic>
-class action_of;
-class scheduled_action;
+class worker_task_of;
+class task_subscription;
 
 // takt/rx/worker.hpp
 class worker_core;
 struct worker_options;
+struct periodic_options;
 class owned_executor;
 template <class E>
 class owned_executor_of;

@@ -98,8 +98,8 @@ TEST(worker_errors, a_loop_that_is_gone_closes_its_worker) {
   takt::event_loop loop({.frame = takt::never, .time = &time});
   worker w(loop, {.unhandled = &hook});
   auto token = std::make_shared<int>(0);
-  const scheduled_action far = w.schedule(1h, [token] {});
-  const scheduled_action beat = w.schedule_at_fixed_rate(0s, 1s, [token] { ++*token; });
+  const task_subscription far = w.schedule(1h, [token] {});
+  const task_subscription beat = w.schedule_at_fixed_rate(0s, 1s, [token] { ++*token; });
   loop.poll();
   EXPECT_EQ(*token, 1);
   static_cast<void>(loop.shutdown_now());
