@@ -416,7 +416,7 @@ class asap_scheduler;
 class animation_frame_scheduler;
 
 // takt/rx/virtual_time_scheduler.hpp
-struct virtual_time_options;
+struct virtual_time_scheduler_options;
 class virtual_time_scheduler;
 
 // takt/rx/marbles.hpp

@@ -512,7 +512,7 @@ pool_statistics pool_core::statistics() const {
   return {.queued = queued,
           .delayed = delayed_ == nullptr ? 0 : delayed_->size(),
           .active = workers - free_,
-          .workers = workers,
+          .threads = workers,
           .largest = largest_};
 }
 

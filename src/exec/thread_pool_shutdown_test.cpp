@@ -115,7 +115,7 @@ TEST(shutdown, is_over_when_all_threads_are) {
   pool.prestart();
   pool.shutdown();
   // Both have left the pool, and the second one waits for the first.
-  while (pool.statistics().workers != 0) takt::sync::yield();
+  while (pool.statistics().threads != 0) takt::sync::yield();
   for (int i = 0; i < 100; ++i) takt::sync::yield();
   EXPECT_FALSE(pool.is_terminated());
   let_go.open();

@@ -118,7 +118,7 @@ TEST_F(rx_no_memory, scheduler) {
 }
 
 TEST_F(rx_no_memory, shutdown_needs_none) {
-  rx::schedulers run({.computation = 2, .time = &time, .unhandled = &hook});
+  rx::schedulers run({.computation_threads = 2, .time = &time, .unhandled = &hook});
   rx::scheduler own = rx::scheduler::from(executor, {.timers = &loop, .unhandled = &hook});
   for (rx::scheduler* const s :
        {&own, &run.new_thread(), &run.single(), &run.computation(), &run.io()}) {

@@ -72,7 +72,7 @@ TEST(schedulers, each_runs_what_it_is_given) {
 }
 
 TEST(schedulers, wrong_options_are_errors) {
-  EXPECT_THROW(schedulers({.computation = 0}), std::invalid_argument);
+  EXPECT_THROW(schedulers({.computation_threads = 0}), std::invalid_argument);
   EXPECT_THROW(schedulers({.io_threads = 0}), std::invalid_argument);
   EXPECT_THROW(schedulers({.io_keep_alive = 0s}), std::invalid_argument);
   EXPECT_THROW(schedulers({.time = nullptr}), std::invalid_argument);
@@ -172,7 +172,7 @@ TEST(schedulers, immediate_waits_for_a_delay_until_it_is_closed) {
 }
 
 TEST(schedulers, threads_of_workers) {
-  schedulers run({.computation = 2});
+  schedulers run({.computation_threads = 2});
   worker a = run.computation().create_worker();
   worker b = run.computation().create_worker();
   worker c = run.computation().create_worker();
@@ -262,7 +262,7 @@ void tell_end_of_thread(gate& ended) {
 
 TEST(schedulers, shutdown_ends_the_threads) {
   gate ended[3];  // outlive the threads
-  schedulers run({.computation = 1});
+  schedulers run({.computation_threads = 1});
   std::size_t i = 0;
   for (scheduler* s : {&run.single(), &run.computation(), &run.io()}) {
     gate& told = ended[i++];

@@ -428,12 +428,12 @@ TEST(scheduled_pool, works_without_core_threads) {
   time.wait_for_waiters(1);
   time.advance(30min);  // longer than it is kept
   time.wait_for_waiters(1);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   time.advance(30min);
   f.get();
   time.wait_for_waiters(1);
   time.advance(1s);
-  while (pool.statistics().workers != 0) takt::sync::yield();
+  while (pool.statistics().threads != 0) takt::sync::yield();
   EXPECT_EQ(pool.schedule(-1s, [] { return 1; }).get(), 1);
 }
 
@@ -444,7 +444,7 @@ TEST(scheduled_pool, changes_its_size) {
   auto far = pool.schedule(1h, [] {});
   time.wait_for_waiters(3);
   pool.resize(1);
-  while (pool.statistics().workers != 1) takt::sync::yield();
+  while (pool.statistics().threads != 1) takt::sync::yield();
   EXPECT_EQ(pool.core(), 1u);
   time.advance(1h);
   far.get();

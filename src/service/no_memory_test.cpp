@@ -84,8 +84,8 @@ TEST(service_no_memory, a_pipeline_has_all_its_threads_or_none) {
     int got = 0;
     std::optional<no_memory> here(n);
     try {
-      takt::pipeline p = takt::pipeline::from<int>([](auto& out) { out.push(1); }, {.workers = 2})
-                             .then([](const int& i) { return i; }, {.workers = 2})
+      takt::pipeline p = takt::pipeline::from<int>([](auto& out) { out.push(1); }, {.threads = 2})
+                             .then([](const int& i) { return i; }, {.threads = 2})
                              .into([&](int i) { got += i; });
       here.reset();
       p.join();

@@ -46,7 +46,7 @@ thread_pool::options counting_threads(thread_pool::options how, tally& started) 
 TEST(ExecutorsTest, testNewCachedThreadPool1) {
   thread_pool pool{thread_pool::cached()};
   busy all(pool, 4);  // each has a thread
-  EXPECT_EQ(pool.statistics().workers, 4u);
+  EXPECT_EQ(pool.statistics().threads, 4u);
   all.release();
   drain(pool);
 }

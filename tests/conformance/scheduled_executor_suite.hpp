@@ -307,7 +307,7 @@ void core_pool_size() {
   s.pool.resize(3);
   EXPECT_EQ(s.pool.core(), 3u);
   busy all(s.pool, 3);
-  EXPECT_EQ(s.pool.statistics().workers, 3u);
+  EXPECT_EQ(s.pool.statistics().threads, 3u);
   all.release();
   s.drain();
 }
@@ -325,9 +325,9 @@ void largest_pool_size() {
 template <class Kind>
 void pool_size() {
   subject<Kind> s;
-  EXPECT_EQ(s.pool.statistics().workers, 0u);
+  EXPECT_EQ(s.pool.statistics().threads, 0u);
   busy one(s.pool, 1);
-  EXPECT_EQ(s.pool.statistics().workers, 1u);
+  EXPECT_EQ(s.pool.statistics().threads, 1u);
   one.release();
   s.drain();
 }

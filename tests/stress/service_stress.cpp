@@ -142,20 +142,20 @@ class pipeline_round {
                      [=](outlet<int>& out) {
                        for (int i = 0; for_ever || i < count; ++i) out.push(i);
                      },
-                     {.workers = 1 + random_.pick(3)})
+                     {.threads = 1 + random_.pick(3)})
                      .then<int>(
                          [](const int& i, outlet<int>& out) {
                            for (int k = 0; k < i % 3; ++k) out.push(i);
                          },
-                         {.workers = 1 + random_.pick(3), .capacity = 1 + random_.pick(4)})
+                         {.threads = 1 + random_.pick(3), .capacity = 1 + random_.pick(4)})
                      .then(
                          [=](const int& i) {
                            if (i == fails_at) throw std::runtime_error("as it should");
                            return i;
                          },
-                         {.workers = 1 + random_.pick(2), .capacity = 1 + random_.pick(4)})
+                         {.threads = 1 + random_.pick(2), .capacity = 1 + random_.pick(4)})
                      .into([this](int) { done_.fetch_add(1); },
-                           {.workers = 1 + random_.pick(3), .capacity = 1 + random_.pick(4)});
+                           {.threads = 1 + random_.pick(3), .capacity = 1 + random_.pick(4)});
     const std::size_t spins = random_.pick(2000);
     for (std::size_t i = 0; i < spins; ++i) takt::sync::yield();
     const std::size_t end = random_.pick(3);

@@ -425,8 +425,8 @@ class round_of {
         change(what, d);
       } else if (what < 61) {
         const auto s = pool_->statistics();
-        EXPECT_LE(s.active, s.workers);
-        EXPECT_LE(s.workers, s.largest);
+        EXPECT_LE(s.active, s.threads);
+        EXPECT_LE(s.threads, s.largest);
         const takt::task_totals tasks = pool_->totals();
         EXPECT_LE(tasks.pending(), tasks.submitted);
       } else if (what < 62 && i > steps / 2) {

@@ -163,7 +163,7 @@ void expect_balance(const Pool& pool) {
   const takt::pool_statistics s = pool.statistics();
   EXPECT_EQ(s.queued, 0u);
   EXPECT_EQ(s.active, 0u);
-  EXPECT_EQ(s.workers, 0u);
+  EXPECT_EQ(s.threads, 0u);
 }
 
 // All figures of a pool, when it has ended.

@@ -74,7 +74,7 @@ struct pool_statistics {
   std::size_t queued = 0;   ///< Tasks that wait for a thread.
   std::size_t delayed = 0;  ///< Tasks that wait for their time.
   std::size_t active = 0;   ///< Threads that run a task.
-  std::size_t workers = 0;  ///< Threads.
+  std::size_t threads = 0;  ///< Those that there are.
   std::size_t largest = 0;  ///< The most there were at a time.
 };
 
