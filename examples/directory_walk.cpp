@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
 
   const std::uint64_t files = all.files;
   const std::uint64_t bytes = all.bytes;
-  const takt::task_totals tasks = pool.statistics().tasks;
+  const takt::task_totals tasks = pool.totals();
   std::printf("%llu files, %llu bytes\n", static_cast<unsigned long long>(files),
               static_cast<unsigned long long>(bytes));
   std::printf("submitted %llu = finished %llu\n", static_cast<unsigned long long>(tasks.submitted),

@@ -49,7 +49,7 @@ int main() {
   const bool sorted = numbers == expected;
   std::printf("%zu numbers: %s\n", numbers.size(), sorted ? "sorted" : "NOT sorted");
 
-  const takt::task_totals tasks = pool.statistics().tasks;
+  const takt::task_totals tasks = pool.totals();
   std::printf("submitted %llu = finished %llu\n", static_cast<unsigned long long>(tasks.submitted),
               static_cast<unsigned long long>(tasks.finished));
   // Each split makes one child, and 128 parts are small enough.

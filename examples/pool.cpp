@@ -36,7 +36,7 @@ int main() {
   pool.await_termination();
   std::printf("late: %d\n", late.get());
 
-  const takt::task_totals tasks = pool.statistics().tasks;
+  const takt::task_totals tasks = pool.totals();
   std::printf("submitted %llu = finished %llu + returned %llu\n",
               static_cast<unsigned long long>(tasks.submitted),
               static_cast<unsigned long long>(tasks.finished),

@@ -154,7 +154,7 @@ takt::task_totals stop(timeline& seen) {
   for (const takt::task& t : unstarted) {
     std::printf("not begun: %s\n", std::string(t.name()).c_str());
   }
-  const takt::task_totals book = pool.statistics().tasks;
+  const takt::task_totals book = pool.totals();
   std::printf(
       "submitted %llu = finished %llu + cancelled %llu + rejected %llu + returned %llu: %s\n",
       number(book.submitted), number(book.finished), number(book.cancelled), number(book.rejected),

@@ -41,7 +41,7 @@ int main() {
                 if (!in) throw std::runtime_error("cannot be read");
                 for (std::string word; in >> word;) out.push(word);
               },
-              {.name = "read", .workers = 4})
+              {.name = "read", .threads = 4})
           .into([&](const std::string& word) { ++counts[word]; }, {.name = "count"});
 
   int result = 0;

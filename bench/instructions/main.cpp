@@ -170,17 +170,17 @@ void on_the_calling_thread() {
   takt::manual_executor manual;
   count("manual_executor: queue and run", [&] {
     each([&] { manual.execute(step); })();
-    manual.run_all();
+    manual.poll();
   });
   takt::serial_executor strand(manual);
   count("serial_executor: queue and run", [&] {
     each([&] { strand.execute(step); })();
-    manual.run_all();
+    manual.poll();
   });
   takt::rx::worker worker(manual);
   count("rx::worker: schedule and run", [&] {
     each([&] { worker.schedule(step); })();
-    manual.run_all();
+    manual.poll();
   });
   takt::event_loop loop;
   count("event_loop: queue and run", [&] {

@@ -200,7 +200,7 @@ int run(const std::vector<std::string>& words) {
               [&](const fs::path& file) {
                 return indexed_file{file, words_of(text_of(file, unread), s.min)};
               },
-              {.name = "read", .workers = s.readers})
+              {.name = "read", .threads = s.readers})
           .into(
               [&](const indexed_file& file) {
                 ++files;

@@ -141,7 +141,7 @@ int run(const std::vector<std::string>& words) {
   const takt::stop_signals signals;  // before any thread; Ctrl-C ends a wait for a pipe's reader
   takt::log_service log{std::move(file),
                         {.capacity = s.capacity,
-                         .full = s.drop ? takt::when_full::drop() : takt::when_full::wait(),
+                         .rejection = s.drop ? takt::when_full::drop() : takt::when_full::wait(),
                          .flush_every = s.sync ? std::size_t{1} : std::size_t{64},
                          .unhandled = &told_below}};
   std::size_t lines = 0;

@@ -101,7 +101,7 @@ class strict_hook;
 class lenient_hook;
 
 // takt/task/future_state.hpp
-struct task_options;
+struct future_options;
 class continuation;
 class future_core;
 class keep_alive;
@@ -135,7 +135,7 @@ class future_task;
 
 // takt/task/task.hpp
 class task_name;
-struct task_attributes;
+struct task_options;
 class task;
 
 // takt/task/task_list.hpp
@@ -352,16 +352,17 @@ class assignable;
 // takt/rx/refcount.hpp
 class refcount;
 
-// takt/rx/scheduled_action.hpp
-struct action_timing;
-class action_core;
+// takt/rx/task_subscription.hpp
+struct worker_task_timing;
+class worker_task;
 template <class F, bool Periodic>
-class action_of;
-class scheduled_action;
+class worker_task_of;
+class task_subscription;
 
 // takt/rx/worker.hpp
 class worker_core;
 struct worker_options;
+struct periodic_options;
 class owned_executor;
 template <class E>
 class owned_executor_of;
@@ -415,7 +416,7 @@ class asap_scheduler;
 class animation_frame_scheduler;
 
 // takt/rx/virtual_time_scheduler.hpp
-struct virtual_time_options;
+struct virtual_time_scheduler_options;
 class virtual_time_scheduler;
 
 // takt/rx/marbles.hpp

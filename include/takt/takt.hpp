@@ -57,12 +57,12 @@
 #include <takt/rx/marbles.hpp>
 #include <takt/rx/queue_scheduler.hpp>
 #include <takt/rx/refcount.hpp>
-#include <takt/rx/scheduled_action.hpp>
 #include <takt/rx/scheduler.hpp>
 #include <takt/rx/schedulers.hpp>
 #include <takt/rx/serial.hpp>
 #include <takt/rx/subscription.hpp>
 #include <takt/rx/subscription_core.hpp>
+#include <takt/rx/task_subscription.hpp>
 #include <takt/rx/test_observable.hpp>
 #include <takt/rx/test_scheduler.hpp>
 #include <takt/rx/virtual_time_scheduler.hpp>

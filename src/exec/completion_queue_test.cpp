@@ -38,18 +38,18 @@ using takt::sync::thread;
 // Keeps tasks until the test runs them.
 class held_executor {
  public:
-  explicit held_executor(const takt::task_options& options = {}) : options_(options) {}
+  explicit held_executor(const takt::future_options& options = {}) : options_(options) {}
   void execute(takt::task t) {
     if (refuse) throw std::runtime_error("refused");
     tasks.push_back(std::move(t));
   }
-  [[nodiscard]] takt::task_options future_options() const { return options_; }
+  [[nodiscard]] takt::future_options future_options() const { return options_; }
 
   std::deque<takt::task> tasks;
   bool refuse = false;
 
  private:
-  takt::task_options options_;
+  takt::future_options options_;
 };
 
 class counting_hook final : public takt::unhandled_hook {
@@ -191,7 +191,7 @@ TEST(completion_queue, keeps_nothing_of_what_was_rejected) {
 }
 
 TEST(completion_queue, gives_what_was_dropped_later) {
-  takt::thread_pool pool{{.core = 1, .rejection = takt::rejection_policy::discard()}};
+  takt::thread_pool pool{{.core = 1, .rejection = takt::rejection_policy::drop()}};
   completion_queue<int> done{pool};
   pool.shutdown();
   done.submit([] { return 1; });

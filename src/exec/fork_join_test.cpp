@@ -70,7 +70,7 @@ TEST(fork_join, many_children_are_run_at_once_where_there_is_no_room) {
       .get();
   EXPECT_TRUE(pool.close(takt::drain));
   expect_balance(pool);
-  EXPECT_EQ(pool.statistics().tasks.finished, 10'001u);
+  EXPECT_EQ(pool.totals().finished, 10'001u);
 }
 
 TEST(fork_join, can_be_used_again_after_join) {
@@ -348,7 +348,7 @@ TEST(fork_join, a_child_that_is_refused_leaves_no_trace) {
 }
 
 TEST(fork_join, a_child_that_is_refused_in_silence_counts_as_abandoned) {
-  stealing_pool pool({.threads = 1, .rejection = takt::rejection_policy::discard()});
+  stealing_pool pool({.threads = 1, .rejection = takt::rejection_policy::drop()});
   fork_join children(pool);
   pool.shutdown();
   children.spawn([] {});

@@ -44,7 +44,7 @@ class limited_executor {
     if (left_-- == 0) throw takt::rejected(takt::rejection::saturated);
     t.run();
   }
-  [[nodiscard]] takt::task_options future_options() const { return {.time = &time_}; }
+  [[nodiscard]] takt::future_options future_options() const { return {.time = &time_}; }
 
  private:
   const takt::clock& time_;
@@ -115,7 +115,7 @@ TEST(invoke_all, cancels_what_was_submitted_if_a_submission_fails) {
   EXPECT_TRUE(ended);       // or was not begun: nothing refers to what is here any more
   pool.close(takt::drain);  // would hang if the first one were not told to stop
   EXPECT_FALSE(ran);
-  EXPECT_EQ(pool.statistics().tasks.cancelled, 2u);
+  EXPECT_EQ(pool.totals().cancelled, 2u);
 
   EXPECT_THROW(static_cast<void>(takt::invoke_all(takt::inline_executor(), calls{nullptr})),
                std::invalid_argument);
@@ -206,7 +206,7 @@ TEST(invoke_any, gives_the_first_value_and_cancels_the_others) {
                              [](const stop_token&) { return 2; }};
   EXPECT_EQ(takt::invoke_any(pool, work), 2);
   pool.close(takt::drain);  // would hang if the first one were not told to stop
-  EXPECT_EQ(pool.statistics().tasks.cancelled, 1u);
+  EXPECT_EQ(pool.totals().cancelled, 1u);
 }
 
 TEST(invoke_any, submits_no_more_than_it_takes) {
@@ -259,7 +259,7 @@ TEST(invoke_any, times_out_on_the_clock_of_the_executor) {
   EXPECT_THROW(takt::invoke_any_until(time.now(), pool, work), takt::wait_timed_out);
   pool.close(takt::drain);
   EXPECT_FALSE(ran);
-  EXPECT_EQ(pool.statistics().tasks.finished, 0u);
+  EXPECT_EQ(pool.totals().finished, 0u);
 }
 
 TEST(invoke_any, prefers_a_value_to_the_deadline) {

@@ -47,7 +47,7 @@ std::string_view to_string(life_state s) noexcept {
 }
 
 lifecycle::lifecycle(const clock& time)
-    : time_(time), end_(task_options{.time = &time}), ended_(end_.get_future()) {}
+    : time_(time), end_(future_options{.time = &time}), ended_(end_.get_future()) {}
 
 bool lifecycle::advance_to(life_state next) noexcept {
   TAKT_ASSERT(next == life_state::shutdown || next == life_state::stop);

@@ -34,7 +34,7 @@ class manual_executor::impl {
     }
   }
 
-  bool run_one() {
+  bool poll_one() {
     running here;
     task t;
     {
@@ -121,11 +121,11 @@ manual_executor::~manual_executor() {
 }
 
 void manual_executor::execute(task t) { impl_->execute(std::move(t)); }
-bool manual_executor::run_one() { return impl_->run_one(); }
+bool manual_executor::poll_one() { return impl_->poll_one(); }
 
-std::size_t manual_executor::run_all() {
+std::size_t manual_executor::poll() {
   std::size_t ran = 0;
-  while (run_one()) ++ran;
+  while (poll_one()) ++ran;
   return ran;
 }
 

@@ -20,11 +20,11 @@ TEST(manual_executor, runs_one_or_all_in_order_and_only_when_told) {
   for (const char c : {'a', 'b', 'c'}) later.execute([&order, c] { order += c; });
   EXPECT_EQ(order, "");
   EXPECT_EQ(later.queued(), 3U);
-  EXPECT_TRUE(later.run_one());
+  EXPECT_TRUE(later.poll_one());
   EXPECT_EQ(order, "a");
-  EXPECT_EQ(later.run_all(), 2U);
+  EXPECT_EQ(later.poll(), 2U);
   EXPECT_EQ(order, "abc");
-  EXPECT_FALSE(later.run_one());
+  EXPECT_FALSE(later.poll_one());
 }
 
 TEST(manual_executor, runs_what_tasks_add) {
@@ -34,7 +34,7 @@ TEST(manual_executor, runs_what_tasks_add) {
     ++ran;
     later.execute([&] { ++ran; });
   });
-  EXPECT_EQ(later.run_all(), 2U);
+  EXPECT_EQ(later.poll(), 2U);
   EXPECT_EQ(ran, 2);
 }
 
@@ -42,8 +42,8 @@ TEST(manual_executor, errors_leave_run_one_and_the_rest_can_be_run) {
   manual_executor later;
   later.execute([] { throw std::runtime_error("x"); });
   auto f = later.submit([]() -> int { throw std::logic_error("y"); });
-  EXPECT_THROW(later.run_one(), std::runtime_error);
-  EXPECT_EQ(later.run_all(), 1U);
+  EXPECT_THROW(later.poll_one(), std::runtime_error);
+  EXPECT_EQ(later.poll(), 1U);
   EXPECT_THROW(f.get(), std::logic_error);
   EXPECT_EQ(later.totals().failed, 2U);
   EXPECT_EQ(later.totals().pending(), 0U);
@@ -55,7 +55,7 @@ TEST(manual_executor, after_shutdown_it_rejects_and_still_runs) {
   later.shutdown();
   EXPECT_TRUE(later.is_shutdown());
   EXPECT_THROW(later.execute([] {}), rejected);
-  later.run_all();
+  later.poll();
   EXPECT_EQ(f.get(), 1);
   EXPECT_EQ(later.totals().rejected, 1U);
 }
@@ -69,7 +69,7 @@ TEST(manual_executor, shutdown_now_gives_back_and_asks_what_runs_to_stop) {
     EXPECT_EQ(unstarted.size(), 1U);
   });
   later.execute([] {});
-  later.run_all();
+  later.poll();
   EXPECT_TRUE(asked);
   EXPECT_EQ(later.totals().returned, 1U);
 }

@@ -77,7 +77,7 @@ TEST(no_memory, a_pool_refuses_what_it_cannot_queue_and_goes_on) {
   const std::size_t refused = refused_by(pool);
   EXPECT_GT(refused, 0u);
   one.release();
-  const takt::pool_statistics s = drain(pool);
+  const takt_test::last_figures s = drain(pool);
   EXPECT_EQ(s.tasks.submitted, many + 1);
   EXPECT_EQ(s.tasks.rejected, refused);
   EXPECT_EQ(s.tasks.finished, many + 1 - refused);
@@ -103,7 +103,7 @@ TEST(no_memory, what_makes_room_for_nothing_ends_as_usual) {
   takt::task_statistics told;
   thread_pool pool{{.core = 1,
                     .queue_capacity = 2,
-                    .rejection = takt::rejection_policy::discard_oldest(),
+                    .rejection = takt::rejection_policy::drop_oldest(),
                     .observer = &told}};
   busy one(pool, 1);
   for (int i = 0; i < 2; ++i) pool.execute(asking(pool));
@@ -119,7 +119,7 @@ TEST(no_memory, what_makes_room_for_nothing_ends_as_usual) {
   }
   EXPECT_GT(refused, 0u);
   one.release();
-  const takt::pool_statistics s = drain(pool);
+  const takt_test::last_figures s = drain(pool);
   EXPECT_EQ(told.totals().rejected, s.tasks.rejected);
   EXPECT_EQ(told.totals().pending(), 0u);
   expect_balance(pool);
@@ -222,7 +222,7 @@ TEST(no_memory, shutdown_now_of_a_stealing_pool_gives_back_all) {
   go_on.open();
   pool.await_termination();
   expect_balance(pool);
-  const takt::task_totals tasks = pool.statistics().tasks;
+  const takt::task_totals tasks = pool.totals();
   EXPECT_EQ(tasks.returned, returned);
   EXPECT_EQ(tasks.cancelled, 0u);
   EXPECT_GT(returned, many);
@@ -276,7 +276,7 @@ TEST(no_memory, a_stealing_pool_refuses_what_it_cannot_queue_and_goes_on) {
   go_on.open();
   EXPECT_TRUE(pool.close(takt::drain));
   expect_balance(pool);
-  EXPECT_EQ(pool.statistics().tasks.rejected, refused);
+  EXPECT_EQ(pool.totals().rejected, refused);
 }
 
 // The child that is spawned is none then, but the one that was to make room for it was one.
@@ -285,7 +285,7 @@ TEST(no_memory, a_child_that_was_dropped_for_one_that_could_not_be_queued_is_rep
   std::size_t refused = 0;
   for (std::size_t before = 0; before < 16; ++before) {  // where in its memory the queue is by then
     takt::stealing_pool pool{
-        {.threads = 1, .queue_capacity = 2, .rejection = takt::rejection_policy::discard_oldest()}};
+        {.threads = 1, .queue_capacity = 2, .rejection = takt::rejection_policy::drop_oldest()}};
     busy one(pool, 1);
     for (std::size_t i = 0; i < before; ++i) pool.execute([] {});
     takt::fork_join children(pool);

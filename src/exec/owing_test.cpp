@@ -75,7 +75,7 @@ TEST(owing, a_join_waits_for_what_is_spawned_meanwhile) {
 // A spawn() that waits may have another one made meanwhile. Neither has made a child.
 TEST(owing, a_spawn_that_waits_for_room) {
   stealing_pool pool(
-      {.threads = 1, .queue_capacity = 1, .rejection = takt::rejection_policy::block(0s)});
+      {.threads = 1, .queue_capacity = 1, .rejection = takt::rejection_policy::wait(0s)});
   gate begun;
   gate go_on;
   fork_join children(pool);
@@ -104,7 +104,7 @@ TEST(owing, the_end_of_a_pool_begins_afterwards) {
 
 TEST(owing, a_submission_that_waits_for_room) {
   takt::thread_pool pool{
-      {.core = 1, .queue_capacity = 1, .rejection = takt::rejection_policy::block(0s)}};
+      {.core = 1, .queue_capacity = 1, .rejection = takt::rejection_policy::wait(0s)}};
   const busy one(pool, 1);
   auto queued = pool.submit([] {});
   takt::task removed;

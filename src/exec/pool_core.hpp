@@ -147,11 +147,12 @@ class pool_core final : public delayed_tasks_owner {
   void change_keep_alive(std::chrono::nanoseconds time, bool core_times_out);
   task take_back(const future_core& state);
   std::size_t purge();
+  task_totals totals() const;
   pool_statistics statistics() const;
   std::pair<std::size_t, std::size_t> sizes() const;
   /// \throws std::system_error if the calling thread runs a task of it.
   void throw_if_own_task() const;
-  [[nodiscard]] task_options future_options() const noexcept {
+  [[nodiscard]] takt::future_options future_options() const noexcept {
     return {.time = how_.time, .unhandled = how_.unhandled};
   }
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }

@@ -30,8 +30,8 @@ void pool_core::execute(task&& t) {
   try {
     refused = offer(t);
     if (refused == rejection::saturated) {
-      if (how_.rejection.kind_ == kind::block) refused = offer_when_there_is_room(lock, t);
-      if (how_.rejection.kind_ == kind::discard_oldest) refused = offer_instead_of_oldest(t);
+      if (how_.rejection.kind_ == kind::wait) refused = offer_when_there_is_room(lock, t);
+      if (how_.rejection.kind_ == kind::drop_oldest) refused = offer_instead_of_oldest(t);
     }
   } catch (...) {  // there is no memory
     ++book_.totals.rejected;
@@ -114,7 +114,7 @@ std::optional<rejection> pool_core::offer_instead_of_oldest(task& t) {
     // In any case, and without the lock: its closure is that of others.
     mu_.unlock();
     book_.tell(task_event::kind::rejected, oldest);
-    oldest.reject(rejection::discarded);
+    oldest.reject(rejection::dropped);
     mu_.lock();
     if (refused == rejection::saturated && no_memory == nullptr) refused = offer(t);
   }
@@ -142,8 +142,8 @@ void pool_core::refuse(task t, rejection why) {
     how_.rejection.own_(std::move(t), why);
     return;
   }
-  if (policy == kind::discard || policy == kind::discard_oldest) {
-    t.reject(why == rejection::saturated ? rejection::discarded : why);
+  if (policy == kind::drop || policy == kind::drop_oldest) {
+    t.reject(why == rejection::saturated ? rejection::dropped : why);
     return;
   }
   t.reject(why);

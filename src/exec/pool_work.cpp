@@ -491,26 +491,32 @@ std::size_t pool_core::purge() {
   return book_.end_unstarted(taken, false);
 }
 
-pool_statistics pool_core::statistics() const {
+task_totals pool_core::totals() const {
   const mutex_lock lock(mu_);
-  const std::size_t workers = life_.workers() - holds_;
   task_totals tasks = book_.totals;
-  std::size_t queued = queue_.size();
   // acquire: the slots
   const worker* const newest = newest_.load(std::memory_order_acquire);
-  for (const worker* w = newest; w != nullptr; w = w->older) {
-    w->counts.add_ends_to(tasks);
-    if (steals_) queued += w->ring->size();
-  }
+  for (const worker* w = newest; w != nullptr; w = w->older) w->counts.add_ends_to(tasks);
   for (const worker* w = newest; w != nullptr; w = w->older) w->counts.add_submissions_to(tasks);
   if (delayed_ != nullptr) delayed_->add_counts_to(tasks);
   queue_.add_counts_to(tasks);
-  tasks.started += workers - free_;
-  return {.tasks = tasks,
-          .queued = queued,
+  tasks.started += life_.workers() - holds_ - free_;
+  return tasks;
+}
+
+pool_statistics pool_core::statistics() const {
+  const mutex_lock lock(mu_);
+  const std::size_t workers = life_.workers() - holds_;
+  std::size_t queued = queue_.size();
+  if (steals_) {
+    // acquire: the slots
+    const worker* w = newest_.load(std::memory_order_acquire);
+    for (; w != nullptr; w = w->older) queued += w->ring->size();
+  }
+  return {.queued = queued,
           .delayed = delayed_ == nullptr ? 0 : delayed_->size(),
           .active = workers - free_,
-          .workers = workers,
+          .threads = workers,
           .largest = largest_};
 }
 

@@ -205,7 +205,7 @@ void serial_executor::impl::drain_dropped() noexcept {
     for (task_list& tasks : dropped) {
       for (task& t : tasks) {
         book_.tell(task_event::kind::rejected, t);
-        t.reject(rejection::discarded);
+        t.reject(rejection::dropped);
       }
     }
     lock.lock();
@@ -294,7 +294,7 @@ std::size_t serial_executor::queued() const { return impl_->queued(); }
 task_totals serial_executor::totals() const { return impl_->totals(); }
 const lifecycle& serial_executor::life() const noexcept { return impl_->life_; }
 
-task_options serial_executor::future_options() const noexcept {
+future_options serial_executor::future_options() const noexcept {
   return {.time = impl_->how_.time, .unhandled = impl_->how_.unhandled};
 }
 

@@ -86,7 +86,7 @@ TEST(serial_executor, holds_no_thread_while_it_has_nothing_to_do) {
   strand.execute([] {});
   strand.execute([] {});
   EXPECT_EQ(loop.queued(), 1U);  // one drain for both
-  EXPECT_EQ(loop.run_all(), 1U);
+  EXPECT_EQ(loop.poll(), 1U);
   EXPECT_EQ(loop.queued(), 0U);
 }
 
@@ -98,7 +98,7 @@ TEST(serial_executor, an_eager_one_goes_on_and_a_fair_one_lets_others_go_first) 
     strand.execute([&] { order += 'a'; });
     strand.execute([&] { order += 'b'; });
     loop.execute([&] { order += '-'; });
-    loop.run_all();
+    loop.poll();
     EXPECT_EQ(order, fair ? "a-b" : "ab-");
   }
 }
@@ -138,7 +138,7 @@ TEST(serial_executor, errors_go_to_the_future_or_to_the_hook_and_the_next_task_r
   auto failed = strand.submit([] { throw std::runtime_error("x"); });
   strand.execute([] { throw std::runtime_error("y"); });
   auto fine = strand.submit([] { return 1; });
-  loop.run_all();
+  loop.poll();
   EXPECT_THROW(failed.get(), std::runtime_error);
   EXPECT_EQ(fine.get(), 1);
   EXPECT_EQ(hook.seen, 1);
@@ -153,7 +153,7 @@ TEST(serial_executor, an_executor_that_refuses_is_told_to_the_caller_and_tried_a
   EXPECT_EQ(strand.queued(), 0U);
   moody.now = moody_executor::mood::runs;
   auto f = strand.submit([] { return 2; });
-  moody.inner.run_all();
+  moody.inner.poll();
   EXPECT_EQ(f.get(), 2);
   EXPECT_EQ(strand.totals().rejected, 1U);
   EXPECT_EQ(strand.totals().pending(), 0U);
@@ -166,7 +166,7 @@ TEST(serial_executor, a_fair_one_goes_on_by_itself_if_it_is_refused) {
   for (int i = 0; i < 5; ++i) strand.execute([&] { ++ran; });
   for (const auto mood : {moody_executor::mood::refuses, moody_executor::mood::drops}) {
     moody.now = mood;
-    moody.inner.run_all();
+    moody.inner.poll();
     EXPECT_EQ(ran, 5);
     moody.now = moody_executor::mood::runs;
     strand.execute([&] { --ran; });
@@ -265,7 +265,7 @@ TEST(serial_executor, an_executor_that_drops_it_rejects_what_is_queued) {
       each->get();
       FAIL();
     } catch (const rejected& e) {
-      EXPECT_EQ(e.reason(), rejection::discarded);
+      EXPECT_EQ(e.reason(), rejection::dropped);
     }
   }
   EXPECT_THROW(strand.execute([] {}), rejected);
@@ -389,7 +389,7 @@ TEST(serial_executor, shutdown_lets_queued_tasks_run) {
   strand.shutdown();
   EXPECT_THROW(strand.execute([] {}), rejected);
   EXPECT_FALSE(strand.is_terminated());
-  loop.run_all();
+  loop.poll();
   EXPECT_EQ(ran, 1);
   EXPECT_TRUE(strand.is_terminated());
 }
@@ -429,7 +429,7 @@ TEST(serial_executor, the_destructor_cancels_and_does_not_wait_for_a_drain_that_
     f = strand.submit([] {});
   }
   EXPECT_TRUE(f.is_cancelled());
-  EXPECT_EQ(loop.run_all(), 1U);  // the drain finds nothing
+  EXPECT_EQ(loop.poll(), 1U);  // the drain finds nothing
 }
 
 TEST(serial_executor, can_be_destroyed_by_its_own_task) {
@@ -447,7 +447,7 @@ TEST(serial_executor, tells_an_observer) {
   {
     serial_executor strand(loop, {.observer = &figures});
     strand.execute([] {});
-    loop.run_all();
+    loop.poll();
     strand.execute([] {});
     strand.execute([] {});  // the drain is on its way
   }
@@ -467,7 +467,7 @@ TEST(serial_executor, an_idle_one_keeps_little_memory) {
     serial_executor strand(loop, {.observer = observer});
     const auto run = [&](int tasks) {
       for (int i = 0; i < tasks; ++i) strand.execute([] {});
-      loop.run_all();
+      loop.poll();
       return takt::allocations() - takt::deallocations();
     };
     run(1);

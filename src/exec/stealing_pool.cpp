@@ -45,9 +45,10 @@ void stealing_pool::shutdown() noexcept { core_->shutdown(); }
 task_list stealing_pool::shutdown_now() noexcept { return core_->stop(true); }
 void stealing_pool::shutdown_and_cancel() noexcept { static_cast<void>(core_->stop(false)); }
 std::size_t stealing_pool::prestart(std::size_t at_most) { return core_->prestart(at_most); }
+task_totals stealing_pool::totals() const { return core_->totals(); }
 pool_statistics stealing_pool::statistics() const { return core_->statistics(); }
 const lifecycle& stealing_pool::life() const noexcept { return core_->life(); }
-task_options stealing_pool::future_options() const noexcept { return core_->future_options(); }
+future_options stealing_pool::future_options() const noexcept { return core_->future_options(); }
 void stealing_pool::throw_if_own_task() const { core_->throw_if_own_task(); }
 
 }  // namespace takt::inline TAKT_ABI

@@ -48,7 +48,7 @@ TEST(stealing_pool, runs_what_comes_from_outside) {
   EXPECT_TRUE(pool.close(takt::drain));
   EXPECT_EQ(ran.count(), 1000u);
   expect_balance(pool);
-  EXPECT_EQ(pool.statistics().tasks.finished, 1001u);
+  EXPECT_EQ(pool.totals().finished, 1001u);
 }
 
 TEST(stealing_pool, rejects_bad_options_by_name) {
@@ -232,7 +232,7 @@ TEST(stealing_pool, shutdown_now_gives_back_what_threads_have_for_themselves) {
   EXPECT_EQ(held.ran.count(), 0u);
   for (task& t : rest) t.run();
   EXPECT_EQ(held.ran.count(), 11u);
-  EXPECT_EQ(held.pool.statistics().tasks.returned, 11u);
+  EXPECT_EQ(held.pool.totals().returned, 11u);
   expect_balance(held.pool);
 }
 
@@ -285,13 +285,13 @@ TEST(stealing_pool, bounds_what_waits_from_outside) {
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::saturated);
   go_on.open();
   EXPECT_TRUE(pool.close(takt::drain));
-  EXPECT_EQ(pool.statistics().tasks.rejected, 1u);
+  EXPECT_EQ(pool.totals().rejected, 1u);
   expect_balance(pool);
 }
 
 TEST(stealing_pool, blocks_for_room) {
   tally ran;
-  stealing_pool pool({.threads = 2, .queue_capacity = 1, .rejection = rejection_policy::block()});
+  stealing_pool pool({.threads = 2, .queue_capacity = 1, .rejection = rejection_policy::wait()});
   for (int i = 0; i < 500; ++i) pool.execute([&] { ran.add(); });
   EXPECT_TRUE(pool.close(takt::drain));
   EXPECT_EQ(ran.count(), 500u);
@@ -341,8 +341,8 @@ TEST(stealing_pool, observes_and_counts_own_tasks) {
   EXPECT_TRUE(pool.close(takt::drain));
   EXPECT_EQ(observed.totals().submitted, 21u);
   EXPECT_EQ(observed.totals().finished, 21u);
-  EXPECT_EQ(pool.statistics().tasks.submitted, 21u);
-  EXPECT_EQ(pool.statistics().tasks.started, 21u);
+  EXPECT_EQ(pool.totals().submitted, 21u);
+  EXPECT_EQ(pool.totals().started, 21u);
   expect_balance(pool);
 }
 

@@ -51,9 +51,9 @@ thread_pool::thread_pool(options how) {
   check_keep_alive(how.keep_alive, how.core_times_out);
   if (how.time == nullptr) throw std::invalid_argument("takt::thread_pool: time is null");
   if (how.unhandled == nullptr) throw std::invalid_argument("takt::thread_pool: unhandled is null");
-  if (how.order == queue_order::priority && how.rejection.discards_oldest()) {
+  if (how.order == queue_order::priority && how.rejection.drops_oldest()) {
     throw std::invalid_argument(
-        "takt::thread_pool: discard_oldest() would drop the most urgent task of a priority queue");
+        "takt::thread_pool: drop_oldest() would drop the most urgent task of a priority queue");
   }
   core_ = new pool_core(std::move(how));
 }
@@ -80,12 +80,13 @@ void thread_pool::resize(std::size_t core, std::size_t max) {
   core_->resize(core, max);
 }
 std::size_t thread_pool::purge() { return core_->purge(); }
+task_totals thread_pool::totals() const { return core_->totals(); }
 pool_statistics thread_pool::statistics() const { return core_->statistics(); }
 std::size_t thread_pool::core() const { return core_->sizes().first; }
 std::size_t thread_pool::max() const { return core_->sizes().second; }
 const lifecycle& thread_pool::life() const noexcept { return core_->life(); }
 
-task_options thread_pool::future_options() const noexcept { return core_->future_options(); }
+future_options thread_pool::future_options() const noexcept { return core_->future_options(); }
 void thread_pool::throw_if_own_task() const { core_->throw_if_own_task(); }
 
 void thread_pool::change_keep_alive(std::chrono::nanoseconds time, bool core_times_out) {

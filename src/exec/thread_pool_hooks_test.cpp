@@ -203,7 +203,7 @@ TEST(thread_pool, an_observer_counts_what_the_pool_counts) {
   recording_hook hook;
   thread_pool pool{{.core = 1,
                     .queue_capacity = 4,
-                    .rejection = rejection_policy::discard_oldest(),
+                    .rejection = rejection_policy::drop_oldest(),
                     .time = &time,
                     .unhandled = &hook,
                     .observer = &figures}};
@@ -216,7 +216,7 @@ TEST(thread_pool, an_observer_counts_what_the_pool_counts) {
   });
   begun.wait();
   time.advance(1s);
-  for (int i = 0; i < 6; ++i) pool.execute([] {});  // two are discarded
+  for (int i = 0; i < 6; ++i) pool.execute([] {});  // two are dropped
   auto f = pool.submit([] {});                      // and a third
   f.cancel();
   go_on.open();
@@ -225,7 +225,7 @@ TEST(thread_pool, an_observer_counts_what_the_pool_counts) {
   EXPECT_TRUE(all.empty());
   takt_test::expect_balance(pool);
   const takt::task_totals told = figures.totals();
-  const takt::task_totals counted = pool.statistics().tasks;
+  const takt::task_totals counted = pool.totals();
   EXPECT_EQ(told.submitted, counted.submitted);
   EXPECT_EQ(told.rejected, counted.rejected);
   EXPECT_EQ(told.finished, counted.finished);

@@ -34,7 +34,7 @@ TEST(blocking_region, adds_none_if_one_is_on_its_way) {
   auto workers = pool.submit([&] {
     queued.wait();
     const takt::blocking_region waiting;
-    return pool.statistics().workers;
+    return pool.statistics().threads;
   });
   started.wait_for(1);
   pool.execute([] {});  // for the second, which is held
@@ -59,7 +59,7 @@ TEST(blocking_region, adds_none_to_a_single_thread_with_a_full_queue) {
   within.wait();
   pool.execute([] {});
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::saturated);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   go_on.open();
   EXPECT_EQ(drain(pool).largest, 1u);
 }
@@ -79,7 +79,7 @@ TEST(thread_pool, one_too_many_leaves_its_queue_to_the_others) {
   first.release();
   left.wait();
   EXPECT_FALSE(ran);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   second.release();
   drain(pool);
   EXPECT_TRUE(ran);
@@ -112,7 +112,7 @@ TEST(shutdown_and_cancel, is_no_worker) {
   thread_pool pool{{.core = 1}};
   busy hold(pool, 1);
   std::size_t workers = 0;
-  const auto look = [&](const std::size_t*) { workers = pool.statistics().workers; };
+  const auto look = [&](const std::size_t*) { workers = pool.statistics().threads; };
   pool.execute([owned = std::shared_ptr<std::size_t>(&workers, look)] {});
   pool.shutdown_and_cancel();
   EXPECT_EQ(workers, 1u);

@@ -40,7 +40,7 @@ thread_pool::options narrow(rejection_policy policy) {
 }
 
 TEST(rejection, abort_throws) {
-  thread_pool pool{narrow(rejection_policy::abort())};
+  thread_pool pool{narrow(rejection_policy::fail())};
   busy hold(pool, 1);
   pool.execute([] {});
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::saturated);
@@ -89,13 +89,13 @@ TEST(rejection, caller_runs_nothing_after_shutdown) {
 }
 
 TEST(rejection, discard_drops_the_new_one) {
-  thread_pool pool{narrow(rejection_policy::discard())};
+  thread_pool pool{narrow(rejection_policy::drop())};
   busy hold(pool, 1);
   auto queued = pool.submit([] { return 1; });
   bool run = false;
   pool.execute([&] { run = true; });
   auto dropped = pool.submit([&] { run = true; });
-  EXPECT_EQ(rejection_of([&] { dropped.get(); }), rejection::discarded);
+  EXPECT_EQ(rejection_of([&] { dropped.get(); }), rejection::dropped);
   hold.release();
   EXPECT_EQ(queued.get(), 1);
   const auto s = drain(pool);
@@ -106,15 +106,15 @@ TEST(rejection, discard_drops_the_new_one) {
   takt_test::expect_balance(pool);
 }
 
-TEST(rejection, discard_oldest_drops_the_head) {
-  auto how = narrow(rejection_policy::discard_oldest());
+TEST(rejection, drop_oldest_drops_the_head) {
+  auto how = narrow(rejection_policy::drop_oldest());
   how.queue_capacity = 2;
   thread_pool pool{how};
   busy hold(pool, 1);
   auto a = pool.submit([] { return 1; });
   auto b = pool.submit([] { return 2; });
   auto c = pool.submit([] { return 3; });
-  EXPECT_EQ(rejection_of([&] { a.get(); }), rejection::discarded);
+  EXPECT_EQ(rejection_of([&] { a.get(); }), rejection::dropped);
   EXPECT_FALSE(b.is_ready());
   hold.release();
   EXPECT_EQ(b.get(), 2);
@@ -126,21 +126,21 @@ TEST(rejection, discard_oldest_drops_the_head) {
   takt_test::expect_balance(pool);
 }
 
-TEST(rejection, discard_oldest_drops_the_new_one_if_nothing_is_queued) {
-  auto how = narrow(rejection_policy::discard_oldest());
+TEST(rejection, drop_oldest_drops_the_new_one_if_nothing_is_queued) {
+  auto how = narrow(rejection_policy::drop_oldest());
   how.queue_capacity = 0;
   thread_pool pool{how};
   busy hold(pool, 1);
   auto dropped = pool.submit([] { return 1; });
-  EXPECT_EQ(rejection_of([&] { dropped.get(); }), rejection::discarded);
+  EXPECT_EQ(rejection_of([&] { dropped.get(); }), rejection::dropped);
   hold.release();
   const auto s = drain(pool);
   EXPECT_EQ(s.tasks.rejected, 1u);
 }
 
-TEST(rejection, what_is_discarded_is_no_unobserved_error) {
+TEST(rejection, what_is_dropped_is_no_unobserved_error) {
   recording_hook hook;
-  auto how = narrow(rejection_policy::discard_oldest());
+  auto how = narrow(rejection_policy::drop_oldest());
   how.unhandled = &hook;
   thread_pool pool{how};
   busy hold(pool, 1);
@@ -151,13 +151,13 @@ TEST(rejection, what_is_discarded_is_no_unobserved_error) {
   EXPECT_THAT(hook.unobserved(), testing::IsEmpty());
 }
 
-TEST(rejection, a_continuation_of_what_is_discarded_may_use_the_pool) {
-  thread_pool pool{narrow(rejection_policy::discard_oldest())};
+TEST(rejection, a_continuation_of_what_is_dropped_may_use_the_pool) {
+  thread_pool pool{narrow(rejection_policy::drop_oldest())};
   busy hold(pool, 1);
   auto oldest = pool.submit([] {});
   bool told = false;
   auto then = std::move(oldest).then([&](future<void> f) {
-    EXPECT_EQ(rejection_of([&] { f.get(); }), rejection::discarded);
+    EXPECT_EQ(rejection_of([&] { f.get(); }), rejection::dropped);
     EXPECT_EQ(pool.statistics().queued, 1u);
     told = true;
   });
@@ -193,7 +193,7 @@ TEST(rejection, own_handler_gets_the_task_and_the_reason) {
   EXPECT_TRUE(late.is_cancelled());
   EXPECT_THAT(why, ElementsAre(rejection::saturated, rejection::saturated, rejection::shut_down));
   takt_test::expect_balance(pool);
-  EXPECT_EQ(pool.statistics().tasks.rejected, 3u);
+  EXPECT_EQ(pool.totals().rejected, 3u);
 }
 
 TEST(rejection, own_handler_may_throw) {
@@ -210,7 +210,7 @@ TEST(rejection, own_handler_may_throw) {
 
 // A pool without room for another task; who submits one waits for room on its clock.
 struct full_pool {
-  explicit full_pool(rejection_policy policy = rejection_policy::block())
+  explicit full_pool(rejection_policy policy = rejection_policy::wait())
       : pool{{.core = 1, .queue_capacity = 1, .rejection = std::move(policy), .time = &time}} {}
 
   takt::manual_clock time;
@@ -234,7 +234,7 @@ TEST(rejection, block_waits_for_room) {
 
 TEST(rejection, block_waits_for_a_thread_if_nothing_may_wait) {
   takt::manual_clock time;
-  auto how = narrow(rejection_policy::block());
+  auto how = narrow(rejection_policy::wait());
   how.queue_capacity = 0;
   how.time = &time;
   thread_pool pool{how};
@@ -293,7 +293,7 @@ TEST(rejection, block_hears_of_purged_tasks) {
 
 TEST(rejection, block_hears_of_a_thread_for_one_that_blocks) {
   takt::manual_clock time;
-  auto how = narrow(rejection_policy::block());
+  auto how = narrow(rejection_policy::wait());
   how.queue_capacity = 0;
   how.time = &time;
   thread_pool pool{how};
@@ -323,7 +323,7 @@ TEST(rejection, block_tells_all_when_there_is_no_thread_any_more) {
                     .max = 1,
                     .keep_alive = 0s,
                     .queue_capacity = 0,
-                    .rejection = rejection_policy::block(),
+                    .rejection = rejection_policy::wait(),
                     .thread = {.may_start = [&] { return std::exchange(may_start, false); }},
                     .time = &time}};
   busy hold(pool, 1);
@@ -344,7 +344,7 @@ TEST(rejection, block_tells_all_when_there_is_no_thread_any_more) {
 }
 
 TEST(rejection, block_gives_up_after_its_time) {
-  full_pool full(rejection_policy::block(1500us));
+  full_pool full(rejection_policy::wait(1500us));
   std::optional<rejection> why;
   gate ended;
   thread producer([&] {
@@ -364,7 +364,7 @@ TEST(rejection, block_gives_up_after_its_time) {
 }
 
 TEST(rejection, block_without_time_polls) {
-  thread_pool pool{narrow(rejection_policy::block(-1s))};
+  thread_pool pool{narrow(rejection_policy::wait(-1s))};
   busy hold(pool, 1);
   pool.execute([] {});
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::wait_timed_out);
@@ -394,7 +394,7 @@ TEST(rejection, block_ends_with_shutdown_now) {
 }
 
 TEST(rejection, a_worker_never_waits_for_room_in_its_own_pool) {
-  thread_pool pool{narrow(rejection_policy::block())};
+  thread_pool pool{narrow(rejection_policy::wait())};
   auto why = pool.submit([&] {
     pool.execute([] {});
     return rejection_of([&] { pool.execute([] {}); });
@@ -404,7 +404,7 @@ TEST(rejection, a_worker_never_waits_for_room_in_its_own_pool) {
 }
 
 TEST(rejection, block_throws_after_shutdown) {
-  thread_pool pool{narrow(rejection_policy::block())};
+  thread_pool pool{narrow(rejection_policy::wait())};
   pool.shutdown();
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::shut_down);
   drain(pool);

@@ -115,7 +115,7 @@ TEST(shutdown, is_over_when_all_threads_are) {
   pool.prestart();
   pool.shutdown();
   // Both have left the pool, and the second one waits for the first.
-  while (pool.statistics().workers != 0) takt::sync::yield();
+  while (pool.statistics().threads != 0) takt::sync::yield();
   for (int i = 0; i < 100; ++i) takt::sync::yield();
   EXPECT_FALSE(pool.is_terminated());
   let_go.open();
@@ -165,10 +165,10 @@ TEST(shutdown_now, gives_back_what_has_not_begun_in_order) {
   hold.release();
   pool.await_termination();
   expect_balance(pool);
-  const auto s = pool.statistics();
-  EXPECT_EQ(s.tasks.returned, 3u);
-  EXPECT_EQ(s.tasks.cancelled, 1u);
-  EXPECT_EQ(s.tasks.finished, 1u);
+  const takt::task_totals tasks = pool.totals();
+  EXPECT_EQ(tasks.returned, 3u);
+  EXPECT_EQ(tasks.cancelled, 1u);
+  EXPECT_EQ(tasks.finished, 1u);
 }
 
 TEST(shutdown_now, shows_the_callables) {
@@ -219,7 +219,7 @@ TEST(shutdown_now, asks_what_runs_to_stop_without_cancelling_it) {
   EXPECT_EQ(deaf.get(), 6);
   pool.await_termination();
   expect_balance(pool);
-  EXPECT_EQ(pool.statistics().tasks.finished, 3u);
+  EXPECT_EQ(pool.totals().finished, 3u);
 }
 
 TEST(shutdown_now, asks_again_if_called_again) {
@@ -315,7 +315,7 @@ TEST(shutdown_and_cancel, cancels_what_has_not_begun) {
   EXPECT_EQ(running.get(), 1);
   pool.await_termination();
   expect_balance(pool);
-  EXPECT_EQ(pool.statistics().tasks.cancelled, 2u);
+  EXPECT_EQ(pool.totals().cancelled, 2u);
 }
 
 // --- close and await_termination

@@ -159,10 +159,10 @@ TEST(thread_pool, complains_about_bad_options) {
   EXPECT_THAT(complaint({.core = 1, .unhandled = nullptr}), HasSubstr("unhandled is null"));
   EXPECT_THAT(complaint({.core = 1,
                          .order = takt::queue_order::priority,
-                         .rejection = rejection_policy::discard_oldest()}),
-              HasSubstr("discard_oldest"));
+                         .rejection = rejection_policy::drop_oldest()}),
+              HasSubstr("drop_oldest"));
   EXPECT_THROW(static_cast<void>(rejection_policy::call(nullptr)), std::invalid_argument);
-  EXPECT_THROW(static_cast<void>(rejection_policy::block(
+  EXPECT_THROW(static_cast<void>(rejection_policy::wait(
                    std::chrono::duration<double>(std::numeric_limits<double>::quiet_NaN()))),
                std::invalid_argument);
 }

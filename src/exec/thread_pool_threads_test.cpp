@@ -40,22 +40,21 @@ using testing::ElementsAre;
 
 TEST(thread_pool, starts_threads_up_to_core_and_then_queues) {
   thread_pool pool{{.core = 2, .max = 4, .queue_capacity = 10}};
-  EXPECT_EQ(pool.statistics().workers, 0u);
+  EXPECT_EQ(pool.statistics().threads, 0u);
   busy one(pool, 1);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   busy two(pool, 1);
-  EXPECT_EQ(pool.statistics().workers, 2u);
+  EXPECT_EQ(pool.statistics().threads, 2u);
   pool.execute([] {});
-  auto s = pool.statistics();
-  EXPECT_EQ(s.workers, 2u);
+  const auto s = pool.statistics();
+  EXPECT_EQ(s.threads, 2u);
   EXPECT_EQ(s.active, 2u);
   EXPECT_EQ(s.queued, 1u);
-  EXPECT_EQ(s.tasks.pending(), 3u);
-  EXPECT_EQ(s.tasks.running(), 2u);
+  EXPECT_EQ(pool.totals().pending(), 3u);
+  EXPECT_EQ(pool.totals().running(), 2u);
   two.release();
   one.release();
-  s = drain(pool);
-  EXPECT_EQ(s.largest, 2u);
+  EXPECT_EQ(drain(pool).largest, 2u);
 }
 
 // An idle thread does it instead.
@@ -78,13 +77,13 @@ TEST(thread_pool, goes_beyond_core_only_if_the_queue_is_full) {
   busy one(pool, 1);
   tally run;
   pool.execute([&] { run.add(); });
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   gate go_on;
   pool.execute([&] {  // a second thread
     run.add();
     go_on.wait();
   });
-  EXPECT_EQ(pool.statistics().workers, 2u);
+  EXPECT_EQ(pool.statistics().threads, 2u);
   run.wait_for(2);
   pool.execute([] {});
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::saturated);
@@ -99,9 +98,9 @@ TEST(thread_pool, hands_over_if_nothing_may_wait) {
   pool.submit([] {}).get();
   time.wait_for_waiters(1);  // one is free
   busy one(pool, 1);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   busy two(pool, 1);
-  EXPECT_EQ(pool.statistics().workers, 2u);
+  EXPECT_EQ(pool.statistics().threads, 2u);
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::saturated);
   one.release();
   two.release();
@@ -128,7 +127,7 @@ TEST(thread_pool, prestarts_as_many_as_are_asked_for) {
   EXPECT_EQ(pool.prestart(1), 1u);
   EXPECT_EQ(pool.prestart(), 2u);
   EXPECT_EQ(pool.prestart(), 0u);
-  EXPECT_EQ(pool.statistics().workers, 3u);
+  EXPECT_EQ(pool.statistics().threads, 3u);
   started.wait_for(3);
   drain(pool);
   EXPECT_EQ(pool.prestart(), 0u);
@@ -173,7 +172,7 @@ TEST(thread_pool, without_another_thread_queues) {
   tally run;
   pool.execute([&] { run.add(); });                                             // below core
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::saturated);  // below max
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   hold.release();
   run.wait_for(1);
   drain(pool);
@@ -192,10 +191,10 @@ TEST(thread_pool, without_core_has_one_thread_while_there_is_work) {
   for (std::size_t round = 1; round <= 2; ++round) {
     pool.submit([] {}).get();
     time.wait_for_waiters(1);
-    EXPECT_EQ(pool.statistics().workers, 1u);
+    EXPECT_EQ(pool.statistics().threads, 1u);
     time.advance(1s);
     gone.wait_for(round);
-    EXPECT_EQ(pool.statistics().workers, 0u);
+    EXPECT_EQ(pool.statistics().threads, 0u);
   }
   drain(pool);
 }
@@ -213,14 +212,14 @@ TEST(thread_pool, threads_beyond_core_end_when_they_were_idle_for_so_long) {
     const busy all(pool, 3);
   }
   time.wait_for_waiters(3);
-  EXPECT_EQ(pool.statistics().workers, 3u);
+  EXPECT_EQ(pool.statistics().threads, 3u);
   time.advance(10s - 1ns);
   time.wait_for_waiters(3);
-  EXPECT_EQ(pool.statistics().workers, 3u);
+  EXPECT_EQ(pool.statistics().threads, 3u);
   time.advance(1ns);
   gone.wait_for(2);
   time.wait_for_waiters(1);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   time.advance(1h);
   EXPECT_EQ(time.waiters(), 1u);  // without a deadline
   EXPECT_EQ(pool.submit([] { return 1; }).get(), 1);
@@ -266,7 +265,7 @@ TEST(thread_pool, core_threads_end_too_if_told_to) {
   time.wait_for_waiters(2);
   time.advance(10s);
   gone.wait_for(2);
-  EXPECT_EQ(pool.statistics().workers, 0u);
+  EXPECT_EQ(pool.statistics().threads, 0u);
   EXPECT_EQ(pool.submit([] { return 1; }).get(), 1);  // and come again
   drain(pool);
 }
@@ -282,7 +281,7 @@ TEST(thread_pool, a_new_keep_alive_is_heeded_by_those_that_wait) {
   EXPECT_TRUE(time.advance_to_next());
   EXPECT_EQ(time.now().time_since_epoch(), 1s);
   gone.wait_for(2);
-  EXPECT_EQ(pool.statistics().workers, 0u);
+  EXPECT_EQ(pool.statistics().threads, 0u);
   drain(pool);
 }
 
@@ -303,7 +302,7 @@ TEST(thread_pool, growing_starts_what_the_queue_needs) {
   begun.wait_for(2);
   EXPECT_EQ(pool.core(), 5u);
   EXPECT_EQ(pool.max(), 5u);
-  EXPECT_EQ(pool.statistics().workers, 3u);
+  EXPECT_EQ(pool.statistics().threads, 3u);
   go_on.open();
   hold.release();
   drain(pool);
@@ -318,11 +317,11 @@ TEST(thread_pool, shrinking_lets_idle_threads_go_at_once_and_busy_ones_after_the
   busy hold(pool, 2);
   pool.resize(1);
   gone.wait_for(2);
-  EXPECT_EQ(pool.statistics().workers, 2u);
+  EXPECT_EQ(pool.statistics().threads, 2u);
   hold.release();
   gone.wait_for(3);
   time.wait_for_waiters(1);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   EXPECT_EQ(pool.submit([] { return 1; }).get(), 1);
   drain(pool);
 }

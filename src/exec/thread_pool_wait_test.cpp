@@ -192,10 +192,10 @@ TEST(blocking_region, adds_a_thread_for_what_comes_and_it_goes_again) {
   EXPECT_EQ(pool.statistics().largest, 2u);
   gone.wait_for(1);
   time.wait_for_waiters(1);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   busy one(pool, 1);
   pool.execute([] {});
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   one.release();
   drain(pool);
 }

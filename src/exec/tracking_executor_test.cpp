@@ -98,7 +98,7 @@ TEST(tracking_executor, a_task_that_throws_was_cut_off_and_can_be_run_again) {
   tracker.execute([&] {
     if (++attempts == 1) throw std::runtime_error("x");
   });
-  EXPECT_THROW(loop.run_all(), std::runtime_error);
+  EXPECT_THROW(loop.poll(), std::runtime_error);
   auto cut_off = tracker.cut_off();
   ASSERT_EQ(cut_off.size(), 1U);
   cut_off[0].run();
@@ -109,7 +109,7 @@ TEST(tracking_executor, asking_while_a_task_runs_is_an_error) {
   manual_executor loop;  // cannot tell whether it is terminated
   tracking_executor tracker{loop};
   tracker.execute([&] { EXPECT_THROW(static_cast<void>(tracker.cut_off()), std::logic_error); });
-  EXPECT_EQ(loop.run_all(), 1U);
+  EXPECT_EQ(loop.poll(), 1U);
 }
 
 // What a closure owns may be what the next one is to be given.
@@ -122,7 +122,7 @@ TEST(tracking_executor, a_task_runs_until_its_closure_is_gone) {
     ++asked;
   };
   tracker.execute([owned = std::shared_ptr<int>(&asked, ask)] {});
-  loop.run_all();
+  loop.poll();
   EXPECT_EQ(asked, 1);
   EXPECT_TRUE(tracker.cut_off().empty());
 }
@@ -135,7 +135,7 @@ TEST(tracking_executor, tells_in_the_order_in_which_they_were_cut_off) {
     void operator()() const { throw takt::cancelled(); }
   };
   for (int i = 0; i < 3; ++i) tracker.execute(gives_up{i});
-  loop.run_all();
+  loop.poll();
   std::vector<int> numbers;
   for (takt::task& t : tracker.cut_off()) numbers.push_back(t.target<gives_up>()->number);
   EXPECT_EQ(numbers, (std::vector{0, 1, 2}));
@@ -188,7 +188,7 @@ TEST(tracking_executor, what_was_cut_off_is_not_lost_if_there_is_no_memory_to_te
     tracker.execute(with_token{{{}, &left}});
     tracker.execute(large{{}, &left});
     tracker.execute(large{{}, &left});
-    loop.run_all();
+    loop.poll();
     std::vector<takt::task> cut_off;
     bool failed = false;
     try {
@@ -210,7 +210,7 @@ TEST(tracking_executor, what_has_a_future_is_passed_on) {
   manual_executor loop;
   tracking_executor tracker{loop};
   auto f = tracker.submit([]() -> int { throw std::runtime_error("x"); });
-  loop.run_all();
+  loop.poll();
   EXPECT_THROW(f.get(), std::runtime_error);
   EXPECT_TRUE(tracker.cut_off().empty());
 }
@@ -236,7 +236,7 @@ TEST(tracking_executor, tasks_may_outlive_it) {
     tracker.execute([&] { ran = true; });
     tracker.execute([] { throw takt::cancelled(); });
   }
-  loop.run_all();
+  loop.poll();
   EXPECT_TRUE(ran);
 }
 

@@ -65,9 +65,9 @@ struct rx_no_memory : testing::Test {
   void pass() {
     time.advance(1s);
     loop.poll();
-    executor.run_all();
+    executor.poll();
     loop.poll();
-    executor.run_all();
+    executor.poll();
   }
 
   int ran = 0;
@@ -119,7 +119,7 @@ TEST_F(rx_no_memory, scheduler) {
 }
 
 TEST_F(rx_no_memory, shutdown_needs_none) {
-  rx::schedulers run({.computation = 2, .time = &time, .unhandled = &hook});
+  rx::schedulers run({.computation_threads = 2, .time = &time, .unhandled = &hook});
   rx::scheduler own = rx::scheduler::from(executor, {.timers = &loop, .unhandled = &hook});
   for (rx::scheduler* const s :
        {&own, &run.new_thread(), &run.single(), &run.computation(), &run.io()}) {

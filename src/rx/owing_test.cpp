@@ -23,7 +23,7 @@ TEST(owing, a_join_with_an_action) {
   takt::rx::worker w(pool);
   gate begun;
   gate go_on;
-  const takt::rx::scheduled_action a = w.schedule([&] {
+  const takt::rx::task_subscription a = w.schedule([&] {
     begun.open();
     go_on.wait();
   });

@@ -32,17 +32,17 @@ worker scheduler_core::create_worker() {
 }
 
 // The worker is a child of its only task, which is a child of the worker: they end together.
-scheduled_action scheduler_core::run_alone(worker::unscheduled action, const when& due,
-                                           const worker::series* rate) {
+task_subscription scheduler_core::run_alone(worker::unscheduled what, const when& due,
+                                            const worker::series* rate) {
   subscription registry;
   worker_place place = take_place(registry);
   auto* const core = new worker_core(std::move(place), how_);
   const subscription alone(*core);
   core->count_in_group();
   try {
-    action->add(*core);
+    what->add(*core);
     registry.add(alone);  // closes it, if that is closed
-    return core->start(std::move(action), due, rate);
+    return core->start(std::move(what), due, rate);
   } catch (...) {
     core->unsubscribe(*how_.unhandled);
     throw;
@@ -135,9 +135,9 @@ scheduler::~scheduler() {
 }
 
 worker scheduler::create_worker() { return core_->create_worker(); }
-scheduled_action scheduler::run_alone(worker::unscheduled action, const when& due,
-                                      const worker::series* rate) {
-  return core_->run_alone(std::move(action), due, rate);
+task_subscription scheduler::run_alone(worker::unscheduled what, const when& due,
+                                       const worker::series* rate) {
+  return core_->run_alone(std::move(what), due, rate);
 }
 void scheduler::start() { core_->start(); }
 void scheduler::shutdown() noexcept { core_->shutdown(); }

@@ -11,7 +11,7 @@
 #include <takt/clock/clock.hpp>
 #include <takt/exec/home_process.hpp>
 #include <takt/rx/composite.hpp>
-#include <takt/rx/scheduled_action.hpp>
+#include <takt/rx/task_subscription.hpp>
 #include <takt/rx/worker.hpp>
 #include <takt/sched/when.hpp>
 
@@ -40,8 +40,8 @@ class scheduler_core {
   scheduler_core& operator=(const scheduler_core&) = delete;
 
   [[nodiscard]] worker create_worker();
-  scheduled_action run_alone(worker::unscheduled action, const when& due,
-                             const worker::series* rate);
+  task_subscription run_alone(worker::unscheduled what, const when& due,
+                              const worker::series* rate);
   void start();
   void shutdown() noexcept;
   /// Shuts down, and waits for what runs alone.

@@ -150,8 +150,8 @@ class io_places final : public scheduler_core {
 };
 
 schedulers_options checked(const schedulers_options& how) {
-  if (how.computation == 0) {
-    throw std::invalid_argument("takt::rx::schedulers: computation is 0");
+  if (how.computation_threads == 0) {
+    throw std::invalid_argument("takt::rx::schedulers: computation_threads is 0");
   }
   if (how.io_threads == 0) throw std::invalid_argument("takt::rx::schedulers: io_threads is 0");
   if (how.io_keep_alive <= nanoseconds(0)) {
@@ -172,7 +172,7 @@ schedulers::schedulers(const options& how)
       trampoline_(std::make_unique<caller_places>(how, worker_place::kind::trampoline)),
       new_thread_(std::make_unique<new_thread_places>(how)),
       single_(std::make_unique<loop_places>(how, 1, "single")),
-      computation_(std::make_unique<loop_places>(how, how.computation, "computation")),
+      computation_(std::make_unique<loop_places>(how, how.computation_threads, "computation")),
       io_(std::make_unique<io_places>(how)) {}
 
 // All are told to stop before any is waited for, and waited for before any is destroyed: what runs

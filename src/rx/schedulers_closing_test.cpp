@@ -20,7 +20,7 @@ using takt_test::gate;
 // workers are closed: so it is their pool that cancels their tasks.
 TEST(schedulers_closing, what_the_end_of_the_threads_unsubscribes_may_ask_the_scheduler) {
   for (const bool starts : {false, true}) {
-    schedulers run({.computation = 1});
+    schedulers run({.computation_threads = 1});
     for (scheduler* s : {&run.single(), &run.computation(), &run.io()}) {
       worker first = s->create_worker();
       worker second = s->create_worker();

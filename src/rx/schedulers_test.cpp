@@ -72,7 +72,7 @@ TEST(schedulers, each_runs_what_it_is_given) {
 }
 
 TEST(schedulers, wrong_options_are_errors) {
-  EXPECT_THROW(schedulers({.computation = 0}), std::invalid_argument);
+  EXPECT_THROW(schedulers({.computation_threads = 0}), std::invalid_argument);
   EXPECT_THROW(schedulers({.io_threads = 0}), std::invalid_argument);
   EXPECT_THROW(schedulers({.io_keep_alive = 0s}), std::invalid_argument);
   EXPECT_THROW(schedulers({.time = nullptr}), std::invalid_argument);
@@ -83,7 +83,7 @@ TEST(schedulers, immediate_nests) {
   schedulers run;
   std::string order;
   worker w = run.immediate().create_worker();
-  const scheduled_action a = w.schedule([&] {
+  const task_subscription a = w.schedule([&] {
     order += "(";
     w.schedule([&] { order += "x"; });
     order += ")";
@@ -142,7 +142,7 @@ TEST(schedulers, a_trampoline_does_not_wait_for_what_was_cancelled) {
   manual_clock time;
   schedulers run({.time = &time});
   worker w = run.trampoline().create_worker();
-  scheduled_action late;
+  task_subscription late;
   takt::sync::thread canceller([&] {
     time.wait_for_waiters(1);  // somebody waits for it to be due
     EXPECT_EQ(late.cancel(), cancel_result::prevented);
@@ -165,14 +165,14 @@ TEST(schedulers, immediate_waits_for_a_delay_until_it_is_closed) {
   int ran = 0;
   w.schedule(1h, [&] { ++ran; });
   EXPECT_EQ(ran, 1);
-  const scheduled_action a = w.schedule(1h, [&] { ++ran; });
+  const task_subscription a = w.schedule(1h, [&] { ++ran; });
   EXPECT_TRUE(a.is_unsubscribed());
   EXPECT_EQ(ran, 1);
   other.join();
 }
 
 TEST(schedulers, threads_of_workers) {
-  schedulers run({.computation = 2});
+  schedulers run({.computation_threads = 2});
   worker a = run.computation().create_worker();
   worker b = run.computation().create_worker();
   worker c = run.computation().create_worker();
@@ -227,9 +227,9 @@ TEST(schedulers, shutdown_closes_workers_and_start_begins_anew) {
   for (scheduler* s : {&run.immediate(), &run.trampoline(), &run.new_thread(), &run.single(),
                        &run.computation(), &run.io()}) {
     worker before = s->create_worker();
-    const scheduled_action far = s == &run.immediate() || s == &run.trampoline()
-                                     ? scheduled_action()
-                                     : before.schedule(1h, [] { FAIL(); });
+    const task_subscription far = s == &run.immediate() || s == &run.trampoline()
+                                      ? task_subscription()
+                                      : before.schedule(1h, [] { FAIL(); });
     s->shutdown();
     s->shutdown();
     EXPECT_TRUE(s->is_shutdown());
@@ -262,7 +262,7 @@ void tell_end_of_thread(gate& ended) {
 
 TEST(schedulers, shutdown_ends_the_threads) {
   gate ended[3];  // outlive the threads
-  schedulers run({.computation = 1});
+  schedulers run({.computation_threads = 1});
   std::size_t i = 0;
   for (scheduler* s : {&run.single(), &run.computation(), &run.io()}) {
     gate& told = ended[i++];
@@ -353,17 +353,17 @@ TEST(schedulers, what_runs_alone_can_be_cancelled_and_leaves_nothing) {
   tally ran;  // before them: who has given up a series does not wait for its last run
   schedulers run({.unhandled = &hook});
   auto token = std::make_shared<int>(0);
-  const scheduled_action a = run.io().schedule(1h, [token] { FAIL(); });
+  const task_subscription a = run.io().schedule(1h, [token] { FAIL(); });
   EXPECT_EQ(run.io().workers(), 1u);
   EXPECT_EQ(a.cancel(), cancel_result::prevented);
   EXPECT_EQ(run.io().workers(), 0u);
   EXPECT_EQ(token.use_count(), 1);
-  scheduled_action beat = run.computation().schedule_at_fixed_rate(0s, 1us, [&] { ran.add(); });
+  task_subscription beat = run.computation().schedule_at_fixed_rate(0s, 1us, [&] { ran.add(); });
   ran.wait_for(3);
   beat.unsubscribe();
   EXPECT_EQ(run.computation().workers(), 0u);
   gate reported;
-  const scheduled_action bad = run.single().schedule([] { throw std::runtime_error("bad"); });
+  const task_subscription bad = run.single().schedule([] { throw std::runtime_error("bad"); });
   bad.add([&] { reported.open(); });
   reported.wait();
   EXPECT_THROW(run.single().schedule_at_fixed_rate(0s, 0s, [] {}), std::invalid_argument);
@@ -375,7 +375,7 @@ TEST(schedulers, what_runs_alone_can_count_from_its_end) {
   takt::event_loop loop({.frame = takt::never, .time = &time});
   scheduler s = scheduler::from(loop);
   int ran = 0;
-  const scheduled_action beat = s.schedule_with_fixed_delay(0s, 10ms, [&] {
+  const task_subscription beat = s.schedule_with_fixed_delay(0s, 10ms, [&] {
     ++ran;
     time.advance(5ms);
   });
@@ -426,12 +426,12 @@ TEST(schedulers, from_an_executor) {
     worker w = s.create_worker();
     w.schedule([&] { ++ran; });
     s.schedule([&] { ++ran; });
-    executor.run_all();
+    executor.poll();
     EXPECT_EQ(ran, 2);
-    const scheduled_action a = w.schedule([&] { ++ran; });
+    const task_subscription a = w.schedule([&] { ++ran; });
     s.shutdown();
     EXPECT_TRUE(a.is_unsubscribed());
-    executor.run_all();
+    executor.poll();
     EXPECT_EQ(ran, 2);
   }
   EXPECT_FALSE(executor.is_shutdown());

@@ -37,7 +37,7 @@ TEST(test_scheduler, time_is_that_of_the_task_that_runs) {
   std::vector<std::chrono::nanoseconds> at;
   const takt::clock::time_point start = test.now();
   EXPECT_EQ(start, takt::clock::time_point(1h));
-  const scheduled_action beat =
+  const task_subscription beat =
       test.schedule_at_fixed_rate(1s, 2s, [&] { at.push_back(test.now() - start); });
   test.advance_to(start + 5500ms);
   EXPECT_EQ(at, (std::vector<std::chrono::nanoseconds>{1s, 3s, 5s}));
@@ -46,7 +46,7 @@ TEST(test_scheduler, time_is_that_of_the_task_that_runs) {
   EXPECT_EQ(test.advance(1h), 0u);
 }
 
-TEST(test_scheduler, trigger_actions_runs_what_is_due) {
+TEST(test_scheduler, poll_runs_what_is_due) {
   test_scheduler test;
   std::string order;
   test.schedule([&] {
@@ -55,7 +55,7 @@ TEST(test_scheduler, trigger_actions_runs_what_is_due) {
     test.schedule(1ns, [&] { order += "c"; });
   });
   EXPECT_EQ(order, "");
-  EXPECT_EQ(test.trigger_actions(), 2u);
+  EXPECT_EQ(test.poll(), 2u);
   EXPECT_EQ(order, "ab");
 }
 
@@ -83,23 +83,23 @@ TEST(test_scheduler, errors_leave_it_and_it_goes_on) {
 TEST(test_scheduler, a_far_series_catches_up_within_one_step) {
   test_scheduler test;
   int ran = 0;
-  const scheduled_action beat = test.schedule_at_fixed_rate(0s, 1ms, [&] { ++ran; });
+  const task_subscription beat = test.schedule_at_fixed_rate(0s, 1ms, [&] { ++ran; });
   test.advance(1min);
   EXPECT_EQ(ran, 60'001);
   EXPECT_EQ(beat.missed_count(), 0u);
 }
 
 TEST(test_scheduler, handles_outlive_it_and_its_clock) {
-  scheduled_action a;
-  scheduled_action b;
+  task_subscription a;
+  task_subscription b;
   {
     test_scheduler test;
     worker w = test.create_worker();
     a = w.schedule([] {});
     b = w.schedule(1s, [] {});
-    test.trigger_actions();
+    test.poll();
   }
-  for (const scheduled_action& over : {a, b}) {
+  for (const task_subscription& over : {a, b}) {
     EXPECT_TRUE(over.is_unsubscribed());
     EXPECT_EQ(over.cancel_and_join_for(1h), cancel_result::done);
   }
@@ -108,7 +108,7 @@ TEST(test_scheduler, handles_outlive_it_and_its_clock) {
 TEST(test_scheduler, shuts_down_and_starts) {
   test_scheduler test;
   worker w = test.create_worker();
-  const scheduled_action a = w.schedule(1s, [] { FAIL(); });
+  const task_subscription a = w.schedule(1s, [] { FAIL(); });
   test.shutdown();
   EXPECT_TRUE(a.is_unsubscribed());
   test.advance(2s);
@@ -116,7 +116,7 @@ TEST(test_scheduler, shuts_down_and_starts) {
   test.start();
   int ran = 0;
   test.schedule([&] { ++ran; });
-  test.trigger_actions();
+  test.poll();
   EXPECT_EQ(ran, 1);
   test.time().advance(1s);
   EXPECT_EQ(test.now().time_since_epoch(), 3s);

@@ -12,9 +12,9 @@ worker::~worker() {
   if (core_ != nullptr) core_->destroy();
 }
 
-scheduled_action worker::start(unscheduled action, const when& due, const series* rate) {
-  if (core_ == nullptr) return scheduled_action::refused();
-  return core_->start(std::move(action), due, rate);
+task_subscription worker::start(unscheduled what, const when& due, const series* rate) {
+  if (core_ == nullptr) return task_subscription::refused();
+  return core_->start(std::move(what), due, rate);
 }
 
 bool worker::is_unsubscribed() const noexcept {

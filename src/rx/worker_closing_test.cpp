@@ -43,7 +43,7 @@ class moody_executor {
       case mood::full:
         throw takt::rejected(takt::rejection::saturated);
       case mood::drops:
-        t.reject(takt::rejection::discarded);
+        t.reject(takt::rejection::dropped);
         return;
       case mood::gone:
         throw takt::rejected(takt::rejection::shut_down);
@@ -54,7 +54,7 @@ class moody_executor {
 };
 using mood = moody_executor::mood;
 
-const std::string dropped_text = "takt: rejected: discarded by the executor's policy";
+const std::string dropped_text = "takt: rejected: dropped by the executor's policy";
 
 TEST(worker_closing, unsubscribe_cancels_what_has_not_begun_in_order) {
   manual_executor executor;
@@ -72,7 +72,7 @@ TEST(worker_closing, unsubscribe_cancels_what_has_not_begun_in_order) {
   EXPECT_EQ(token.use_count(), 1);
   EXPECT_EQ(w.tracked(), 0u);
   EXPECT_EQ(timers.next_deadline(), takt::clock::time_point::max());
-  executor.run_all();
+  executor.poll();
   EXPECT_EQ(*token, "abc");
 }
 
@@ -113,7 +113,7 @@ TEST(worker_closing, a_closed_worker_rejects) {
   worker w(executor);
   w.unsubscribe();
   auto token = std::make_shared<int>(0);
-  const scheduled_action a = w.schedule([token] { ++*token; });
+  const task_subscription a = w.schedule([token] { ++*token; });
   EXPECT_TRUE(a.is_unsubscribed());
   EXPECT_TRUE(a.is_rejected());
   EXPECT_EQ(a.cancel(), cancel_result::done);
@@ -141,13 +141,13 @@ TEST(worker_closing, an_owned_executor_is_stopped_and_what_runs_is_asked) {
   bool ran = false;
   gate stopped;
   worker w(std::move(owned));
-  const scheduled_action runs = w.schedule([&](const takt::sync::stop_token& stop) {
+  const task_subscription runs = w.schedule([&](const takt::sync::stop_token& stop) {
     begun.open();
     takt_test::until_stopped(stop);
     stopped.open();
   });
-  const scheduled_action waits = w.schedule([&] { ran = true; });
-  const scheduled_action delayed = w.schedule(1h, [&] { ran = true; });
+  const task_subscription waits = w.schedule([&] { ran = true; });
+  const task_subscription delayed = w.schedule(1h, [&] { ran = true; });
   begun.wait();
   w.unsubscribe();
   EXPECT_TRUE(pool.is_shutdown());
@@ -192,9 +192,9 @@ TEST(worker_closing, the_destructor_waits_for_what_runs) {
 TEST(worker_closing, a_handle_that_was_moved_from_is_closed) {
   takt::thread_pool pool({.core = 1});
   worker w(pool);
-  scheduled_action first = w.schedule([] {});
+  task_subscription first = w.schedule([] {});
   {
-    const scheduled_action second = std::move(first);
+    const task_subscription second = std::move(first);
   }
   EXPECT_EQ(first.cancel(), cancel_result::done);  // NOLINT(bugprone-use-after-move): what it is
   EXPECT_EQ(first.run_count(), 0u);
@@ -206,7 +206,7 @@ TEST(worker_closing, the_destructor_asks_what_was_cancelled_and_still_runs) {
   bool ended = false;
   {
     worker w(pool);
-    const scheduled_action a = w.schedule([&](const takt::sync::stop_token& stop) {
+    const task_subscription a = w.schedule([&](const takt::sync::stop_token& stop) {
       begun.open();
       takt_test::until_stopped(stop);
       ended = true;
@@ -223,7 +223,7 @@ TEST(worker_closing, a_task_may_destroy_its_worker) {
   takt::thread_pool pool({.core = 1});
   auto w = std::make_optional<worker>(pool);
   gate done;
-  scheduled_action a = w->schedule([&] { w.reset(); });
+  task_subscription a = w->schedule([&] { w.reset(); });
   a.add([&] { done.open(); });
   done.wait();
   EXPECT_FALSE(w.has_value());
@@ -254,12 +254,12 @@ TEST(worker_closing, what_a_refused_task_calls_may_destroy_the_worker) {
 TEST(worker_closing, the_end_of_a_callable_may_join_its_own_task) {
   manual_executor executor;
   worker w(executor);
-  scheduled_action a;
+  task_subscription a;
   cancel_result outcome = cancel_result::done;
   struct joins {
-    scheduled_action* of;
+    task_subscription* of;
     cancel_result* outcome;
-    joins(scheduled_action& a, cancel_result& o) : of(&a), outcome(&o) {}
+    joins(task_subscription& a, cancel_result& o) : of(&a), outcome(&o) {}
     joins(joins&& other) noexcept : of(std::exchange(other.of, nullptr)), outcome(other.outcome) {}
     joins& operator=(joins&&) = delete;
     ~joins() {
@@ -273,16 +273,16 @@ TEST(worker_closing, the_end_of_a_callable_may_join_its_own_task) {
 
 // A callable that lets go of its own task when it is destroyed, also of its place in the queue.
 struct lets_go {
-  scheduled_action* handle;
+  task_subscription* handle;
   manual_executor* executor;
-  lets_go(scheduled_action& h, manual_executor& e) : handle(&h), executor(&e) {}
+  lets_go(task_subscription& h, manual_executor& e) : handle(&h), executor(&e) {}
   lets_go(lets_go&& other) noexcept
       : handle(std::exchange(other.handle, nullptr)), executor(other.executor) {}
   lets_go& operator=(lets_go&&) = delete;
   ~lets_go() {
     if (handle == nullptr) return;
     *handle = {};
-    executor->run_all();
+    executor->poll();
   }
   void operator()() const {}
 };
@@ -290,7 +290,7 @@ struct lets_go {
 TEST(worker_closing, the_end_of_a_callable_may_let_go_of_its_own_task) {
   manual_executor executor;
   worker w(executor);
-  scheduled_action a;
+  task_subscription a;
   a = w.schedule(lets_go(a, executor));
   EXPECT_EQ(a.cancel(), cancel_result::prevented);
   EXPECT_EQ(w.tracked(), 0u);
@@ -303,13 +303,13 @@ TEST(worker_closing, the_end_of_a_callable_may_let_go_of_its_own_task) {
 }
 
 TEST(worker_closing, handles_outlive_the_worker) {
-  std::vector<scheduled_action> handles;
+  std::vector<task_subscription> handles;
   {
     takt::thread_pool pool({.core = 1});
     worker w(pool);
     for (int i = 0; i < 10; ++i) handles.push_back(w.schedule([] {}));
   }
-  for (const scheduled_action& a : handles) {
+  for (const task_subscription& a : handles) {
     EXPECT_TRUE(a.is_unsubscribed());
     EXPECT_EQ(a.cancel(), cancel_result::done);
   }
@@ -342,7 +342,7 @@ TEST(worker_closing, a_full_executor_throws_and_the_worker_stays) {
   EXPECT_FALSE(w.is_unsubscribed());
   executor.now = mood::keeps;
   w.schedule([token] { ++*token; });
-  executor.kept.run_all();
+  executor.kept.poll();
   EXPECT_EQ(*token, 1);
   EXPECT_TRUE(hook.unobserved().empty()) << "the caller was told";
 }
@@ -354,9 +354,9 @@ TEST(worker_closing, an_executor_that_is_gone_closes_it) {
   moody_executor executor;
   worker w(executor, {.timers = &timers, .unhandled = &hook});
   auto token = std::make_shared<int>(0);
-  const scheduled_action delayed = w.schedule(1s, [token] { ++*token; });
+  const task_subscription delayed = w.schedule(1s, [token] { ++*token; });
   executor.now = mood::gone;
-  const scheduled_action a = w.schedule([token] { ++*token; });
+  const task_subscription a = w.schedule([token] { ++*token; });
   EXPECT_TRUE(a.is_rejected());
   EXPECT_TRUE(w.is_unsubscribed());
   EXPECT_TRUE(delayed.is_unsubscribed());
@@ -369,12 +369,12 @@ TEST(worker_closing, an_executor_that_drops_is_reported) {
   moody_executor executor;
   worker w(executor, {.unhandled = &hook});
   executor.now = mood::drops;
-  const scheduled_action a = w.schedule([] {});
+  const task_subscription a = w.schedule([] {});
   EXPECT_TRUE(a.is_rejected());
   EXPECT_EQ(hook.unobserved(), std::vector<std::string>{dropped_text});
   executor.now = mood::keeps;
-  const scheduled_action b = w.schedule([] {});
-  const scheduled_action c = w.schedule([] {});
+  const task_subscription b = w.schedule([] {});
+  const task_subscription c = w.schedule([] {});
   c.unsubscribe();
   static_cast<void>(executor.kept.shutdown_now());  // given back, and dropped
   EXPECT_TRUE(b.is_rejected());
@@ -391,9 +391,9 @@ TEST(worker_closing, what_comes_to_its_time_and_is_refused_is_reported) {
   takt::event_loop timers({.time = &time});
   moody_executor executor;
   worker w(executor, {.timers = &timers, .unhandled = &hook});
-  const scheduled_action first = w.schedule(1s, [] {});
-  const scheduled_action second = w.schedule(2s, [] {});
-  const scheduled_action third = w.schedule(3s, [] {});
+  const task_subscription first = w.schedule(1s, [] {});
+  const task_subscription second = w.schedule(2s, [] {});
+  const task_subscription third = w.schedule(3s, [] {});
   executor.now = mood::full;
   time.advance(1s);
   timers.poll();
@@ -416,12 +416,12 @@ TEST(worker_closing, a_refused_turn_of_a_fair_worker_is_taken_at_once) {
   worker w(executor, {.batch = 1, .unhandled = &hook});
   for (const char* const name : {"a", "b", "c"}) w.schedule([&order, name] { order += name; });
   executor.now = mood::full;
-  executor.kept.run_all();
+  executor.kept.poll();
   EXPECT_EQ(order, "abc");
   EXPECT_TRUE(hook.unobserved().empty());
   executor.now = mood::keeps;
   w.schedule([&order] { order += "d"; });
-  executor.kept.run_all();
+  executor.kept.poll();
   EXPECT_EQ(order, "abcd");
 }
 
@@ -431,7 +431,7 @@ TEST(worker_closing, a_series_whose_executor_goes_ends) {
   takt::scheduled_pool pool({.core = 1, .time = &time});
   gate ran;
   worker w(pool, {.unhandled = &hook});
-  const scheduled_action a = w.schedule_at_fixed_rate(0s, 1s, [&] {
+  const task_subscription a = w.schedule_at_fixed_rate(0s, 1s, [&] {
     if (!ran.is_open()) ran.open();
   });
   ran.wait();
@@ -447,7 +447,7 @@ TEST(worker_closing, timers_that_end_cancel_what_waits) {
   auto timers = std::make_unique<takt::event_loop>();
   worker w(executor, {.timers = timers.get(), .unhandled = &hook});
   auto token = std::make_shared<int>(0);
-  const scheduled_action a = w.schedule(1h, [token] {});
+  const task_subscription a = w.schedule(1h, [token] {});
   timers.reset();
   EXPECT_TRUE(a.is_unsubscribed());
   EXPECT_EQ(token.use_count(), 1);

@@ -15,10 +15,10 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-// Owns its action twice: for who runs it, and for running_.
-class worker_core::action_run {
+// Owns its task twice: for who runs it, and for running_.
+class worker_core::task_run {
  public:
-  action_run(action_core& a, bool passes_on) noexcept : action_(&a), passes_on_(passes_on) {
+  task_run(worker_task& a, bool passes_on) noexcept : what_(&a), passes_on_(passes_on) {
     if (a.tracked_) {
       a.own(2);
     } else {
@@ -26,24 +26,24 @@ class worker_core::action_run {
     }
   }
   // Takes over what one that has passed it on owned.
-  explicit action_run(action_core& owned) noexcept : action_(&owned), passes_on_(false) {}
-  action_run(action_run&& other) noexcept
-      : action_(std::exchange(other.action_, nullptr)), passes_on_(other.passes_on_) {}
-  action_run& operator=(action_run&&) = delete;
-  ~action_run() {
-    if (action_ == nullptr) return;
-    action_->worker_->drop(*action_);
-    action_->disown(2);
+  explicit task_run(worker_task& owned) noexcept : what_(&owned), passes_on_(false) {}
+  task_run(task_run&& other) noexcept
+      : what_(std::exchange(other.what_, nullptr)), passes_on_(other.passes_on_) {}
+  task_run& operator=(task_run&&) = delete;
+  ~task_run() {
+    if (what_ == nullptr) return;
+    what_->worker_->drop(*what_);
+    what_->disown(2);
   }
 
   void operator()() {
-    action_core& a = *std::exchange(action_, nullptr);
+    worker_task& a = *std::exchange(what_, nullptr);
     if (passes_on_) {
       a.worker_->pass_on(a);
       return;
     }
     struct ended_after {
-      action_core& ran;
+      worker_task& ran;
       ~ended_after() { ran.worker_->end_run(ran); }
     } const guard{a};
     a.worker_->run(a);
@@ -51,23 +51,23 @@ class worker_core::action_run {
 
   // By who ends the executor; or because it was cancelled while it waited for its time.
   void cancelled() noexcept {
-    action_core& a = *std::exchange(action_, nullptr);
+    worker_task& a = *std::exchange(what_, nullptr);
     worker_core& worker = *a.worker_;
     if (worker.has_to_end(a)) a.unsubscribe(*worker.how_.unhandled);
     a.disown(2);
   }
 
-  [[nodiscard]] action_core& action() const noexcept { return *action_; }
+  [[nodiscard]] worker_task& what() const noexcept { return *what_; }
 
  private:
-  action_core* action_;  // owned; null: it has come to its end
+  worker_task* what_;  // owned; null: it has come to its end
   bool passes_on_;
 };
 
 }  // namespace rx
 
 template <>
-inline constexpr bool moves_as_bytes<rx::worker_core::action_run> = true;
+inline constexpr bool moves_as_bytes<rx::worker_core::task_run> = true;
 
 namespace rx {
 
@@ -115,8 +115,8 @@ worker_core::worker_core(worker_place place, const worker_options& how)
 
 worker_core::~worker_core() = default;
 
-scheduled_action worker_core::start(worker::unscheduled action, const when& due,
-                                    const worker::series* rate) {
+task_subscription worker_core::start(worker::unscheduled what, const when& due,
+                                     const worker::series* rate) {
   using std::chrono::nanoseconds;
   if (rate != nullptr && rate->period <= nanoseconds(0)) {
     throw std::invalid_argument("takt::rx::worker: the period is not above 0 (" +
@@ -136,13 +136,13 @@ scheduled_action worker_core::start(worker::unscheduled action, const when& due,
   if (timers_ == nullptr && !by_time && (delayed || rate != nullptr)) {
     throw std::logic_error("takt::rx::worker: its executor cannot wait, and it has no timers");
   }
-  if (is_unsubscribed()) return scheduled_action::refused();
+  if (is_unsubscribed()) return task_subscription::refused();
 
-  action_core& a = *action;
+  worker_task& a = *what;
   a.worker_ = this;
   retain();
   if (delayed || rate != nullptr || kind_ == worker_place::kind::trampoline) {
-    a.timing_ = std::make_unique<action_timing>();
+    a.timing_ = std::make_unique<worker_task_timing>();
     a.timing_->due = deadline;
   }
   if (rate != nullptr) {
@@ -151,9 +151,9 @@ scheduled_action worker_core::start(worker::unscheduled action, const when& due,
     a.timing_->periods.after_end = rate->after_end;
     a.timing_->periods.missed = rate->missed.value_or(how_.missed);
   }
-  scheduled_action handle(*action.release());
+  task_subscription handle(*what.release());
   // relaxed: nobody else has it; the executor publishes it
-  a.submission_.store(action_core::submission::under_way, std::memory_order_relaxed);
+  a.submission_.store(worker_task::submission::under_way, std::memory_order_relaxed);
   bool too_late = false;  // the worker was closed meanwhile
   if (kind_ == worker_place::kind::strand && a.timing_ == nullptr) {
     // relaxed: what this thread knows of; a figure
@@ -173,27 +173,27 @@ scheduled_action worker_core::start(worker::unscheduled action, const when& due,
     error = std::current_exception();
   }
   // acq_rel: what was done by who dropped it
-  const auto was = a.submission_.exchange(action_core::submission::over, std::memory_order_acq_rel);
+  const auto was = a.submission_.exchange(worker_task::submission::over, std::memory_order_acq_rel);
   if (too_late || error != nullptr) {
     a.mark_rejected();
     a.unsubscribe(*how_.unhandled);
     if (gone) unsubscribe(*how_.unhandled);
     if (error != nullptr && !gone) std::rethrow_exception(error);
-  } else if (was == action_core::submission::dropped) {
+  } else if (was == worker_task::submission::dropped) {
     report_dropped();
   }
   return handle;
 }
 
-void worker_core::submit(action_core& a, bool delayed) {
+void worker_core::submit(worker_task& a, bool delayed) {
   switch (kind_) {
     case worker_place::kind::strand:
       if (delayed) break;
-      strand_->execute(task(action_run(a, false)));
+      strand_->execute(task(task_run(a, false)));
       return;
     case worker_place::kind::direct:
       if (delayed) break;
-      where_->execute(task(action_run(a, false)));
+      where_->execute(task(task_run(a, false)));
       return;
     case worker_place::kind::trampoline:
       break;
@@ -204,12 +204,12 @@ void worker_core::submit(action_core& a, bool delayed) {
   }
   const std::uint64_t run = a.run_count();
   const bool passes_on = kind_ == worker_place::kind::strand;
-  a.keep_timer(timers_->execute(a.timing_->due, task(action_run(a, passes_on))), run);
+  a.keep_timer(timers_->execute(a.timing_->due, task(task_run(a, passes_on))), run);
   if (kind_ == worker_place::kind::trampoline) run_trampoline();
 }
 
 // The time of a delayed one has come: on the thread of the timers.
-void worker_core::pass_on(action_core& a) noexcept {
+void worker_core::pass_on(worker_task& a) noexcept {
   if (!life_.add_worker()) {
     a.disown(2);
     return;
@@ -218,7 +218,7 @@ void worker_core::pass_on(action_core& a) noexcept {
   const state_ref<worker_core> kept(this);  // it may be run, and be gone, by then
   const runner here(*this);  // what is refused is closed here, and that may destroy the worker
   try {
-    strand_->execute(task(action_run(a)));
+    strand_->execute(task(task_run(a)));
   } catch (const rejected& why) {  // drop() has reported it
     if (why.reason() == rejection::shut_down) unsubscribe(*how_.unhandled);
   } catch (...) {
@@ -227,7 +227,7 @@ void worker_core::pass_on(action_core& a) noexcept {
 }
 
 // \return whether the caller is to run it again; only if it is immediate.
-bool worker_core::run(action_core& a) {
+bool worker_core::run(worker_task& a) {
   if (!life_.add_worker()) return false;  // who closes the worker has cancelled it, or will
   std::exception_ptr error;
   const bool again = run_once(a, error);
@@ -236,10 +236,10 @@ bool worker_core::run(action_core& a) {
   return again;
 }
 
-bool worker_core::run_once(action_core& a, std::exception_ptr& error) {
+bool worker_core::run_once(worker_task& a, std::exception_ptr& error) {
   const runner here(*this);
   if (!a.begin()) return false;
-  action_core::result came = a.run();
+  worker_task::result came = a.run();
   if (came.again) return run_again(a);
   a.close(*how_.unhandled);
   if (came.error == nullptr) return false;
@@ -251,7 +251,7 @@ bool worker_core::run_once(action_core& a, std::exception_ptr& error) {
   return false;
 }
 
-bool worker_core::run_again(action_core& a) noexcept {
+bool worker_core::run_again(worker_task& a) noexcept {
   if (kind_ == worker_place::kind::immediate) return true;
   try {
     submit(a, a.timing_->due > now());
@@ -262,21 +262,21 @@ bool worker_core::run_again(action_core& a) noexcept {
   return false;
 }
 
-// Whether nobody else sees to the end of an action whose action_run is gone.
-bool worker_core::has_to_end(const action_core& a) const noexcept {
+// Whether nobody else sees to the end of a task whose task_run is gone.
+bool worker_core::has_to_end(const worker_task& a) const noexcept {
   return !a.is_ending() && !(a.tracked_ && is_unsubscribed());
 }
 
-// An action_run is gone without having been run.
-void worker_core::drop(action_core& a) noexcept {
+// A task_run is gone without having been run.
+void worker_core::drop(worker_task& a) noexcept {
   if (!has_to_end(a)) return;
   if (is_unsubscribed()) {
     a.unsubscribe(*how_.unhandled);
     return;
   }
-  auto was = action_core::submission::under_way;
+  auto was = worker_task::submission::under_way;
   // acq_rel: what was done until then, to who submits it
-  const bool told = a.submission_.compare_exchange_strong(was, action_core::submission::dropped,
+  const bool told = a.submission_.compare_exchange_strong(was, worker_task::submission::dropped,
                                                           std::memory_order_acq_rel);
   a.mark_rejected();
   a.unsubscribe(*how_.unhandled);
@@ -285,7 +285,7 @@ void worker_core::drop(action_core& a) noexcept {
 
 void worker_core::report_dropped() const noexcept {
   how_.unhandled->on_unhandled(unhandled::unobserved,
-                               std::make_exception_ptr(rejected(rejection::discarded)));
+                               std::make_exception_ptr(rejected(rejection::dropped)));
 }
 
 // Who is the first to schedule runs all that comes until nothing is left.
@@ -311,7 +311,7 @@ void worker_core::wake() noexcept {
 void worker_core::on_unsubscribe() {
   const bool holds = life_.add_worker();  // so that the end comes after this
   task_list queued;
-  action_core* running = nullptr;
+  worker_task* running = nullptr;
   if (strand_) {
     queued = strand_->shutdown_now();
     running = running_.exchange(nullptr, std::memory_order_acq_rel);  // acq_rel: it is scheduled
@@ -323,7 +323,7 @@ void worker_core::on_unsubscribe() {
   }
   if (holds) leave();
   error_collector errors;
-  const auto end = [&](action_core& a) {
+  const auto end = [&](worker_task& a) {
     close_tracked(a.number_, errors);  // what was scheduled before it
     errors.run([&a] { a.unsubscribe(); });
   };
@@ -332,7 +332,7 @@ void worker_core::on_unsubscribe() {
     running->disown();
   }
   for (task& t : queued) {
-    end(t.target<action_run>()->action());
+    end(t.target<task_run>()->what());
     t = task();
   }
   close_tracked(std::numeric_limits<std::uint64_t>::max(), errors);
@@ -341,7 +341,7 @@ void worker_core::on_unsubscribe() {
 
 // Under the strand's lock.
 void worker_core::taken_out(task& t) noexcept {
-  action_core& a = t.target<action_run>()->action();
+  worker_task& a = t.target<task_run>()->what();
   // release: it is scheduled
   if (!a.tracked_) a.worker_->running_.store(&a, std::memory_order_release);
 }

@@ -8,17 +8,17 @@
 //   trampoline   to an event_loop of the worker, which the thread that schedules runs
 //   immediate    nowhere: it is run
 //
-// as an action_run, which owns the action. Each action_run comes to one end: it is run; it is
+// as a task_run, which owns it. Each task_run comes to one end: it is run; it is
 // cancelled, by who ends the executor; or it is dropped, because the executor refuses it or loses
 // it.
 //
-// An action that goes to the strand at once, and only once, is known by being in its queue; when
+// A task that goes to the strand at once, and only once, is known by being in its queue; when
 // the strand takes it out, it is in running_. Who closes the worker takes it from there; so such a
 // task takes no lock of the worker. All others are tracked: they are in tracked_. The numbers tell
 // in which order both kinds were scheduled.
 //
 // Invariants
-//   1. An action that has not ended is in tracked_, in the queue of the strand or in running_; or
+//   1. A task that has not ended is in tracked_, in the queue of the strand or in running_; or
 //      who has it at the moment ends it: who submits it, or drops it.
 //   2. While code of the worker uses its executor or runs a task, life_ counts it; but for calls by
 //      users. So what the destructor waits for is the last use.
@@ -39,8 +39,8 @@
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/home_process.hpp>
 #include <takt/exec/lifecycle.hpp>
-#include <takt/rx/scheduled_action.hpp>
 #include <takt/rx/subscription_core.hpp>
+#include <takt/rx/task_subscription.hpp>
 #include <takt/rx/worker.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/sched/scheduler.hpp>
@@ -56,7 +56,7 @@ namespace rx {
 /// Thread safety: all members from any thread, but for destroy().
 class worker_core final : public sociable_core {
  public:
-  class action_run;  // what executors and timers are given
+  class task_run;  // what executors and timers are given
 
   worker_core(worker_place place, const worker_options& how);
 
@@ -65,7 +65,7 @@ class worker_core final : public sociable_core {
   /// Has its group count it until its end; before it is used.
   void count_in_group() noexcept { counted_ = group_->life.add_worker(); }
 
-  scheduled_action start(worker::unscheduled action, const when& due, const worker::series* rate);
+  task_subscription start(worker::unscheduled what, const when& due, const worker::series* rate);
   /// The worker goes: closes it, waits for what runs, and ends the executor that it owns; if a task
   /// of its own calls it, it does not wait, and that executor goes with the last who uses this.
   void destroy() noexcept;
@@ -74,7 +74,7 @@ class worker_core final : public sociable_core {
   [[nodiscard]] const clock& time() const noexcept { return *time_; }
   [[nodiscard]] std::size_t tracked() const noexcept;
 
-  // --- for actions
+  // --- for tasks
   /// Whether one that is cancelled while it runs is asked to stop.
   [[nodiscard]] bool stops_what_runs() const noexcept {
     // relaxed: who closes it has set it before, or reads what another one chooses
@@ -82,14 +82,14 @@ class worker_core final : public sociable_core {
            (group_ && group_->stopping.load(std::memory_order_relaxed));
   }
   /// One has closed: it is to be known no longer.
-  void forget(action_core& a) noexcept;
+  void forget(worker_task& a) noexcept;
   /// Waits for the end of one that was cancelled; and one has come to it. \return whether it has.
-  [[nodiscard]] bool await_end(const action_core& a, clock::time_point deadline,
+  [[nodiscard]] bool await_end(const worker_task& a, clock::time_point deadline,
                                const sync::stop_token& stop);
   void wake_joiners() noexcept;
   /// One was cancelled while it runs, and not asked to stop; and has come to its end.
-  void keep_running(action_core& a) noexcept;
-  void forget_running(action_core& a) noexcept;
+  void keep_running(worker_task& a) noexcept;
+  void forget_running(worker_task& a) noexcept;
   /// One that waited was cancelled: who runs the trampoline need not wait for it.
   void wake() noexcept;
 
@@ -101,18 +101,18 @@ class worker_core final : public sociable_core {
   [[nodiscard]] static takt::scheduler* timers_of(event_loop* own, const worker_place& place,
                                                   const worker_options& how) noexcept;
   void on_unsubscribe() override;
-  void submit(action_core& a, bool delayed);
-  void pass_on(action_core& a) noexcept;
-  bool run(action_core& a);
-  bool run_once(action_core& a, std::exception_ptr& error);
-  bool run_again(action_core& a) noexcept;
+  void submit(worker_task& a, bool delayed);
+  void pass_on(worker_task& a) noexcept;
+  bool run(worker_task& a);
+  bool run_once(worker_task& a, std::exception_ptr& error);
+  bool run_again(worker_task& a) noexcept;
   static void taken_out(task& t) noexcept;
-  [[nodiscard]] bool track(action_core& a) noexcept;
+  [[nodiscard]] bool track(worker_task& a) noexcept;
   void close_tracked(std::uint64_t until, error_collector& errors) noexcept;
-  void end_run(action_core& a) noexcept;
-  void untrack(action_core& a) noexcept;
-  [[nodiscard]] bool has_to_end(const action_core& a) const noexcept;
-  void drop(action_core& a) noexcept;
+  void end_run(worker_task& a) noexcept;
+  void untrack(worker_task& a) noexcept;
+  [[nodiscard]] bool has_to_end(const worker_task& a) const noexcept;
+  void drop(worker_task& a) noexcept;
   void report_dropped() const noexcept;
   void stop_what_runs() noexcept;
   void run_trampoline();
@@ -140,7 +140,7 @@ class worker_core final : public sociable_core {
 
   // Atomic. Of a strand: what is taken out of its queue and not tracked, until it has run; it owns
   // that. Written by who takes it out, runs it, closes the worker.
-  sync::atomic<action_core*> running_{nullptr};
+  sync::atomic<worker_task*> running_{nullptr};
   // Atomic. Of a strand: how many that are not tracked have closed. Written by who closes them.
   sync::atomic<std::size_t> plain_ended_{0};
   // Atomic. The same, how many were scheduled. Written by who schedules.
@@ -151,10 +151,10 @@ class worker_core final : public sociable_core {
   mutable mutex mu_;
   // Guarded by mu_.
   // What has not closed, in the order of schedule(); owned.
-  intrusive_list<action_core, link_of_worker> tracked_ TAKT_GUARDED_BY(mu_);
+  intrusive_list<worker_task, link_of_worker> tracked_ TAKT_GUARDED_BY(mu_);
   std::size_t tracked_size_ TAKT_GUARDED_BY(mu_) = 0;
   // What runs although it was cancelled, and was not asked to stop.
-  intrusive_list<action_core, link_of_worker> cancelled_ TAKT_GUARDED_BY(mu_);
+  intrusive_list<worker_task, link_of_worker> cancelled_ TAKT_GUARDED_BY(mu_);
   bool going_ TAKT_GUARDED_BY(mu_) = false;     // the destructor has asked them
   timed_condition ended_ TAKT_GUARDED_BY(mu_);  // one that was cancelled has ended
 };

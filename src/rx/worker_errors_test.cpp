@@ -98,8 +98,8 @@ TEST(worker_errors, a_loop_that_is_gone_closes_its_worker) {
   takt::event_loop loop({.frame = takt::never, .time = &time});
   worker w(loop, {.unhandled = &hook});
   auto token = std::make_shared<int>(0);
-  const scheduled_action far = w.schedule(1h, [token] {});
-  const scheduled_action beat = w.schedule_at_fixed_rate(0s, 1s, [token] { ++*token; });
+  const task_subscription far = w.schedule(1h, [token] {});
+  const task_subscription beat = w.schedule_at_fixed_rate(0s, 1s, [token] { ++*token; });
   loop.poll();
   EXPECT_EQ(*token, 1);
   static_cast<void>(loop.shutdown_now());
@@ -130,7 +130,7 @@ TEST(worker_errors, without_timers_it_cannot_wait) {
   int ran = 0;
   w.schedule(0ms, [&] { ++ran; });
   w.schedule(w.now() - 1ms, [&] { ++ran; });  // no delay either
-  executor.run_all();
+  executor.poll();
   EXPECT_EQ(ran, 2);
 }
 
@@ -160,9 +160,9 @@ TEST(worker_errors, an_executor_that_refuses_often_loses_no_account) {
       } catch (const takt::rejected&) {
         ++thrown;
       }
-      if (i % 3 == 0) executor.kept.run_all();
+      if (i % 3 == 0) executor.kept.poll();
     }
-    executor.kept.run_all();
+    executor.kept.poll();
     EXPECT_EQ(ran + thrown, 1000);
     EXPECT_GT(thrown, 0);
     EXPECT_TRUE(hook.unobserved().empty()) << "each caller was told";

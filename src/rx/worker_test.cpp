@@ -50,7 +50,7 @@ struct bench {
   // The same, and then what the executor has.
   void run(std::chrono::nanoseconds d = 0ns) {
     pass(d);
-    executor.run_all();
+    executor.poll();
   }
   manual_clock time;
   event_loop timers{{.frame = takt::never, .time = &time}};
@@ -73,7 +73,7 @@ TEST(worker, runs_tasks_in_order_on_many_threads) {
 TEST(worker, closes_the_handle_of_a_task_that_has_run) {
   bench b;
   int cleaned = 0;
-  const scheduled_action a = b.work.schedule([] {});
+  const task_subscription a = b.work.schedule([] {});
   a.add([&] { ++cleaned; });
   EXPECT_FALSE(a.is_unsubscribed());
   EXPECT_EQ(b.work.tracked(), 1u);
@@ -90,7 +90,7 @@ TEST(worker, cancelling_destroys_the_callable_at_once) {
   bench b;
   auto token = std::make_shared<int>(0);
   int cleaned = 0;
-  const scheduled_action a = b.work.schedule([token] { ++*token; });
+  const task_subscription a = b.work.schedule([token] { ++*token; });
   a.add([&] { ++cleaned; });
   EXPECT_EQ(a.cancel(), cancel_result::prevented);
   EXPECT_EQ(token.use_count(), 1);
@@ -113,23 +113,23 @@ TEST(worker, a_delayed_task_queues_up_when_it_is_due) {
   EXPECT_EQ(b.executor.queued(), 0u);
   b.pass(1ms);
   EXPECT_EQ(order, "now also ") << "the timers run nothing";
-  b.executor.run_all();
+  b.executor.poll();
   EXPECT_EQ(order, "now also late ");
 }
 
 TEST(worker, both_hops_of_a_delayed_task_can_be_cancelled) {
   bench b;
   auto token = std::make_shared<int>(0);
-  const scheduled_action first = b.work.schedule(10ms, [token] { ++*token; });
+  const task_subscription first = b.work.schedule(10ms, [token] { ++*token; });
   EXPECT_EQ(first.cancel(), cancel_result::prevented);
   EXPECT_EQ(token.use_count(), 1);
   EXPECT_EQ(b.timers.next_deadline(), takt::clock::time_point::max()) << "it has left";
-  const scheduled_action second = b.work.schedule(10ms, [token] { ++*token; });
+  const task_subscription second = b.work.schedule(10ms, [token] { ++*token; });
   b.pass(10ms);
   EXPECT_EQ(b.executor.queued(), 1u);
   EXPECT_EQ(second.cancel(), cancel_result::prevented);
   EXPECT_EQ(token.use_count(), 1);
-  b.executor.run_all();
+  b.executor.poll();
   EXPECT_EQ(*token, 0);
   EXPECT_EQ(b.work.tracked(), 0u);
 }
@@ -139,7 +139,7 @@ TEST(worker, times_are_taken_as_well_and_never_is_never) {
   int ran = 0;
   b.work.schedule(b.work.now() + 5ms, [&] { ++ran; });
   b.work.schedule(b.work.now() - 5ms, [&] { ran += 10; });
-  const scheduled_action last = b.work.schedule(takt::never, [&] { ran += 100; });
+  const task_subscription last = b.work.schedule(takt::never, [&] { ran += 100; });
   b.run();
   EXPECT_EQ(ran, 10);
   b.run(1h);
@@ -163,7 +163,7 @@ TEST(worker, a_series_keeps_its_grid) {
   bench b;
   std::vector<std::chrono::nanoseconds> at;
   const takt::clock::time_point start = b.time.now();
-  const scheduled_action beat =
+  const task_subscription beat =
       b.work.schedule_at_fixed_rate(10ms, 20ms, [&] { at.push_back(b.time.now() - start); });
   b.run(10ms);
   b.run(25ms);  // 5 ms late
@@ -180,9 +180,9 @@ TEST(worker, a_series_keeps_its_grid) {
 TEST(worker, a_series_leaves_out_what_it_missed) {
   bench b;
   int ran = 0;
-  const scheduled_action beat = b.work.schedule_at_fixed_rate(0ms, 100ms, [&] { ++ran; });
-  const scheduled_action all =
-      b.work.schedule_at_fixed_rate(0ms, 100ms, [&] { ran += 1000; }, takt::catch_up);
+  const task_subscription beat = b.work.schedule_at_fixed_rate(0ms, 100ms, [&] { ++ran; });
+  const task_subscription all =
+      b.work.schedule_at_fixed_rate(0ms, 100ms, [&] { ran += 1000; }, {.missed = takt::catch_up});
   b.run();
   b.time.advance(10s);
   for (int i = 0; i < 300; ++i) b.run();
@@ -197,7 +197,7 @@ TEST(worker, a_series_leaves_out_what_it_missed) {
 TEST(worker, a_run_of_a_series_that_is_late_queues_up_behind_what_is_there) {
   bench b;
   std::string order;
-  const scheduled_action beat = b.work.schedule_at_fixed_rate(0ms, 10ms, [&] {
+  const task_subscription beat = b.work.schedule_at_fixed_rate(0ms, 10ms, [&] {
     order += 's';
     if (order.size() > 1) return;
     b.time.advance(15ms);
@@ -213,7 +213,7 @@ TEST(worker, a_fixed_delay_counts_from_the_end) {
   bench b;
   std::vector<std::chrono::nanoseconds> at;
   const takt::clock::time_point start = b.time.now();
-  const scheduled_action beat = b.work.schedule_with_fixed_delay(0ms, 10ms, [&] {
+  const task_subscription beat = b.work.schedule_with_fixed_delay(0ms, 10ms, [&] {
     at.push_back(b.time.now() - start);
     b.time.advance(5ms);
   });
@@ -223,13 +223,13 @@ TEST(worker, a_fixed_delay_counts_from_the_end) {
 
 TEST(worker, a_series_can_end_itself) {
   bench b;
-  scheduled_action self;
+  task_subscription self;
   int ran = 0;
   auto token = std::make_shared<int>(0);
   self = b.work.schedule_at_fixed_rate(0ms, 1ms, [&, token] {
     if (++ran == 3) self.unsubscribe();
   });
-  const scheduled_action other =
+  const task_subscription other =
       b.work.schedule_at_fixed_rate(0ms, 1ms, [token] { throw takt::cancelled(); });
   for (int i = 0; i < 10; ++i) b.run(1ms);
   EXPECT_EQ(ran, 3);
@@ -244,11 +244,11 @@ TEST(worker, a_throwing_task_is_reported_and_the_rest_goes_on) {
   bench b({.unhandled = &hook});
   int ran = 0;
   int cleaned = 0;
-  const scheduled_action bad = b.work.schedule([] { throw std::runtime_error("bad"); });
+  const task_subscription bad = b.work.schedule([] { throw std::runtime_error("bad"); });
   bad.add([&] { ++cleaned; });
-  const scheduled_action series =
+  const task_subscription series =
       b.work.schedule_at_fixed_rate(0ms, 1ms, [] { throw std::runtime_error("worse"); });
-  const scheduled_action untidy = b.work.schedule([] {});
+  const task_subscription untidy = b.work.schedule([] {});
   untidy.add([] { throw std::runtime_error("untidy"); });
   b.work.schedule([] { throw takt::cancelled(); });
   b.work.schedule([&] { ++ran; });
@@ -270,20 +270,20 @@ TEST(worker, a_fair_one_lets_others_go_first) {
   worker eager(executor);
   for (int i = 0; i < 3; ++i) fair.schedule([&] { order += 'f'; });
   for (int i = 0; i < 3; ++i) eager.schedule([&] { order += 'e'; });
-  executor.run_all();
+  executor.poll();
   EXPECT_EQ(order, "feeeff");
   order.clear();
   worker two(executor, {.batch = 2});
   for (int i = 0; i < 3; ++i) two.schedule([&] { order += '2'; });
   for (int i = 0; i < 3; ++i) eager.schedule([&] { order += 'e'; });
-  executor.run_all();
+  executor.poll();
   EXPECT_EQ(order, "22eee2");
 }
 
 TEST(worker, a_task_may_schedule_cancel_and_close) {
   bench b;
   std::string order;
-  scheduled_action never;
+  task_subscription never;
   b.work.schedule([&] {
     order += "a";
     b.work.schedule([&] { order += "c"; });
@@ -315,12 +315,12 @@ TEST(worker, over_an_event_loop_tasks_are_its_own) {
   time.advance(1ms);
   loop.poll();
   EXPECT_EQ(order, "0123");
-  const scheduled_action cancelled = a.schedule(1ms, [&] { order += "!"; });
+  const task_subscription cancelled = a.schedule(1ms, [&] { order += "!"; });
   cancelled.unsubscribe();
   EXPECT_EQ(loop.next_deadline(), takt::clock::time_point::max());
   event_loop other({.time = &time});
   worker c(loop, {.timers = &other});
-  const scheduled_action waits = c.schedule(1ms, [] {});
+  const task_subscription waits = c.schedule(1ms, [] {});
   EXPECT_EQ(other.next_deadline(), takt::clock::time_point::max()) << "the executor can wait";
   EXPECT_EQ(loop.next_deadline(), time.now() + 1ms);
 }
@@ -363,7 +363,7 @@ TEST(worker, interruptible_or_not) {
     gate ended;
     bool asked = false;
     worker w(pool, {.interruptible = interruptible});
-    const scheduled_action a = w.schedule([&](const takt::sync::stop_token& stop) {
+    const task_subscription a = w.schedule([&](const takt::sync::stop_token& stop) {
       begun.open();
       go_on.wait();
       asked = stop.stop_requested();
@@ -384,22 +384,22 @@ TEST(worker, cancel_and_join_waits_for_the_body) {
   gate begun;
   bool ended = false;
   worker w(pool, {.time = &time});
-  const scheduled_action a = w.schedule([&](const takt::sync::stop_token& stop) {
+  const task_subscription a = w.schedule([&](const takt::sync::stop_token& stop) {
     begun.open();
     takt_test::until_stopped(stop);
     ended = true;
   });
-  const scheduled_action waits = w.schedule([] { FAIL(); });
+  const task_subscription waits = w.schedule([] { FAIL(); });
   begun.wait();
   EXPECT_EQ(waits.cancel_and_join(), cancel_result::prevented);
   EXPECT_EQ(a.cancel_and_join(), cancel_result::done);
   EXPECT_TRUE(ended);
   EXPECT_EQ(a.cancel_and_join(), cancel_result::done);
-  EXPECT_EQ(scheduled_action().cancel_and_join(), cancel_result::done);
+  EXPECT_EQ(task_subscription().cancel_and_join(), cancel_result::done);
 
   gate second;
   gate go_on;
-  const scheduled_action deaf = w.schedule([&] {
+  const task_subscription deaf = w.schedule([&] {
     second.open();
     go_on.wait();
   });
@@ -411,7 +411,7 @@ TEST(worker, cancel_and_join_waits_for_the_body) {
   go_on.open();
   EXPECT_EQ(deaf.cancel_and_join(), cancel_result::done);
 
-  scheduled_action self;
+  task_subscription self;
   gate known;
   gate done;
   self = w.schedule([&] {
@@ -443,17 +443,17 @@ TEST(worker, retains_nothing_of_a_million_tasks_half_cancelled) {
   constexpr int round = 1000;
   const auto token = std::make_shared<int>(0);
   bench b;
-  std::vector<scheduled_action> actions;
+  std::vector<task_subscription> tasks;
   int ran = 0;
   for (int i = 0; i < million; i += round) {
     for (int k = 0; k < round; ++k) {
-      actions.push_back(k % 4 < 2 ? b.work.schedule([token, &ran] { ++ran; })
-                                  : b.work.schedule(1ms, [token, &ran] { ++ran; }));
+      tasks.push_back(k % 4 < 2 ? b.work.schedule([token, &ran] { ++ran; })
+                                : b.work.schedule(1ms, [token, &ran] { ++ran; }));
     }
-    for (int k = 0; k < round; k += 2) actions[static_cast<std::size_t>(k)].unsubscribe();
+    for (int k = 0; k < round; k += 2) tasks[static_cast<std::size_t>(k)].unsubscribe();
     EXPECT_EQ(token.use_count(), 1 + round / 2);
     b.run(1ms);
-    actions.clear();
+    tasks.clear();
     ASSERT_EQ(b.work.tracked(), 0u);
   }
   EXPECT_EQ(ran, million / 2);

@@ -13,7 +13,7 @@ namespace rx {
 // --- what is in the queue of a strand, or taken out of it
 
 // It has run, or did not begin.
-void worker_core::end_run(action_core& a) noexcept {
+void worker_core::end_run(worker_task& a) noexcept {
   bool taken = false;  // by who cancelled it, or closed the worker, with what running_ owned
   if (kind_ == worker_place::kind::strand && !a.tracked_) {
     // acq_rel: what who took it has done with it
@@ -23,7 +23,7 @@ void worker_core::end_run(action_core& a) noexcept {
 }
 
 // It has closed.
-void worker_core::forget(action_core& a) noexcept {
+void worker_core::forget(worker_task& a) noexcept {
   if (a.tracked_) {
     untrack(a);
   } else if (kind_ == worker_place::kind::strand && a.timing_ == nullptr) {
@@ -34,12 +34,12 @@ void worker_core::forget(action_core& a) noexcept {
 // --- what is tracked
 
 // \return whether it did; not, if this is closed.
-bool worker_core::track(action_core& a) noexcept {
+bool worker_core::track(worker_task& a) noexcept {
   const mutex_lock lock(mu_);
   if (is_unsubscribed()) return false;
   a.own_unshared(1);
   a.tracked_ = true;
-  a.in_ = action_core::list::tracked;
+  a.in_ = worker_task::list::tracked;
   // relaxed: written under the lock
   a.number_ = last_number_.load(std::memory_order_relaxed) + 1;
   last_number_.store(a.number_, std::memory_order_relaxed);
@@ -49,11 +49,11 @@ bool worker_core::track(action_core& a) noexcept {
 }
 
 // The caller owns it, too.
-void worker_core::untrack(action_core& a) noexcept {
+void worker_core::untrack(worker_task& a) noexcept {
   {
     const mutex_lock lock(mu_);
-    if (a.in_ != action_core::list::tracked) return;
-    a.in_ = action_core::list::none;
+    if (a.in_ != worker_task::list::tracked) return;
+    a.in_ = worker_task::list::none;
     tracked_.erase(a);
     --tracked_size_;
   }
@@ -63,12 +63,12 @@ void worker_core::untrack(action_core& a) noexcept {
 // Closes those that are tracked, up to a number.
 void worker_core::close_tracked(std::uint64_t until, error_collector& errors) noexcept {
   for (;;) {
-    action_core* next = nullptr;
+    worker_task* next = nullptr;
     {
       const mutex_lock lock(mu_);
       if (tracked_.empty() || tracked_.front().number_ > until) return;
       next = tracked_.pop_front();
-      next->in_ = action_core::list::none;
+      next->in_ = worker_task::list::none;
       --tracked_size_;
     }
     errors.run([next] { next->unsubscribe(); });
@@ -87,7 +87,7 @@ std::size_t worker_core::tracked() const noexcept {
 
 // --- what runs although it was cancelled
 
-bool worker_core::await_end(const action_core& a, clock::time_point deadline,
+bool worker_core::await_end(const worker_task& a, clock::time_point deadline,
                             const sync::stop_token& stop) {
   mutex_lock lock(mu_);
   bool waits = true;
@@ -102,8 +102,8 @@ bool worker_core::await_end(const action_core& a, clock::time_point deadline,
 void worker_core::stop_what_runs() noexcept {
   mutex_lock lock(mu_);
   going_ = true;
-  while (action_core* const a = cancelled_.pop_front()) {
-    a->in_ = action_core::list::none;
+  while (worker_task* const a = cancelled_.pop_front()) {
+    a->in_ = worker_task::list::none;
     a->own();  // it is still there, for it has not forgotten itself
     lock.unlock();
     a->request_stop();
@@ -112,13 +112,13 @@ void worker_core::stop_what_runs() noexcept {
   }
 }
 
-void worker_core::keep_running(action_core& a) noexcept {
+void worker_core::keep_running(worker_task& a) noexcept {
   if (a.tracked_) untrack(a);
   {
     const mutex_lock lock(mu_);
     if (a.has_ended()) return;
     if (!going_) {
-      a.in_ = action_core::list::cancelled;
+      a.in_ = worker_task::list::cancelled;
       cancelled_.push_back(a);
       return;
     }
@@ -131,10 +131,10 @@ void worker_core::wake_joiners() noexcept {
   ended_.notify_all();
 }
 
-void worker_core::forget_running(action_core& a) noexcept {
+void worker_core::forget_running(worker_task& a) noexcept {
   const mutex_lock lock(mu_);
-  if (a.in_ == action_core::list::cancelled) {
-    a.in_ = action_core::list::none;
+  if (a.in_ == worker_task::list::cancelled) {
+    a.in_ = worker_task::list::none;
     cancelled_.erase(a);
   }
   ended_.notify_all();

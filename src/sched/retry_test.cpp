@@ -95,7 +95,7 @@ TEST_F(retry_test, waits_longer_each_time) {
   pass(3, 30ms);
   EXPECT_EQ(f.get(), 7);
   pool.close(takt::drain);
-  const takt::task_totals tasks = pool.statistics().tasks;
+  const takt::task_totals tasks = pool.totals();
   EXPECT_EQ(tasks.submitted, 1u);
   EXPECT_EQ(tasks.ran, 3u);
   EXPECT_EQ(tasks.finished, 1u);
@@ -173,7 +173,7 @@ TEST_F(retry_test, cancelling_an_attempt_asks_it_to_stop) {
   EXPECT_EQ(f.cancel_and_join(), cancel_result::done);
   EXPECT_TRUE(f.is_cancelled());
   pool.close(takt::drain);
-  EXPECT_EQ(pool.statistics().tasks.started, 1u);
+  EXPECT_EQ(pool.totals().started, 1u);
 }
 
 // An error that uses what the caller has.
@@ -304,7 +304,7 @@ TEST_F(retry_test, bad_policies) {
   EXPECT_THAT(message({.factor = std::numeric_limits<double>::quiet_NaN()}),
               HasSubstr("at least 1"));
   EXPECT_THROW(static_cast<void>(retry(pool, std::function<int()>())), std::invalid_argument);
-  EXPECT_EQ(pool.statistics().tasks.submitted, 0u);
+  EXPECT_EQ(pool.totals().submitted, 0u);
 }
 
 }  // namespace

@@ -81,6 +81,7 @@ std::size_t scheduled_pool::prestart(std::size_t at_most) { return core_->presta
 void scheduled_pool::resize(std::size_t core) {
   core_->resize(core, std::max<std::size_t>(core, 1));
 }
+task_totals scheduled_pool::totals() const { return core_->totals(); }
 pool_statistics scheduled_pool::statistics() const { return core_->statistics(); }
 std::size_t scheduled_pool::core() const { return core_->sizes().first; }
 const lifecycle& scheduled_pool::life() const noexcept { return core_->life(); }

@@ -69,9 +69,9 @@ TEST(scheduled_series, repeats_at_a_fixed_rate) {
   EXPECT_NE(series.cancel_and_join(), cancel_result::running);
   EXPECT_THROW(series.get(), takt::cancelled);
   pool.close(takt::drain);
-  EXPECT_EQ(pool.statistics().tasks.started, 3u);
-  EXPECT_EQ(pool.statistics().tasks.ran, 3u);
-  EXPECT_EQ(pool.statistics().tasks.submitted, 1u);
+  EXPECT_EQ(pool.totals().started, 3u);
+  EXPECT_EQ(pool.totals().ran, 3u);
+  EXPECT_EQ(pool.totals().submitted, 1u);
   expect_balance(pool);
 }
 
@@ -117,7 +117,7 @@ TEST_P(missed, runs) {
   EXPECT_EQ(ran.first(GetParam().runs.size()), GetParam().runs);
   pool.submit([] {}).get();
   EXPECT_EQ(series.missed_count(), GetParam().missed);
-  EXPECT_EQ(pool.statistics().tasks.missed, GetParam().missed);
+  EXPECT_EQ(pool.totals().missed, GetParam().missed);
   EXPECT_EQ(figures.totals().missed, GetParam().missed);
   EXPECT_EQ((time.now() + series.time_left()).time_since_epoch() % 10ms, 0ms);  // on its grid
   EXPECT_GE(series.time_left(), 0ms);
@@ -176,7 +176,7 @@ TEST(scheduled_series, what_it_throws_ends_it) {
   EXPECT_EQ(pool.statistics().delayed, 0u);
   EXPECT_EQ(series.run_count(), 2u);
   pool.close(takt::drain);
-  EXPECT_EQ(pool.statistics().tasks.failed, 1u);
+  EXPECT_EQ(pool.totals().failed, 1u);
   expect_balance(pool);
 }
 
@@ -188,7 +188,7 @@ TEST(scheduled_series, an_error_that_nobody_sees_goes_to_the_hook) {
     static_cast<void>(
         pool.schedule_at_fixed_rate(0s, 1ms, [] { throw std::runtime_error("unseen"); }));
     pool.execute(0s, [] { throw std::runtime_error("nobody's"); });
-    while (pool.statistics().tasks.failed != 2) takt::sync::yield();
+    while (pool.totals().failed != 2) takt::sync::yield();
   }
   EXPECT_EQ(hook.unobserved(), (std::vector<std::string>{"unseen"}));
   EXPECT_EQ(hook.uncaught(), (std::vector<std::string>{"nobody's"}));
@@ -313,7 +313,7 @@ TEST(scheduled_series, decorates_each_run) {
   EXPECT_THROW(failing.get(), std::runtime_error);
   pool.close(takt::drain);
   EXPECT_EQ(around, 5);
-  EXPECT_EQ(pool.statistics().tasks.failed, 1u);
+  EXPECT_EQ(pool.totals().failed, 1u);
   expect_balance(pool);
 }
 

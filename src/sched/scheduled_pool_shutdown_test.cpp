@@ -186,7 +186,7 @@ TEST(scheduled_pool_end, shutdown_now_gives_back_what_has_not_begun_with_its_dea
   EXPECT_EQ(ran.count(), 2u);
   worker.release();
   pool.await_termination();
-  EXPECT_EQ(pool.statistics().tasks.returned, 4u);
+  EXPECT_EQ(pool.totals().returned, 4u);
   expect_balance(pool);
 }
 

@@ -177,7 +177,7 @@ TEST(scheduled_pool, cancelling_takes_a_task_out_at_once) {
   EXPECT_EQ(series.cancel(), cancel_result::prevented);
   EXPECT_EQ(owner.use_count(), 1);
   EXPECT_EQ(pool.statistics().delayed, 0u);
-  EXPECT_EQ(pool.statistics().tasks.cancelled, 3u);
+  EXPECT_EQ(pool.totals().cancelled, 3u);
   EXPECT_EQ(f.cancel(), cancel_result::done);
   EXPECT_EQ(h.cancel(), cancel_result::done);
   EXPECT_EQ(series.cancel(), cancel_result::done);
@@ -410,12 +410,12 @@ TEST(scheduled_pool, names_what_is_wrong_and_queues_nothing) {
   EXPECT_EQ(complaint([] { static_cast<void>(takt::catch_up_within(-1ns)); }),
             "takt::missed_runs: the tolerance is negative (-1 ns)");
   EXPECT_EQ(pool.statistics().delayed, 0u);
-  EXPECT_EQ(pool.statistics().tasks.submitted, 0u);
+  EXPECT_EQ(pool.totals().submitted, 0u);
   pool.shutdown();
   EXPECT_EQ(rejection_of([&] { pool.schedule(1s, [] {}).cancel(); }), takt::rejection::shut_down);
   EXPECT_EQ(rejection_of([&] { pool.execute(1s, [] {}); }), takt::rejection::shut_down);
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), takt::rejection::shut_down);
-  EXPECT_EQ(pool.statistics().tasks.rejected, 3u);
+  EXPECT_EQ(pool.totals().rejected, 3u);
   pool.await_termination();
   expect_balance(pool);
 }
@@ -425,7 +425,7 @@ TEST(scheduled_pool, without_a_thread_it_rejects) {
   scheduled_pool pool({.core = 1, .thread = {.may_start = [&] { return may; }}});
   EXPECT_EQ(rejection_of([&] { pool.execute(1h, [] {}); }), takt::rejection::no_thread);
   EXPECT_EQ(pool.statistics().delayed, 0u);
-  EXPECT_EQ(pool.statistics().tasks.rejected, 1u);
+  EXPECT_EQ(pool.totals().rejected, 1u);
   may = true;
   EXPECT_EQ(pool.schedule(0s, [] { return 1; }).get(), 1);
 }
@@ -439,12 +439,12 @@ TEST(scheduled_pool, works_without_core_threads) {
   time.wait_for_waiters(1);
   time.advance(30min);  // longer than it is kept
   time.wait_for_waiters(1);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   time.advance(30min);
   f.get();
   time.wait_for_waiters(1);
   time.advance(1s);
-  while (pool.statistics().workers != 0) takt::sync::yield();
+  while (pool.statistics().threads != 0) takt::sync::yield();
   EXPECT_EQ(pool.schedule(-1s, [] { return 1; }).get(), 1);
 }
 
@@ -455,7 +455,7 @@ TEST(scheduled_pool, changes_its_size) {
   auto far = pool.schedule(1h, [] {});
   time.wait_for_waiters(3);
   pool.resize(1);
-  while (pool.statistics().workers != 1) takt::sync::yield();
+  while (pool.statistics().threads != 1) takt::sync::yield();
   EXPECT_EQ(pool.core(), 1u);
   time.advance(1h);
   far.get();

@@ -144,7 +144,7 @@ TEST_F(with_timeout_test, a_body_is_asked_to_stop) {
   time.advance(10ms);
   EXPECT_THROW(f.get(), takt::wait_timed_out);
   other.close(takt::drain);
-  EXPECT_EQ(other.statistics().tasks.cancelled, 1u);
+  EXPECT_EQ(other.totals().cancelled, 1u);
 }
 
 TEST_F(with_timeout_test, what_waits_in_a_queue_leaves_it) {
@@ -159,7 +159,7 @@ TEST_F(with_timeout_test, a_ready_source_is_passed_on) {
   source.set_value(7);
   auto f = limited(-1ms);
   EXPECT_TRUE(f.is_ready());
-  EXPECT_EQ(pool.statistics().tasks.submitted, 0u);
+  EXPECT_EQ(pool.totals().submitted, 0u);
   EXPECT_EQ(f.get(), 7);
 }
 
@@ -182,7 +182,7 @@ TEST_F(with_timeout_test, a_rejected_one_leaves_the_source_as_it_was) {
 
 TEST_F(with_timeout_test, an_empty_future) {
   EXPECT_THROW(static_cast<void>(with_timeout(10ms, pool, future<int>())), std::future_error);
-  EXPECT_EQ(pool.statistics().tasks.submitted, 0u);
+  EXPECT_EQ(pool.totals().submitted, 0u);
 }
 
 TEST_F(with_timeout_test, shutdown_waits_for_it) {

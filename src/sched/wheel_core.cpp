@@ -55,7 +55,7 @@ wheel_core::wheel_core(wheel_scheduler_options how)
       tick_(how_.tick.count()),
       book_(time_, *how_.unhandled, how_.observer),
       life_(time_),
-      thread_end_(task_options{.time = how_.time}),
+      thread_end_(future_options{.time = how_.time}),
       thread_ended_(thread_end_.get_future()),
       attention_(awake),
       least_(never_due),

@@ -115,7 +115,7 @@ class wheel_core final : public timer_source {
   // --- for the scheduler
   void shutdown() noexcept;
   task_list stop(bool give_back) noexcept;
-  task_list close(at_close what, std::chrono::nanoseconds timeout);
+  task_list close(std::chrono::nanoseconds timeout, at_close policy);
   void destroy() noexcept;
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
   /// \throws std::system_error if the calling thread is the timer thread, or runs a task of it.

@@ -210,7 +210,7 @@ task_list wheel_core::stop(bool give_back) noexcept {
   return rest;
 }
 
-task_list wheel_core::close(at_close what, nanoseconds timeout) {
+task_list wheel_core::close(nanoseconds timeout, at_close policy) {
   throw_if_timer_thread();
   const time_point until = deadline_after(time_.now(), timeout);
   owed_calls::make();  // as in stop()
@@ -227,13 +227,13 @@ task_list wheel_core::close(at_close what, nanoseconds timeout) {
   take_all_in_order([&](task& t, bool marked) {
     t.end_periods();
     const bool unwanted = t.is_cancelled() || resume_point::is_in(t);
-    const bool runs = what == at_close::run_all || (what == at_close::run_marked && marked);
+    const bool runs = policy == at_close::run_all || (policy == at_close::run_marked && marked);
     if (!unwanted && runs) {
       const run_result result = run_task(t);
       if (result == run_result::failed) failed_.add();
       if (result == run_result::cancelled_within) ran_.add();
       (result < run_result::cancelled_before ? finished_ : cancelled_).add();
-    } else if (!unwanted && what == at_close::give_back && book_.keep(t, rest) == 0) {
+    } else if (!unwanted && policy == at_close::give_back && book_.keep(t, rest) == 0) {
       book_.give_back(rest.back());
       returned_.add();
     } else if (t) {

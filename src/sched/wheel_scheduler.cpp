@@ -30,8 +30,8 @@ wheel_view wheel_scheduler::on(any_executor where) noexcept {
 void wheel_scheduler::shutdown() noexcept { core_.shutdown(); }
 task_list wheel_scheduler::shutdown_now() noexcept { return core_.stop(true); }
 void wheel_scheduler::shutdown_and_cancel() noexcept { static_cast<void>(core_.stop(false)); }
-task_list wheel_scheduler::close_within(at_close what, std::chrono::nanoseconds timeout) {
-  return core_.close(what, timeout);
+task_list wheel_scheduler::close_within(std::chrono::nanoseconds timeout, at_close policy) {
+  return core_.close(timeout, policy);
 }
 
 double wheel_scheduler::max_frequency() const noexcept {

@@ -76,7 +76,7 @@ TEST(wheel_series, that_runs_for_the_last_time_is_not_moved) {
   EXPECT_TRUE(series.reschedule(5ms));
   b.wheel.shutdown();
   EXPECT_FALSE(series.reschedule(5ms));
-  there.run_all();
+  there.poll();
   b.wheel.await_termination();
   EXPECT_TRUE(series.is_cancelled());
 }
@@ -91,7 +91,7 @@ TEST(wheel_series, that_was_cancelled_while_it_runs_has_no_next_run) {
     series.cancel();
     told.insert(told.end(), {series.resume(), series.pause(), series.reschedule(1ms)});
   });
-  there.run_all();
+  there.poll();
   EXPECT_EQ(told, (std::vector<bool>{true, true, true, false, false, false}));
   EXPECT_TRUE(series.is_cancelled());
   expect_balance(b.wheel);
@@ -111,9 +111,9 @@ TEST(wheel_series, that_waits_for_the_end_of_its_wheel_gets_an_error) {
   };
   auto series = b.wheel.schedule_at_fixed_rate(0s, 10ms, there, wait);
   auto marked = b.wheel.schedule(1s, there, wait, {.run_at_close = true});
-  there.run_all();
+  there.poll();
   auto once = b.wheel.schedule(0s, there, wait);  // it is no longer the wheel's
-  there.run_all();
+  there.poll();
   b.wheel.close();
   const auto error = std::make_error_code(std::errc::resource_deadlock_would_occur);
   EXPECT_EQ(told, (std::vector<std::error_code>{error, {}, error}));
@@ -125,7 +125,7 @@ TEST(wheel_series, may_close_its_wheel) {
   wheel_bench b;
   manual_executor there;
   auto series = b.wheel.schedule_at_fixed_rate(0s, 10ms, there, [&] { b.wheel.close(); });
-  there.run_all();
+  there.poll();
   EXPECT_TRUE(series.is_cancelled());
   EXPECT_TRUE(b.wheel.is_terminated());
   expect_balance(b.wheel);
@@ -143,9 +143,9 @@ TEST(wheel_close, ends_it_also_if_another_call_has_run_out_of_time_meanwhile) {
   b.time.advance(10ms);
   begun.wait();
   std::thread hurried(
-      [&] { EXPECT_THROW(b.wheel.close(at_close::cancel, 10ms), std::system_error); });
+      [&] { EXPECT_THROW(b.wheel.close(10ms, at_close::cancel), std::system_error); });
   b.time.wait_for_waiters(1);
-  std::thread patient([&] { b.wheel.close(at_close::cancel, 1h); });
+  std::thread patient([&] { b.wheel.close(1h, at_close::cancel); });
   b.time.wait_for_waiters(2);
   b.time.advance(10ms);
   hurried.join();
@@ -189,7 +189,7 @@ TEST(wheel_close, does_not_end_it_while_another_call_runs_a_task) {
   b.settle();
   b.time.advance(10ms);
   begun.wait();
-  std::thread closing([&] { b.wheel.close(at_close::run_marked, 1h); });
+  std::thread closing([&] { b.wheel.close(1h, at_close::run_marked); });
   b.time.wait_for_waiters(1);
   std::thread other([&] {
     b.wheel.shutdown_and_cancel();
@@ -216,7 +216,7 @@ TEST(wheel_close, ends_it_also_if_two_calls_have_run_out_of_time) {
   b.time.advance(10ms);
   begun.wait();
   const auto runs_out = [&] {
-    EXPECT_THROW(b.wheel.close(at_close::cancel, 10ms), std::system_error);
+    EXPECT_THROW(b.wheel.close(10ms, at_close::cancel), std::system_error);
   };
   std::thread one(runs_out);
   std::thread other(runs_out);

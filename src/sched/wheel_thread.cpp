@@ -369,7 +369,7 @@ void wheel_core::drop_run(std::uint32_t index) noexcept {
   } else {
     rejected_.add();
     book_.tell(task_event::kind::rejected, t);
-    t.reject(rejection::discarded);
+    t.reject(rejection::dropped);
   }
   end_running(n);
 }

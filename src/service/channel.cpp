@@ -36,7 +36,7 @@ std::size_t checked_capacity(const channel_options& how) {
 }  // namespace
 
 channel_core::channel_core(const channel_options& how)
-    : capacity_(checked_capacity(how)), full_(how.full), time_(*how.time) {}
+    : capacity_(checked_capacity(how)), full_(how.rejection), time_(*how.time) {}
 
 channel_core::~channel_core() {
   TAKT_ASSERT(!home_.is_here() || (producers_ == 0 && consumers_ == 0 && waiting_ == 0));

@@ -38,7 +38,7 @@ rejection reason_of(F f) {
     return e.reason();
   }
   ADD_FAILURE() << "nothing was thrown";
-  return rejection::discarded;
+  return rejection::dropped;
 }
 
 // accepted = taken + discarded + queued
@@ -282,8 +282,8 @@ TEST(channel, nobody_waits_for_a_dead_consumer) {
 }
 
 TEST(channel, drops_or_fails_if_told_so) {
-  channel<int> drops({.capacity = 1, .full = when_full::drop()});
-  channel<int> fails({.capacity = 1, .full = when_full::fail()});
+  channel<int> drops({.capacity = 1, .rejection = when_full::drop()});
+  channel<int> fails({.capacity = 1, .rejection = when_full::fail()});
   auto to_drops = drops.make_producer();
   auto to_fails = fails.make_producer();
   EXPECT_TRUE(to_drops.push(1));
@@ -298,7 +298,7 @@ TEST(channel, drops_or_fails_if_told_so) {
 
 TEST(channel, waits_as_long_as_it_is_told) {
   takt::manual_clock time;
-  channel<int> c({.capacity = 1, .full = when_full::wait(2s), .time = &time});
+  channel<int> c({.capacity = 1, .rejection = when_full::wait(2s), .time = &time});
   auto out = c.make_producer();
   out.push(1);
   thread other([&] { EXPECT_EQ(reason_of([&] { out.push(2); }), rejection::wait_timed_out); });

@@ -175,7 +175,7 @@ void crawler::impl::dropped(one& what) {
   life_.advance_to(life_state::stop);
   lock.unlock();
   give_back(what);
-  if (!is_stopped) remember(std::make_exception_ptr(rejected(rejection::discarded)), true);
+  if (!is_stopped) remember(std::make_exception_ptr(rejected(rejection::dropped)), true);
   leave();
   if (!is_stopped) stop();  // when it is a worker no more: see there
 }

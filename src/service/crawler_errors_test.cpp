@@ -121,7 +121,7 @@ TEST(crawler_errors, stops_if_its_executor_drops_a_visit) {
   EXPECT_EQ(crawl.state(), life_state::running);
   tasks = {};
   EXPECT_TRUE(crawl.is_terminated());
-  EXPECT_EQ(message(crawl.error()), takt::rejected(takt::rejection::discarded).what());
+  EXPECT_EQ(message(crawl.error()), takt::rejected(takt::rejection::dropped).what());
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 0}));
   expect_balance(crawl);
 }

@@ -110,14 +110,14 @@ TEST(crawler, has_so_many_visits_at_a_time) {
   list.accept({.key = "r"});
   crawl.start();
   EXPECT_EQ(later.queued(), 1u);
-  EXPECT_TRUE(later.run_one());
+  EXPECT_TRUE(later.poll_one());
   EXPECT_EQ(later.queued(), 2u);
-  EXPECT_TRUE(later.run_one());
+  EXPECT_TRUE(later.poll_one());
   EXPECT_EQ(later.queued(), 3u);
-  EXPECT_TRUE(later.run_one());
+  EXPECT_TRUE(later.poll_one());
   EXPECT_EQ(later.queued(), 3u);
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 3, .confirmed = 3}));
-  later.run_all();
+  later.poll();
   EXPECT_EQ(list.counts().confirmed, 7u);
 }
 
@@ -132,7 +132,7 @@ TEST(crawler, shut_down_goes_on_to_the_end_and_takes_no_more) {
   EXPECT_EQ(takt_test::rejection_of([&] { crawl.add({.key = "x"}); }), takt::rejection::shut_down);
   EXPECT_EQ(takt_test::rejection_of([&] { crawl.start(); }), takt::rejection::shut_down);
   EXPECT_EQ(crawl.state(), life_state::shutdown);
-  later.run_all();
+  later.poll();
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 0, .claimed = 0, .confirmed = 7}));
   expect_balance(crawl);
 }
@@ -191,7 +191,7 @@ TEST(crawler, gives_back_what_the_executor_has_not_begun) {
   manual_executor later;
   crawler crawl(later, list, find_nothing);
   crawl.start();
-  EXPECT_TRUE(later.run_one());
+  EXPECT_TRUE(later.poll_one());
   crawl.shutdown_and_cancel();
   crawl.shutdown_and_cancel();
   EXPECT_EQ(later.queued(), 2u);  // and they mean nothing any more
@@ -200,7 +200,7 @@ TEST(crawler, gives_back_what_the_executor_has_not_begun) {
   EXPECT_EQ(crawl.totals().returned, 2u);
   expect_balance(crawl);
   EXPECT_EQ(list.claim()->key, "b");  // somebody else's
-  later.run_all();
+  later.poll();
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 1, .confirmed = 1}));
   EXPECT_EQ(crawl.totals().returned, 2u);
   EXPECT_EQ(crawl.totals().started, 1u);
@@ -222,7 +222,7 @@ TEST(crawler, ends_although_its_executor_never_runs) {
       EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 0}));
     }
     EXPECT_EQ(never_run.queued(), 2u);
-    if (runs_at_last) never_run.run_all();
+    if (runs_at_last) never_run.poll();
   }
 }
 
@@ -237,7 +237,7 @@ TEST(crawler, destroys_its_callables_before_it_has_ended) {
                  .timers = &loop,
                  .failed = [used](const work_item&, const std::exception_ptr&) {}});
   crawl.start();
-  EXPECT_TRUE(later.run_one());
+  EXPECT_TRUE(later.poll_one());
   EXPECT_GT(used.use_count(), 1);
   crawl.shutdown_and_cancel();
   EXPECT_TRUE(crawl.is_terminated());
@@ -429,7 +429,7 @@ TEST(crawler, may_be_destroyed_by_what_is_asked_to_stop) {
                                  return items{};
                                });
   crawl->start();
-  EXPECT_TRUE(later.run_one());
+  EXPECT_TRUE(later.poll_one());
   bool ended = false;
   const takt::sync::stop_callback on_stop(kept, [&] {
     ended = crawl->await_termination(0s);

@@ -121,7 +121,7 @@ TEST_F(polite, what_is_due_and_has_no_room_goes_back_to_the_list_when_it_is_stop
   EXPECT_EQ(visits.queued(), 1u);
   EXPECT_EQ(list.counts().claimed, 1u);
   EXPECT_EQ(crawl.add({.key = "b1"}), 1u);
-  EXPECT_TRUE(visits.run_one());  // then a2 waits for its time, and b1 is with the executor
+  EXPECT_TRUE(visits.poll_one());  // then a2 waits for its time, and b1 is with the executor
   EXPECT_EQ(list.counts().claimed, 2u);
   time.advance(1s);
   run_until_idle();

@@ -114,10 +114,10 @@ thread_pool_options one_thread(const log_service_options& how) {
 log_service::impl::impl(std::unique_ptr<log_sink> sink, const options& how)
     : life_(*how.time),
       flush_every_(how.flush_every),
-      full_(how.full),
+      full_(how.rejection),
       unhandled_(*how.unhandled),
       sink_(std::move(sink)),
-      queue_({.capacity = how.capacity, .full = how.full, .time = how.time}),
+      queue_({.capacity = how.capacity, .rejection = how.rejection, .time = how.time}),
       intake_(queue_.make_producer()),
       outlet_(queue_.make_consumer()),
       own_(how.where ? std::optional<thread_pool>() : std::optional<thread_pool>(one_thread(how))),

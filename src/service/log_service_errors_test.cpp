@@ -48,7 +48,7 @@ TEST(log_service_errors, a_sink_that_throws_fails_the_producers) {
   log.log("good");
   log.log("bad");
   log.log("queued");
-  later.run_all();
+  later.poll();
   EXPECT_THROW(log.log("later"), std::runtime_error);
   EXPECT_EQ(hook.told.load(), 1);
   EXPECT_THAT(r.lines, ElementsAre("good"));
@@ -85,10 +85,10 @@ TEST(log_service_errors, who_waits_for_room_is_failed_too) {
   time.wait_for_waiters(1);
   thread second(produce);
   time.wait_for_waiters(2);
-  later.run_all();
+  later.poll();
   first.join();
   second.join();
-  later.run_all();
+  later.poll();
   EXPECT_GE(failed.load(), 1);
   EXPECT_EQ(log.statistics().accepted, log.statistics().failed);
   EXPECT_EQ(log.shutdown_now().size(), log.statistics().failed);
@@ -104,7 +104,7 @@ TEST(log_service_errors, lines_since_the_last_flush_fail_together) {
   takt::manual_executor later;
   log_service log(into(r), {.flush_every = 2, .where = later, .unhandled = &hook});
   for (const char* line : {"1", "2", "3", "4", "5"}) log.log(line);
-  later.run_all();
+  later.poll();
   EXPECT_EQ(log.statistics().written, 2u);
   EXPECT_EQ(log.statistics().failed, 3u);
   EXPECT_THAT(log.shutdown_now(), ElementsAre("3", "4", "5"));
@@ -155,7 +155,7 @@ TEST(log_service_errors, a_full_disk_loses_nothing) {
   log_service log(takt::to_file("/dev/full"), {.where = later, .unhandled = &hook});
   log.log("one");
   log.log("two");
-  later.run_all();
+  later.poll();
   EXPECT_THROW(log.log("three"), std::system_error);
   EXPECT_EQ(log.statistics().failed, 2u);
   EXPECT_THAT(log.shutdown_now(), ElementsAre("one", "two"));

@@ -53,7 +53,7 @@ TEST(log_service, is_flushed_when_there_is_nothing_left_and_every_so_often) {
   takt::manual_executor later;
   log_service log(into(r), {.flush_every = 2, .where = later});
   for (int i = 0; i < 5; ++i) log.log("line");
-  later.run_all();
+  later.poll();
   EXPECT_EQ(r.flushes, 3);
   EXPECT_EQ(log.statistics().written, 5u);
   log.shutdown();
@@ -69,13 +69,13 @@ TEST(log_service, writes_on_an_executor_and_takes_no_thread_while_idle) {
   log.log("two");
   EXPECT_EQ(later.queued(), 1u);
   EXPECT_EQ(log.statistics().pending(), 2u);
-  later.run_all();
+  later.poll();
   EXPECT_THAT(r.lines, ElementsAre("one", "two"));
   log.log("three");
   log.shutdown();
   EXPECT_FALSE(log.is_terminated());
   EXPECT_EQ(rejection_of([&] { log.log("late"); }), rejection::shut_down);
-  later.run_all();
+  later.poll();
   EXPECT_THAT(r.lines, ElementsAre("one", "two", "three"));
   expect_ended(log, r);
 }
@@ -90,20 +90,20 @@ TEST(log_service, writes_at_once_on_an_inline_executor) {
 TEST(log_service, a_full_queue_drops_fails_or_waits) {
   record r;
   takt::manual_executor later;
-  log_service drops(into(r), {.capacity = 1, .full = when_full::drop(), .where = later});
+  log_service drops(into(r), {.capacity = 1, .rejection = when_full::drop(), .where = later});
   EXPECT_TRUE(drops.log("one"));
   EXPECT_FALSE(drops.log("two"));
   EXPECT_EQ(drops.statistics().dropped, 1u);
   EXPECT_EQ(drops.statistics().accepted, 1u);
 
-  log_service fails(into(r), {.capacity = 1, .full = when_full::fail(), .where = later});
+  log_service fails(into(r), {.capacity = 1, .rejection = when_full::fail(), .where = later});
   EXPECT_TRUE(fails.log("one"));
   EXPECT_EQ(rejection_of([&] { fails.log("two"); }), rejection::saturated);
   EXPECT_EQ(fails.statistics().refused, 1u);
 
   takt::manual_clock time;
-  log_service waits(into(r),
-                    {.capacity = 1, .full = when_full::wait(1s), .where = later, .time = &time});
+  log_service waits(
+      into(r), {.capacity = 1, .rejection = when_full::wait(1s), .where = later, .time = &time});
   EXPECT_TRUE(waits.log("one"));
   thread late(
       [&] { EXPECT_EQ(rejection_of([&] { waits.log("two"); }), rejection::wait_timed_out); });
@@ -115,7 +115,7 @@ TEST(log_service, a_full_queue_drops_fails_or_waits) {
   time.wait_for_waiters(1);
   stop.request_stop();
   stopped.join();
-  later.run_all();
+  later.poll();
 }
 
 TEST(log_service, who_waits_for_room_at_the_shutdown_is_written) {
@@ -129,9 +129,9 @@ TEST(log_service, who_waits_for_room_at_the_shutdown_is_written) {
   log.shutdown();
   log.shutdown();
   EXPECT_EQ(rejection_of([&] { log.log("three"); }), rejection::shut_down);
-  later.run_all();
+  later.poll();
   reserved.join();
-  later.run_all();  // if it came after the first drain had left
+  later.poll();  // if it came after the first drain had left
   EXPECT_THAT(r.lines, ElementsAre("one", "two"));
   expect_ended(log, r);
 }
@@ -151,7 +151,7 @@ TEST(log_service, shutdown_now_gives_back_what_was_not_written_and_lets_all_go) 
   EXPECT_EQ(log.statistics().returned, 2u);
   EXPECT_EQ(log.statistics().refused, 1u);
   expect_ended(log, r);
-  later.run_all();
+  later.poll();
   EXPECT_TRUE(r.lines.empty());
 }
 
@@ -198,7 +198,7 @@ TEST(log_service, the_destructor_discards_and_shutdown_needs_no_line) {
   }
   EXPECT_TRUE(r.lines.empty());
   EXPECT_EQ(r.closes, 1);
-  later.run_all();
+  later.poll();
 
   record unused;
   log_service log(into(unused));
@@ -218,7 +218,7 @@ TEST(log_service, the_sink_is_gone_with_the_service) {
     EXPECT_EQ(held.use_count(), 2);
   }
   EXPECT_EQ(held.use_count(), 1);
-  later.run_all();
+  later.poll();
 }
 
 // A disk may take its time: that is for the service's own thread, and not for who shuts it down.
@@ -287,7 +287,7 @@ TEST(log_service, its_own_sink_may_log_and_shut_it_down_but_not_wait) {
   log_service log(into(r), {.capacity = 1, .where = later});
   self = &log;
   log.log("first");
-  later.run_all();
+  later.poll();
   EXPECT_THAT(r.lines, ElementsAre("first", "from the sink"));
   expect_ended(log, r);
 }

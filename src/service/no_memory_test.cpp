@@ -84,8 +84,8 @@ TEST(service_no_memory, a_pipeline_has_all_its_threads_or_none) {
     int got = 0;
     std::optional<no_memory> here(n);
     try {
-      takt::pipeline p = takt::pipeline::from<int>([](auto& out) { out.push(1); }, {.workers = 2})
-                             .then([](const int& i) { return i; }, {.workers = 2})
+      takt::pipeline p = takt::pipeline::from<int>([](auto& out) { out.push(1); }, {.threads = 2})
+                             .then([](const int& i) { return i; }, {.threads = 2})
                              .into([&](int i) { got += i; });
       here.reset();
       p.join();
@@ -236,7 +236,7 @@ TEST(service_no_memory, a_crawler_stops_and_loses_nothing) {
       const bool is_good = crawl.error() == nullptr;
       if (waits) {
         crawl.shutdown();
-        later.run_all();
+        later.poll();
       }
       EXPECT_TRUE(crawl.is_terminated());
       EXPECT_EQ(crawl.totals().pending(), 0u);

@@ -33,7 +33,7 @@ TEST(owing, a_consumer_that_waits_for_a_value) {
 }
 
 TEST(owing, a_producer_that_waits_for_room) {
-  takt::channel<int> c{{.capacity = 1, .full = takt::when_full::wait(0s)}};
+  takt::channel<int> c{{.capacity = 1, .rejection = takt::when_full::wait(0s)}};
   auto in = c.make_producer();
   auto out = c.make_consumer();
   in.push(1);

@@ -48,9 +48,9 @@ std::string text_for(const std::string& stage) {
   return "takt::pipeline: stage '" + stage + "' has failed";
 }
 
-std::size_t workers_of(const stage_list& stages) {
+std::size_t threads_of(const stage_list& stages) {
   std::size_t sum = 0;
-  for (const auto& s : stages) sum += s->workers();
+  for (const auto& s : stages) sum += s->threads();
   return sum;
 }
 
@@ -93,11 +93,11 @@ const std::exception_ptr& stage_failed::cause() const noexcept { return told_->c
 const std::type_info& stage_failed::item_type() const noexcept { return *told_->type; }
 const void* stage_failed::item_address() const noexcept { return told_->item.get(); }
 
-pipeline_stage::pipeline_stage(std::string name, std::size_t workers)
+pipeline_stage::pipeline_stage(std::string name, std::size_t threads)
     : name_(std::move(name)),
-      workers_(workers),
+      threads_(threads),
       failure_(name_) {  // NOLINT(bugprone-throw-keyword-missing): for later
-  if (workers == 0) refuse(name_, "workers is 0, and has to be at least 1");
+  if (threads == 0) refuse(name_, "threads is 0, and has to be at least 1");
 }
 
 void pipeline_stage::refuse(const std::string& stage, const std::string& why) {
@@ -116,7 +116,7 @@ void pipeline_stage::report(const std::exception_ptr& cause, std::shared_ptr<con
 }
 
 stage_statistics pipeline_stage::statistics() {
-  stage_statistics all{.name = name_, .workers = workers_};
+  stage_statistics all{.name = name_, .threads = threads_};
   // What an item ends with before what it begins with, so that no count exceeds another.
   all.finished = finished_.value();
   all.failed = failed_.value();
@@ -136,8 +136,8 @@ class pipeline_core final : public counted<pipeline_core>, private pipeline_cont
   pipeline_core(stage_list stages, const pipeline_options& all)
       : unhandled_(*all.unhandled),
         stages_(std::move(stages)),
-        sources_(stages_.front()->workers()),
-        pool_({.core = workers_of(stages_),
+        sources_(stages_.front()->threads()),
+        pool_({.core = threads_of(stages_),
                .queue_capacity = 0,
                .name = all.name,
                .resizable = false,
@@ -214,7 +214,7 @@ void pipeline_core::start() {
   for (const auto& stage : stages_) stage->prepare(*this);
   try {
     for (std::size_t i = stages_.size(); i-- != 0;) {
-      for (std::size_t w = 0; w < stages_[i]->workers(); ++w) {
+      for (std::size_t w = 0; w < stages_[i]->threads(); ++w) {
         pool_.execute(task(worker(*this, *stages_[i], w)));
       }
     }

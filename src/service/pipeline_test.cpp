@@ -117,7 +117,7 @@ TEST(pipeline, takes_what_can_only_be_moved) {
   EXPECT_EQ(sum, 6);
 }
 
-// Many workers everywhere: each pill reaches everybody, and no item is lost or done twice.
+// Many threads everywhere: each pill reaches everybody, and no item is lost or done twice.
 // As a task does.
 TEST(pipeline, a_stage_that_may_be_called_without_a_token_gets_one) {
   atomic<int> with_token = 0;
@@ -133,23 +133,23 @@ TEST(pipeline, a_stage_that_may_be_called_without_a_token_gets_one) {
   EXPECT_EQ(with_token, 6);
 }
 
-TEST(pipeline, has_as_many_workers_as_it_is_told) {
+TEST(pipeline, has_as_many_threads_as_it_is_told) {
   constexpr int each = 300;
   std::vector<atomic<int>> seen(std::size_t{4} * each);
   pipeline p = pipeline::from<int>(
                    [](outlet<int>& out) {
-                     const int first = static_cast<int>(out.worker()) * each;
+                     const int first = static_cast<int>(out.thread()) * each;
                      for (int i = 0; i < each; ++i) out.push(first + i);
                    },
-                   {.name = "make", .workers = 4})
-                   .then([](const int& i) { return i; }, {.workers = 3, .capacity = 2})
-                   .then([](const int& i) { return i; }, {.workers = 2, .capacity = 1})
+                   {.name = "make", .threads = 4})
+                   .then([](const int& i) { return i; }, {.threads = 3, .capacity = 2})
+                   .then([](const int& i) { return i; }, {.threads = 2, .capacity = 1})
                    .into([&](const int& i) { seen[static_cast<std::size_t>(i)].fetch_add(1); },
-                         {.workers = 3, .capacity = 5});
+                         {.threads = 3, .capacity = 5});
   p.join();
   for (const auto& n : seen) EXPECT_EQ(n.load(), 1);
   expect_balanced(p);
-  EXPECT_EQ(p.statistics()[1].workers, 3u);
+  EXPECT_EQ(p.statistics()[1].threads, 3u);
 }
 
 TEST(pipeline, a_stage_that_is_slow_slows_down_the_source) {
@@ -174,8 +174,8 @@ TEST(pipeline, shutdown_stops_at_the_source_and_all_that_was_produced_is_process
   atomic<int> done{0};
   takt::promise<void> some;
   auto some_are_done = some.get_future();
-  pipeline p = pipeline::from<int>(numbers_for_ever(), {.workers = 2})
-                   .then([](const int& i) { return i; }, {.workers = 2})
+  pipeline p = pipeline::from<int>(numbers_for_ever(), {.threads = 2})
+                   .then([](const int& i) { return i; }, {.threads = 2})
                    .into([&](int) {
                      if (done.fetch_add(1) == 9) some.set_value();
                    });
@@ -242,7 +242,7 @@ TEST(pipeline, an_error_stops_all_and_tells_stage_item_and_cause) {
                          return std::to_string(i);
                        },
                        {.name = "text"})
-                   .into([](const std::string&) {}, {.workers = 2});
+                   .into([](const std::string&) {}, {.threads = 2});
   try {
     p.join();
     ADD_FAILURE();
@@ -284,7 +284,7 @@ TEST(pipeline, the_first_error_is_the_one_that_is_told) {
                          takt_test::until_stopped(stop);
                          throw std::runtime_error("second");
                        },
-                       {.name = "use", .workers = 2});
+                       {.name = "use", .threads = 2});
   p.await_termination();
   ASSERT_TRUE(p.error());
   EXPECT_STREQ(p.error()->what(), "takt::pipeline: stage 'use' has failed: first");
@@ -294,14 +294,14 @@ TEST(pipeline, the_first_error_is_the_one_that_is_told) {
   expect_balanced(p);
 }
 
-// The other workers of the stage have not failed, and the source never ends by itself.
+// The other threads of the stage have not failed, and the source never ends by itself.
 TEST(pipeline, an_error_of_one_worker_stops_the_others) {
   pipeline p = pipeline::from<int>(numbers_for_ever())
                    .into(
                        [](const int& i) {
                          if (i == 13) throw std::runtime_error("unlucky");
                        },
-                       {.workers = 3});
+                       {.threads = 3});
   EXPECT_THROW(p.join(), stage_failed);
   expect_balanced(p);
 }
@@ -312,7 +312,7 @@ TEST(pipeline, a_source_that_throws_is_reported_without_an_item) {
                      out.push(1);
                      throw 7;  // NOLINT: any type
                    },
-                   {.name = "crawl", .workers = 3})
+                   {.name = "crawl", .threads = 3})
                    .into([](int) {});
   try {
     p.join();
@@ -326,8 +326,8 @@ TEST(pipeline, a_source_that_throws_is_reported_without_an_item) {
 }
 
 TEST(pipeline, an_error_of_the_last_stage_lets_the_others_go) {
-  pipeline p = pipeline::from<int>(numbers_for_ever(), {.workers = 2})
-                   .then([](const int& i) { return i; }, {.workers = 2, .capacity = 1})
+  pipeline p = pipeline::from<int>(numbers_for_ever(), {.threads = 2})
+                   .then([](const int& i) { return i; }, {.threads = 2, .capacity = 1})
                    .into([](int) { throw std::runtime_error("full"); }, {.capacity = 1});
   EXPECT_THROW(p.join(), stage_failed);
   expect_balanced(p);
@@ -399,7 +399,7 @@ TEST(pipeline, may_be_destroyed_by_a_stage) {
   const auto with = std::make_shared<state>();
   const auto gone = with->destroyed.get_future();
   with->own.reset(new pipeline(  // NOLINT: make_unique would have to move it
-      pipeline::from<int>(numbers_for_ever(), {.workers = 2}).into([with](int) {
+      pipeline::from<int>(numbers_for_ever(), {.threads = 2}).into([with](int) {
         with->is_made.wait();
         if (with->own == nullptr) return;
         with->own.reset();
@@ -423,8 +423,8 @@ TEST(pipeline, says_what_is_wrong_and_where) {
   using many = std::function<void(int&, outlet<int>&)>;
   EXPECT_EQ(said([] { static_cast<void>(pipeline::from<int>(source(), {.name = "crawl"})); }),
             "takt::pipeline: stage 'crawl': the function is empty");
-  EXPECT_EQ(said([] { static_cast<void>(pipeline::from<int>(numbers(1), {.workers = 0})); }),
-            "takt::pipeline: stage 'source': workers is 0, and has to be at least 1");
+  EXPECT_EQ(said([] { static_cast<void>(pipeline::from<int>(numbers(1), {.threads = 0})); }),
+            "takt::pipeline: stage 'source': threads is 0, and has to be at least 1");
   EXPECT_THAT(
       said([] { static_cast<void>(pipeline::from<int>(numbers(1), {}, {.time = nullptr})); }),
       HasSubstr("time is null"));
@@ -440,9 +440,9 @@ TEST(pipeline, says_what_is_wrong_and_where) {
             }),
             "takt::pipeline: stage 'stage 1': capacity is 0, and has to be at least 1");
   EXPECT_THAT(said([] {
-                const pipeline p = pipeline::from<int>(numbers(1)).into([](int) {}, {.workers = 0});
+                const pipeline p = pipeline::from<int>(numbers(1)).into([](int) {}, {.threads = 0});
               }),
-              HasSubstr("workers is 0"));
+              HasSubstr("threads is 0"));
 }
 
 TEST(pipeline, a_source_that_gives_up_when_asked_loses_nothing) {

@@ -82,10 +82,10 @@ struct future_core::ready_queue {
   bool busy;
 };
 
-future_core::future_core(const task_options& options) : options_(options) {
-  if (options.time == nullptr) throw std::invalid_argument("takt: task_options::time is null");
+future_core::future_core(const future_options& options) : options_(options) {
+  if (options.time == nullptr) throw std::invalid_argument("takt: future_options::time is null");
   if (options.unhandled == nullptr) {
-    throw std::invalid_argument("takt: task_options::unhandled is null");
+    throw std::invalid_argument("takt: future_options::unhandled is null");
   }
 }
 

@@ -42,7 +42,7 @@ TEST(task, is_empty_by_default_and_after_a_move) {
   EXPECT_EQ(none.state(), nullptr);
   EXPECT_EQ(none.target<void (*)()>(), nullptr);
   none.cancel();
-  none.reject(rejection::discarded);
+  none.reject(rejection::dropped);
   task some([] {});
   EXPECT_TRUE(some);
   const task moved(std::move(some));

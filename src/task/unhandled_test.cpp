@@ -23,7 +23,7 @@ TEST(future, error_that_nobody_saw_goes_to_the_hook) {
     mutable int unobserved = 0;
     mutable int uncaught = 0;
   } hook;
-  const takt::task_options options{.unhandled = &hook};
+  const takt::future_options options{.unhandled = &hook};
   const auto error = std::make_exception_ptr(std::runtime_error("no"));
   {
     promise<int> p(options);

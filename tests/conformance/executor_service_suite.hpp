@@ -53,7 +53,7 @@ struct direct_service {
       if (shut_down_) throw takt::rejected(takt::rejection::shut_down);
       t.run();
     }
-    [[nodiscard]] takt::task_options future_options() const { return {.time = &time_}; }
+    [[nodiscard]] takt::future_options future_options() const { return {.time = &time_}; }
     void shutdown() { shut_down_ = true; }
 
    private:

@@ -30,7 +30,7 @@ using takt_test::gate;
 using takt_test::tally;
 
 // As Java's tests do: some tasks run, and the pool ends.
-takt::pool_statistics run_some(const thread_pool::options& how) {
+takt_test::last_figures run_some(const thread_pool::options& how) {
   thread_pool pool{how};
   tally run;
   for (int i = 0; i < 3; ++i) pool.execute([&] { run.add(); });
@@ -46,7 +46,7 @@ thread_pool::options counting_threads(thread_pool::options how, tally& started) 
 TEST(ExecutorsTest, testNewCachedThreadPool1) {
   thread_pool pool{thread_pool::cached()};
   busy all(pool, 4);  // each has a thread
-  EXPECT_EQ(pool.statistics().workers, 4u);
+  EXPECT_EQ(pool.statistics().threads, 4u);
   all.release();
   drain(pool);
 }

@@ -49,20 +49,20 @@ TEST(Regression, ConfigChanges) {
                     .time = &time}};
   // Up to core, then the queue, then up to max, then no more.
   busy core(pool, n);
-  EXPECT_EQ(pool.statistics().workers, n);
+  EXPECT_EQ(pool.statistics().threads, n);
   gate go_on;
   const auto held = [&] { go_on.wait(); };
   for (std::size_t i = 0; i < 3 * n; ++i) pool.execute(held);
-  EXPECT_EQ(pool.statistics().workers, n);
+  EXPECT_EQ(pool.statistics().threads, n);
   for (std::size_t i = 0; i < 2 * n; ++i) {
     pool.execute(held);
-    EXPECT_EQ(pool.statistics().workers, n + i + 1);
+    EXPECT_EQ(pool.statistics().threads, n + i + 1);
   }
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::saturated);
   // A larger max is heeded by the next submission.
   pool.resize(n, 3 * n + 1);
   pool.execute(held);
-  EXPECT_EQ(pool.statistics().workers, 3 * n + 1);
+  EXPECT_EQ(pool.statistics().threads, 3 * n + 1);
   go_on.open();
   core.release();
   time.wait_for_waiters(3 * n + 1);
@@ -70,19 +70,19 @@ TEST(Regression, ConfigChanges) {
   pool.resize(n, 2 * n);
   gone.wait_for(n + 1);
   time.wait_for_waiters(2 * n);
-  EXPECT_EQ(pool.statistics().workers, 2 * n);
+  EXPECT_EQ(pool.statistics().threads, 2 * n);
   pool.set_keep_alive(1s, false);
   time.wait_for_waiters(2 * n);
   time.advance(1s);
   gone.wait_for(2 * n + 1);
   time.wait_for_waiters(n);
-  EXPECT_EQ(pool.statistics().workers, n);
+  EXPECT_EQ(pool.statistics().threads, n);
   // Core threads go when they may.
   EXPECT_THROW(pool.set_keep_alive(0s, true), std::invalid_argument);
   pool.set_keep_alive(1s, true);
   time.advance(1s);
   gone.wait_for(3 * n + 1);
-  EXPECT_EQ(pool.statistics().workers, 0u);
+  EXPECT_EQ(pool.statistics().threads, 0u);
   const auto s = drain(pool);
   EXPECT_EQ(s.largest, 3 * n + 1);
 }
@@ -105,7 +105,7 @@ TEST(Regression, CoreThreadTimeOut) {
     EXPECT_EQ(started.count(), round * n);
     time.advance(12ms);
     gone.wait_for(round * n);
-    EXPECT_EQ(pool.statistics().workers, 0u);
+    EXPECT_EQ(pool.statistics().threads, 0u);
   }
   drain(pool);
 }
@@ -134,7 +134,7 @@ TEST(Regression, FlakyThreadFactory) {
         if (takt::sync::this_thread_id() == here) ran_here.add();
       });
       if (i % 50 == 49) {  // all threads go, and have to be started again
-        const std::size_t workers = pool.statistics().workers;
+        const std::size_t workers = pool.statistics().threads;
         const std::size_t left = gone.count();
         time.wait_for_waiters(workers);
         time.advance(1s);
@@ -159,13 +159,13 @@ TEST(Regression, ModifyCorePoolSize) {
     pool.resize(size);
     gone.wait_for(10 - size);
     time.wait_for_waiters(size);
-    EXPECT_EQ(pool.statistics().workers, size);
+    EXPECT_EQ(pool.statistics().threads, size);
   }
   for (std::size_t size = 6; size <= 10; ++size) {
     pool.resize(size);
     EXPECT_EQ(pool.prestart(), 1u);
     time.wait_for_waiters(size);
-    EXPECT_EQ(pool.statistics().workers, size);
+    EXPECT_EQ(pool.statistics().threads, size);
   }
   EXPECT_EQ(gone.count(), 5u);
   drain(pool);
@@ -213,7 +213,7 @@ TEST(Regression, ShutdownNowExecuteRace) {
     producer.join();
     pool.await_termination();
     EXPECT_EQ(ran.load() + rest.size(), accepted);
-    EXPECT_EQ(pool.statistics().tasks.returned, rest.size());
+    EXPECT_EQ(pool.totals().returned, rest.size());
     expect_balance(pool);
   }
 }
@@ -284,17 +284,17 @@ TEST(Regression, TimeOutShrink) {
   {
     const busy rest(pool, 2 * n - 1);
   }
-  EXPECT_EQ(pool.statistics().workers, 2 * n);
+  EXPECT_EQ(pool.statistics().threads, 2 * n);
   time.wait_for_waiters(2 * n - 1);
   time.advance(1s);
   gone.wait_for(n);  // down to core, the busy one included
   time.wait_for_waiters(n - 1);
-  EXPECT_EQ(pool.statistics().workers, n);
+  EXPECT_EQ(pool.statistics().threads, n);
   time.advance(1h);
   EXPECT_EQ(time.waiters(), n - 1);
   one.release();
   time.wait_for_waiters(n);
-  EXPECT_EQ(pool.statistics().workers, n);
+  EXPECT_EQ(pool.statistics().threads, n);
   drain(pool);
 }
 
@@ -371,7 +371,7 @@ TEST(Regression, StressShutdown) {
     if (kind == 2) pool.close(takt::cancel_rest);
     pool.await_termination();
     expect_balance(pool);
-    EXPECT_EQ(pool.statistics().tasks.finished, ran.load());
+    EXPECT_EQ(pool.totals().finished, ran.load());
   }
 }
 

@@ -94,11 +94,11 @@ void cancelled_retention(const worker_options& how) {
 void cancelled_tasks_dont_run(const worker_options& how) {
   manual_executor exec;
   int calls = 0;
-  std::vector<scheduled_action> all;
+  std::vector<task_subscription> all;
   worker w(exec, how);
   for (int i = 0; i < 3; ++i) all.push_back(w.schedule([&] { ++calls; }));
-  for (const scheduled_action& a : all) a.unsubscribe();
-  exec.run_all();
+  for (const task_subscription& a : all) a.unsubscribe();
+  exec.poll();
   EXPECT_EQ(calls, 0);
 }
 
@@ -108,7 +108,7 @@ void cancelled_worker_doesnt_run(const worker_options& how) {
   worker w(exec, how);
   for (int i = 0; i < 3; ++i) w.schedule([&] { ++calls; });
   w.unsubscribe();
-  exec.run_all();
+  exec.poll();
   EXPECT_EQ(calls, 0);
 }
 
@@ -119,7 +119,7 @@ void plain_executor(const worker_options& how) {
   tally ran;
   on.schedule([&] { ran.add(); });
   on.schedule(50ms, [&] { ran.add(); });
-  const scheduled_action d = on.schedule_at_fixed_rate(10ms, 10ms, [&] { ran.add(); });
+  const task_subscription d = on.schedule_at_fixed_rate(10ms, 10ms, [&] { ran.add(); });
   while (ran.count() < 7) {
     s.time.advance_to_next();
     takt::sync::yield();
@@ -163,8 +163,8 @@ void reuse_scheduled(const worker_options& how, bool as_worker) {
     if (++ran == 8) done.open();
   };
   // One after the other: those that run alone are of different workers.
-  const scheduled_action d = as_worker ? w.schedule_at_fixed_rate(10ms, 10ms, task)
-                                       : on.schedule_at_fixed_rate(10ms, 10ms, task);
+  const task_subscription d = as_worker ? w.schedule_at_fixed_rate(10ms, 10ms, task)
+                                        : on.schedule_at_fixed_rate(10ms, 10ms, task);
   pass_time_until(s.time, done);
   d.unsubscribe();
   w.unsubscribe();
@@ -196,7 +196,7 @@ void runnable_disposed_async(const worker_options& how, bool crashes) {
   setting s(how);
   thread_each exec;
   scheduler on = scheduler::from(exec, s.options);
-  const scheduled_action d = on.schedule([crashes] {
+  const task_subscription d = on.schedule([crashes] {
     if (crashes) throw std::runtime_error("crash");
   });
   wait_for_end(d);
@@ -205,14 +205,14 @@ void runnable_disposed_async(const worker_options& how, bool crashes) {
 void runnable_disposed_async2(const worker_options& how) {
   setting s(how);
   scheduler on = scheduler::from(s.pool, s.options);
-  const scheduled_action d = on.schedule([] {});
+  const task_subscription d = on.schedule([] {});
   wait_for_end(d);
 }
 
 void runnable_disposed_timed(const worker_options& how) {
   setting s(how);
   scheduler on = scheduler::from(s.pool, s.options);
-  const scheduled_action d = on.schedule(1ms, [] {});
+  const task_subscription d = on.schedule(1ms, [] {});
   gate ended;
   d.add([&] { ended.open(); });
   pass_time_until(s.time, ended);
@@ -221,7 +221,7 @@ void runnable_disposed_timed(const worker_options& how) {
 void runnable_disposed_timed2(const worker_options& how) {
   setting s(how);
   scheduler on = scheduler::from(s.timers, s.options);
-  const scheduled_action d = on.schedule(1ms, [] {});
+  const task_subscription d = on.schedule(1ms, [] {});
   gate ended;
   d.add([&] { ended.open(); });
   pass_time_until(s.time, ended);
@@ -332,7 +332,7 @@ TEST(ExecutorSchedulerTest, testNoTimedTaskPartRetention) {
   setting s(plain);
   manual_executor exec;
   worker w(exec, s.options);
-  const scheduled_action a = w.schedule(24h, [] {});
+  const task_subscription a = w.schedule(24h, [] {});
   EXPECT_EQ(w.tracked(), 1u);
   a.unsubscribe();
   EXPECT_EQ(w.tracked(), 0u);
@@ -342,7 +342,7 @@ TEST(ExecutorSchedulerTest, testNoPeriodicTimedTaskPartRetention) {
   takt::inline_executor here;
   int ran = 0;
   worker w(here, s.options);
-  const scheduled_action a = w.schedule_at_fixed_rate(0h, 24h, [&] { ++ran; });
+  const task_subscription a = w.schedule_at_fixed_rate(0h, 24h, [&] { ++ran; });
   EXPECT_EQ(ran, 1);
   EXPECT_EQ(w.tracked(), 1u);
   a.unsubscribe();
@@ -370,7 +370,7 @@ bool is_asked(const worker_options& how, bool on_scheduled, bool as_worker, how_
     ended.open();
   };
   const std::chrono::nanoseconds delay = when == how_scheduled::timed ? 1ms : 0ms;
-  const scheduled_action a = as_worker ? w.schedule(delay, task) : on.schedule(delay, task);
+  const task_subscription a = as_worker ? w.schedule(delay, task) : on.schedule(delay, task);
   pass_time_until(s.time, begun);
   a.unsubscribe();
   go_on.open();
@@ -418,7 +418,7 @@ TEST(ExecutorSchedulerInterruptibleTest, nonInterruptibleWorkerTaskScheduledExec
 TEST(ExecutorSchedulerTest, interruptibleRunnableRunDispose) {
   setting s(interruptible);
   worker w(s.pool, s.options);
-  const scheduled_action a = w.schedule([] {});
+  const task_subscription a = w.schedule([] {});
   wait_for_end(a);
   a.unsubscribe();
   EXPECT_TRUE(a.is_unsubscribed());
@@ -427,7 +427,7 @@ TEST(ExecutorSchedulerTest, interruptibleRunnableRunDisposeRace) {
   setting s(interruptible);
   for (int i = 0; i < 200; ++i) {
     worker w(s.pool, s.options);
-    const scheduled_action a = w.schedule([](const takt::sync::stop_token&) {});
+    const task_subscription a = w.schedule([](const takt::sync::stop_token&) {});
     a.unsubscribe();
     EXPECT_TRUE(a.is_unsubscribed());
   }
@@ -443,7 +443,7 @@ void fair_interleaving(std::chrono::nanoseconds delay) {
     worker& w = i % 2 == 0 ? even : odd;
     w.schedule(delay, [&order, i] { order.push_back(i); });
   }
-  exec.run_all();
+  exec.poll();
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
 }
 TEST(ExecutorSchedulerFairTest, fairInterleaving) { fair_interleaving(-1ns); }
@@ -452,7 +452,7 @@ TEST(ExecutorSchedulerFairTest, fairInterleavingWithDelay) { fair_interleaving(0
 TEST(ExecutorSchedulerDelayedRunnableTest, delayedRunnableCrash) {
   setting s(plain);
   worker w(s.pool, s.options);
-  const scheduled_action a = w.schedule(1ms, [] { throw std::runtime_error("First"); });
+  const task_subscription a = w.schedule(1ms, [] { throw std::runtime_error("First"); });
   gate ended;
   w.schedule(2ms, [&] { ended.open(); });
   pass_time_until(s.time, ended);
@@ -463,7 +463,7 @@ TEST(ExecutorSchedulerDelayedRunnableTest, dispose) {
   setting s(plain);
   worker w(s.pool, s.options);
   const auto token = std::make_shared<int>(0);
-  const scheduled_action a = w.schedule(1ms, [token] {});
+  const task_subscription a = w.schedule(1ms, [token] {});
   EXPECT_FALSE(a.is_unsubscribed());
   a.unsubscribe();
   EXPECT_TRUE(a.is_unsubscribed());

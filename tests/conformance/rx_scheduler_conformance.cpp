@@ -236,7 +236,7 @@ TEST(AbstractSchedulerTests, scheduleDirectPeriodic) {
   for (scheduler* s : family.concurrent()) {
     int ran = 0;
     gate done;
-    const scheduled_action d = s->schedule_at_fixed_rate(10ms, 10ms, [&] {
+    const task_subscription d = s->schedule_at_fixed_rate(10ms, 10ms, [&] {
       if (++ran == 5) done.open();
     });
     EXPECT_FALSE(d.is_unsubscribed());

@@ -232,7 +232,7 @@ TEST(NewThreadSchedulerTest, testNoSelfInterrupt) {
   gate done;
   bool asked = true;
   worker w = family.run().new_thread().create_worker();
-  scheduled_action self;
+  task_subscription self;
   gate known;
   self = w.schedule([&](const takt::sync::stop_token& stop) {
     known.wait();
@@ -308,7 +308,7 @@ TEST(SchedulerWorkerTest, testCurrentTimeDriftForwards) {
   rx_family family;
   takt::event_loop loop({.time = &family.time});
   worker w(loop, {.missed = takt::catch_up_within(15min)});
-  const scheduled_action beat = w.schedule_at_fixed_rate(100ms, 100ms, [] {});
+  const task_subscription beat = w.schedule_at_fixed_rate(100ms, 100ms, [] {});
   family.time.advance(100ms);
   loop.poll();
   family.time.advance(16min);

@@ -55,7 +55,7 @@ class rx_family {
   recording_hook hook;
 
  private:
-  takt::rx::schedulers run_{{.computation = 2, .time = &time, .unhandled = &hook}};
+  takt::rx::schedulers run_{{.computation_threads = 2, .time = &time, .unhandled = &hook}};
   takt::thread_pool pool_{{.core = 2, .time = &time}};
   takt::scheduled_pool timers_{{.core = 2, .time = &time}};
   takt::rx::scheduler eager_ =

@@ -21,7 +21,7 @@ void periodic_scheduling(bool by_worker) {
   test_scheduler test;
   worker inner = test.create_worker();
   times called;
-  const scheduled_action s = inner.schedule_at_fixed_rate(
+  const task_subscription s = inner.schedule_at_fixed_rate(
       1s, 2s, [&] { called.push_back(test.now().time_since_epoch()); });
   test.advance(999ms);
   EXPECT_EQ(called, times{});
@@ -50,7 +50,7 @@ void immediate_unsubscribes(bool by_worker) {
   test_scheduler test;
   int ran = 0;
   worker inner = test.create_worker();
-  const scheduled_action s = inner.schedule(recursive([&](const recursive& self) {
+  const task_subscription s = inner.schedule(recursive([&](const recursive& self) {
     ++ran;
     inner.schedule(self);
   }));
@@ -59,7 +59,7 @@ void immediate_unsubscribes(bool by_worker) {
   } else {
     s.unsubscribe();
   }
-  test.trigger_actions();
+  test.poll();
   EXPECT_EQ(ran, 0);
 }
 TEST(TestSchedulerTest, immediateUnsubscribes) { immediate_unsubscribes(true); }
@@ -96,7 +96,7 @@ template <class Unit>
 void expect_two_in_sixty() {
   test_scheduler test;
   int ran = 0;
-  const scheduled_action s = test.schedule_at_fixed_rate(Unit(30), Unit(30), [&] { ++ran; });
+  const task_subscription s = test.schedule_at_fixed_rate(Unit(30), Unit(30), [&] { ++ran; });
   test.advance_to(takt::clock::time_point(Unit(60)));
   EXPECT_EQ(ran, 2);
 }
@@ -123,7 +123,7 @@ TEST(TestSchedulerTest, constructorTimeSetsTime) {
 TEST(TestSchedulerTest, disposeWork) {
   test_scheduler test;
   int ran = 0;
-  const scheduled_action d = test.schedule([&] { ++ran; });
+  const task_subscription d = test.schedule([&] { ++ran; });
   EXPECT_FALSE(d.is_unsubscribed());
   d.unsubscribe();
   EXPECT_TRUE(d.is_unsubscribed());

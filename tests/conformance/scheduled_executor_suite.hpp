@@ -62,15 +62,15 @@ struct subject {
   }
 
   // Of a pool that is terminated.
-  takt::pool_statistics ended() {
+  takt_test::last_figures ended() {
     takt_test::expect_balance(pool);
-    const takt::pool_statistics s = pool.statistics();
+    const takt_test::last_figures s{pool.statistics(), pool.totals()};
     EXPECT_EQ(s.delayed, 0u);
     EXPECT_EQ(wrapped.count(), Kind::decorates ? s.tasks.started : 0u);
     return s;
   }
   // Has it do all that it was given. Nothing may be left that waits for its time.
-  takt::pool_statistics drain() {
+  takt_test::last_figures drain() {
     EXPECT_TRUE(pool.close(takt::drain));
     return ended();
   }
@@ -282,7 +282,7 @@ void active_count() {
 template <class Kind>
 void completed_task_count() {
   subject<Kind> s({.core = 2});
-  EXPECT_EQ(s.pool.statistics().tasks.finished, 0u);
+  EXPECT_EQ(s.pool.totals().finished, 0u);
   s.pool.prestart();
   gate begun;
   gate go_on;
@@ -293,10 +293,10 @@ void completed_task_count() {
   s.time.wait_for_waiters(2);
   s.time.advance(1ms);
   begun.wait();
-  EXPECT_EQ(s.pool.statistics().tasks.finished, 0u);
+  EXPECT_EQ(s.pool.totals().finished, 0u);
   go_on.open();
   s.time.wait_for_waiters(2);  // it is over, and counted
-  EXPECT_EQ(s.pool.statistics().tasks.finished, 1u);
+  EXPECT_EQ(s.pool.totals().finished, 1u);
   s.drain();
 }
 
@@ -307,7 +307,7 @@ void core_pool_size() {
   s.pool.resize(3);
   EXPECT_EQ(s.pool.core(), 3u);
   busy all(s.pool, 3);
-  EXPECT_EQ(s.pool.statistics().workers, 3u);
+  EXPECT_EQ(s.pool.statistics().threads, 3u);
   all.release();
   s.drain();
 }
@@ -325,9 +325,9 @@ void largest_pool_size() {
 template <class Kind>
 void pool_size() {
   subject<Kind> s;
-  EXPECT_EQ(s.pool.statistics().workers, 0u);
+  EXPECT_EQ(s.pool.statistics().threads, 0u);
   busy one(s.pool, 1);
-  EXPECT_EQ(s.pool.statistics().workers, 1u);
+  EXPECT_EQ(s.pool.statistics().threads, 1u);
   one.release();
   s.drain();
 }
@@ -335,17 +335,17 @@ void pool_size() {
 template <class Kind>
 void task_count() {
   subject<Kind> s;
-  EXPECT_EQ(s.pool.statistics().tasks.submitted, 0u);
+  EXPECT_EQ(s.pool.totals().submitted, 0u);
   busy one(s.pool, 1);
   for (std::uint64_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(s.pool.statistics().tasks.submitted, 1 + i);
+    EXPECT_EQ(s.pool.totals().submitted, 1 + i);
     if (i % 2 == 0) {
       s.pool.execute([] {});
     } else {
       s.pool.execute(1ms, [] {});
     }
-    EXPECT_EQ(s.pool.statistics().tasks.submitted, 2 + i);
-    EXPECT_EQ(s.pool.statistics().tasks.finished, 0u);
+    EXPECT_EQ(s.pool.totals().submitted, 2 + i);
+    EXPECT_EQ(s.pool.totals().finished, 0u);
   }
   s.time.advance(1ms);
   one.release();
@@ -431,7 +431,7 @@ void purge() {
   EXPECT_EQ(s.pool.statistics().delayed, 1u);
   EXPECT_EQ(plain_one.cancel(), cancel_result::prevented);
   EXPECT_EQ(s.pool.statistics().delayed, 0u);
-  EXPECT_EQ(s.pool.statistics().tasks.cancelled, 7u);
+  EXPECT_EQ(s.pool.totals().cancelled, 7u);
   one.release();
   s.drain();
 }

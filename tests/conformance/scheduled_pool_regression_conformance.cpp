@@ -171,7 +171,7 @@ TEST(Regression, ZeroCorePoolSize) {
   subject<plain> s({.core = 0});
   tally ran;
   auto once = s.pool.schedule(1s, [&] { ran.add(); });
-  EXPECT_EQ(s.pool.statistics().workers, 1u);
+  EXPECT_EQ(s.pool.statistics().threads, 1u);
   auto rate = s.pool.schedule_at_fixed_rate(1s, 1s, [&] { ran.add(); });
   s.time.wait_for_waiters(1);
   s.time.advance(1s);
@@ -225,7 +225,7 @@ TEST(Regression, ZeroCoreThreads) {
       time.time.wait_for_waiters(1);  // for more to do
       time.time.advance(1ms);
       gone.wait_for(round);
-      EXPECT_EQ(pool.statistics().workers, 0u);
+      EXPECT_EQ(pool.statistics().threads, 0u);
       EXPECT_EQ(started.count(), round);
     }
     pool.close(takt::drain);

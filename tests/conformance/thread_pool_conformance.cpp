@@ -52,26 +52,26 @@ TEST(ThreadPoolExecutorTest, testGetActiveCount) {
 TEST(ThreadPoolExecutorTest, testGetCompletedTaskCount) {
   takt::manual_clock time;
   thread_pool pool{{.core = 2, .time = &time}};
-  EXPECT_EQ(pool.statistics().tasks.finished, 0u);
+  EXPECT_EQ(pool.totals().finished, 0u);
   busy one(pool, 1);
-  EXPECT_EQ(pool.statistics().tasks.finished, 0u);
+  EXPECT_EQ(pool.totals().finished, 0u);
   one.release();
   time.wait_for_waiters(1);  // it is over, and counted
-  EXPECT_EQ(pool.statistics().tasks.finished, 1u);
+  EXPECT_EQ(pool.totals().finished, 1u);
   drain(pool);
 }
 
 TEST(ThreadPoolExecutorTest, testGetTaskCount) {
   thread_pool pool{{.core = 1}};
-  EXPECT_EQ(pool.statistics().tasks.submitted, 0u);
+  EXPECT_EQ(pool.totals().submitted, 0u);
   busy one(pool, 1);
-  EXPECT_EQ(pool.statistics().tasks.submitted, 1u);
-  EXPECT_EQ(pool.statistics().tasks.finished, 0u);
+  EXPECT_EQ(pool.totals().submitted, 1u);
+  EXPECT_EQ(pool.totals().finished, 0u);
   for (std::uint64_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(pool.statistics().tasks.submitted, 1 + i);
+    EXPECT_EQ(pool.totals().submitted, 1 + i);
     pool.execute([] {});
-    EXPECT_EQ(pool.statistics().tasks.submitted, 2 + i);
-    EXPECT_EQ(pool.statistics().tasks.finished, 0u);
+    EXPECT_EQ(pool.totals().submitted, 2 + i);
+    EXPECT_EQ(pool.totals().finished, 0u);
   }
   one.release();
   const auto s = drain(pool);
@@ -189,7 +189,7 @@ TEST(ThreadPoolExecutorTest, testPurge) {
   EXPECT_EQ(pool.statistics().queued, 5u);
   EXPECT_EQ(pool.purge(), 2u);
   EXPECT_EQ(pool.statistics().queued, 3u);
-  EXPECT_EQ(pool.statistics().tasks.pending(), 4u);
+  EXPECT_EQ(pool.totals().pending(), 4u);
   EXPECT_EQ(pool.purge(), 0u);
   one.release();
   drain(pool);
@@ -274,7 +274,7 @@ TEST(ThreadPoolExecutorTest, testShutdownNow) {
   pool.await_termination();
   EXPECT_TRUE(pool.is_terminated());
   EXPECT_EQ(ran.count(), threads);
-  EXPECT_EQ(pool.statistics().tasks.finished, threads);
+  EXPECT_EQ(pool.totals().finished, threads);
   takt_test::expect_balance(pool);
 }
 

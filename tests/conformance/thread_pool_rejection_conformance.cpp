@@ -62,9 +62,9 @@ TEST(ThreadPoolExecutorTest, testStandardRejectedExecutionHandlers) {
     drain(pool);
     return why;
   };
-  EXPECT_EQ(saturate(rejection_policy::abort()), rejection::saturated);
+  EXPECT_EQ(saturate(rejection_policy::fail()), rejection::saturated);
   EXPECT_FALSE(ran);
-  EXPECT_EQ(saturate(rejection_policy::discard()), std::nullopt);
+  EXPECT_EQ(saturate(rejection_policy::drop()), std::nullopt);
   EXPECT_FALSE(ran);
   EXPECT_EQ(saturate(rejection_policy::caller_runs()), std::nullopt);
   EXPECT_EQ(ran, takt::sync::this_thread_id());
@@ -78,14 +78,14 @@ struct outcome {
   friend bool operator==(const outcome&, const outcome&) = default;
 };
 outcome thrown(rejection why) { return {true, why}; }
-outcome dropped(rejection why) { return {false, why}; }
+outcome ended(rejection why) { return {false, why}; }
 outcome value(int n) { return {false, n}; }
 
 outcome of(future<int>& f) {
   try {
     return value(f.get());
   } catch (const takt::rejected& r) {
-    return dropped(r.reason());
+    return ended(r.reason());
   }
 }
 
@@ -111,33 +111,31 @@ std::vector<outcome> submit_three(rejection_policy policy) {
 
 TEST(ThreadPoolExecutorTest, testSubmittedTasksRejectedWhenSaturatedOrShutdown) {
   using enum rejection;
-  EXPECT_THAT(submit_three(rejection_policy::abort()),
+  EXPECT_THAT(submit_three(rejection_policy::fail()),
               ElementsAre(value(1), thrown(saturated), thrown(shut_down)));
   EXPECT_THAT(submit_three(rejection_policy::caller_runs()),
               ElementsAre(value(1), value(2), thrown(shut_down)));
-  EXPECT_THAT(submit_three(rejection_policy::discard()),
-              ElementsAre(value(1), dropped(discarded), dropped(shut_down)));
-  EXPECT_THAT(submit_three(rejection_policy::discard_oldest()),
-              ElementsAre(dropped(discarded), value(2), dropped(shut_down)));
-  EXPECT_THAT(submit_three(rejection_policy::block(0s)),
+  EXPECT_THAT(submit_three(rejection_policy::drop()),
+              ElementsAre(value(1), ended(dropped), ended(shut_down)));
+  EXPECT_THAT(submit_three(rejection_policy::drop_oldest()),
+              ElementsAre(ended(dropped), value(2), ended(shut_down)));
+  EXPECT_THAT(submit_three(rejection_policy::wait(0s)),
               ElementsAre(value(1), thrown(wait_timed_out), thrown(shut_down)));
 }
 
 TEST(ThreadPoolExecutorTest, testSaturatedExecute_DiscardOldestPolicy) {
-  thread_pool pool{
-      {.core = 1, .queue_capacity = 1, .rejection = rejection_policy::discard_oldest()}};
+  thread_pool pool{{.core = 1, .queue_capacity = 1, .rejection = rejection_policy::drop_oldest()}};
   busy one(pool, 1);
   auto first = pool.submit([] { return 1; });
   auto second = pool.submit([] { return 2; });
-  EXPECT_EQ(rejection_of([&] { first.get(); }), rejection::discarded);
+  EXPECT_EQ(rejection_of([&] { first.get(); }), rejection::dropped);
   one.release();
   EXPECT_EQ(second.get(), 2);
   drain(pool);
 }
 
 TEST(ThreadPoolExecutorTest, testDiscardOldestOnShutdown) {
-  thread_pool pool{
-      {.core = 1, .queue_capacity = 1, .rejection = rejection_policy::discard_oldest()}};
+  thread_pool pool{{.core = 1, .queue_capacity = 1, .rejection = rejection_policy::drop_oldest()}};
   pool.shutdown();
   pool.execute([] { ADD_FAILURE(); });
   const auto s = drain(pool);

@@ -42,9 +42,9 @@ TEST(ThreadPoolExecutorTest, testGetMaximumPoolSize) {
 
 TEST(ThreadPoolExecutorTest, testGetPoolSize) {
   thread_pool pool{{.core = 1}};
-  EXPECT_EQ(pool.statistics().workers, 0u);
+  EXPECT_EQ(pool.statistics().threads, 0u);
   busy one(pool, 1);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   one.release();
   drain(pool);
 }
@@ -61,18 +61,18 @@ TEST(ThreadPoolExecutorTest, testGetLargestPoolSize) {
 
 TEST(ThreadPoolExecutorTest, testPrestartCoreThread) {
   thread_pool pool{{.core = 2, .max = 6, .queue_capacity = 10}};
-  EXPECT_EQ(pool.statistics().workers, 0u);
+  EXPECT_EQ(pool.statistics().threads, 0u);
   EXPECT_EQ(pool.prestart(1), 1u);
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   EXPECT_EQ(pool.prestart(1), 1u);
-  EXPECT_EQ(pool.statistics().workers, 2u);
+  EXPECT_EQ(pool.statistics().threads, 2u);
   EXPECT_EQ(pool.prestart(1), 0u);
-  EXPECT_EQ(pool.statistics().workers, 2u);
+  EXPECT_EQ(pool.statistics().threads, 2u);
   pool.resize(4, 6);
   EXPECT_EQ(pool.prestart(1), 1u);
   EXPECT_EQ(pool.prestart(1), 1u);
   EXPECT_EQ(pool.prestart(1), 0u);
-  EXPECT_EQ(pool.statistics().workers, 4u);
+  EXPECT_EQ(pool.statistics().threads, 4u);
   drain(pool);
 }
 
@@ -80,11 +80,11 @@ TEST(ThreadPoolExecutorTest, testPrestartAllCoreThreads) {
   thread_pool pool{{.core = 2, .max = 6, .queue_capacity = 10}};
   EXPECT_EQ(pool.prestart(), 2u);
   EXPECT_EQ(pool.prestart(), 0u);
-  EXPECT_EQ(pool.statistics().workers, 2u);
+  EXPECT_EQ(pool.statistics().threads, 2u);
   pool.resize(4, 6);
   EXPECT_EQ(pool.prestart(), 2u);
   EXPECT_EQ(pool.prestart(), 0u);
-  EXPECT_EQ(pool.statistics().workers, 4u);
+  EXPECT_EQ(pool.statistics().threads, 4u);
   drain(pool);
 }
 
@@ -162,7 +162,7 @@ TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_true) {
   time.wait_for_waiters(1);
   time.advance(12ms);
   gone.wait_for(1);
-  EXPECT_EQ(pool.statistics().workers, 0u);
+  EXPECT_EQ(pool.statistics().threads, 0u);
   drain(pool);
 }
 
@@ -174,7 +174,7 @@ TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_false) {
   pool.submit([] {}).get();
   time.wait_for_waiters(1);
   EXPECT_FALSE(time.advance_to_next());
-  EXPECT_EQ(pool.statistics().workers, 1u);
+  EXPECT_EQ(pool.statistics().threads, 1u);
   drain(pool);
 }
 

@@ -300,12 +300,12 @@ TEST(wheel_close, that_runs_out_of_time_says_so_and_loses_nothing) {
   other.join();
   EXPECT_EQ(code, std::errc::timed_out);
   EXPECT_THAT(text, HasSubstr("5000000000"));
-  EXPECT_THROW(b.wheel.close(at_close::run_all, 0s), std::system_error);
-  EXPECT_THROW(b.wheel.close(at_close::give_back, -1s), std::system_error);
+  EXPECT_THROW(b.wheel.close(0s, at_close::run_all), std::system_error);
+  EXPECT_THROW(b.wheel.close(-1s, at_close::give_back), std::system_error);
   EXPECT_TRUE(rejection_of([&] { b.wheel.execute(1s, b.here, [] {}); }));
   EXPECT_EQ(b.wheel.totals().pending(), 3u);
   b.go_on.open();
-  takt::task_list rest = b.wheel.close(at_close::give_back, takt::never);
+  takt::task_list rest = b.wheel.close(takt::never, at_close::give_back);
   EXPECT_EQ(rest.size(), 3u);
   EXPECT_EQ(b.said, (log{"a"}));
   EXPECT_TRUE(b.wheel.is_terminated());

@@ -91,8 +91,8 @@ TEST(wheel_executors, each_task_runs_on_the_one_that_it_names) {
   EXPECT_THAT(b.said, IsEmpty());  // the timer thread runs none of them
   EXPECT_EQ(first.queued(), 2u);
   EXPECT_EQ(second.queued(), 1u);
-  EXPECT_EQ(second.run_all(), 1u);
-  EXPECT_EQ(first.run_all(), 2u);
+  EXPECT_EQ(second.poll(), 1u);
+  EXPECT_EQ(first.poll(), 2u);
   EXPECT_EQ(b.said, (log{"second", "first", "first again"}));
 }
 
@@ -187,7 +187,7 @@ TEST(wheel_at_once, a_series_that_begins_at_once_can_be_cancelled) {
   EXPECT_EQ(series.cancel(), cancel_result::prevented);
   EXPECT_EQ(series.cancel(), cancel_result::done);
   EXPECT_EQ(owner.use_count(), 1);
-  later.run_all();
+  later.poll();
   EXPECT_THAT(b.said, IsEmpty());
   EXPECT_EQ(b.wheel.totals().cancelled, 1u);
   expect_balance(b.wheel);

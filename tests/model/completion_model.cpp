@@ -43,9 +43,9 @@ class thread_executor {
   void execute(task t) {
     threads_.emplace_back([t = std::move(t)]() mutable { t.run(); });
   }
-  [[nodiscard]] task_options future_options() const { return options; }
+  [[nodiscard]] takt::future_options future_options() const { return options; }
 
-  task_options options{};
+  takt::future_options options{};
 
  private:
   std::vector<sync::thread> threads_;

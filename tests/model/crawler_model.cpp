@@ -240,7 +240,7 @@ TEST(crawler_model, stop_against_an_executor_that_comes_to_it_late) {
     auto s = std::make_unique<site>();
     auto crawl = std::make_unique<crawler>(later, s->list, s->visit());
     crawl->start();
-    sync::thread runner([&] { later.run_all(); });
+    sync::thread runner([&] { later.poll(); });
     crawl->shutdown_and_cancel();
     crawl->await_termination();
     s->complete(*crawl, false);

@@ -202,7 +202,7 @@ TEST(delay_queue_model, arrivals_against_a_shutdown_that_keeps_none) {
     pool.shutdown();
     other.join();
     pool.await_termination();
-    const auto tasks = pool.statistics().tasks;
+    const auto tasks = pool.totals();
     require(ran.load() == 0 && tasks.cancelled + tasks.rejected == 4, "none is run");
     require(tasks.rejected == static_cast<std::uint64_t>(refused.load()), "each has one end");
     balanced(pool);

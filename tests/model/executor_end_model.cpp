@@ -237,7 +237,7 @@ TEST(executor_end_model, terminated_means_that_the_queue_has_ended) {
       pool.shutdown_and_cancel();
     });
     pool.await_termination();
-    const bool ended = f.is_ready() && pool.statistics().tasks.pending() == 0;
+    const bool ended = f.is_ready() && pool.totals().pending() == 0;
     other.join();
     require(ended, "all has ended");
   });

@@ -354,7 +354,7 @@ TEST(open_queue, added_as_the_drain_is_dropped) {
     manual_executor loop;
     serial_executor strand(loop);
     sync::thread other([&] {
-      loop.run_one();
+      loop.poll_one();
       static_cast<void>(loop.shutdown_now());
     });
     int refused = 0;
@@ -419,7 +419,7 @@ TEST(open_queue, removed_and_purged_while_others_add) {
     goes.set_value();
     other.join();
     pool.close(drain);
-    const task_totals tasks = pool.statistics().tasks;
+    const task_totals tasks = pool.totals();
     require(tasks.finished == 2 && tasks.cancelled == 1 && tasks.returned == 1, "one end each");
     balanced(pool);
   });
@@ -433,16 +433,16 @@ TEST(open_queue, counts_never_exceed_what_has_happened) {
     thread_pool pool({.core = 1});
     sync::thread other([&] {
       for (int i = 0; i < 2; ++i) {
-        const pool_statistics now = pool.statistics();
-        require(now.tasks.submitted >= now.tasks.finished, "each end has its beginning");
-        require(now.tasks.submitted <= 3 && now.queued <= 3, "and no more");
+        const task_totals now = pool.totals();
+        require(now.submitted >= now.finished, "each end has its beginning");
+        require(now.submitted <= 3 && pool.statistics().queued <= 3, "and no more");
       }
     });
     for (int i = 0; i < 3; ++i) pool.execute([] {});
     other.join();
     pool.close(drain);
-    const pool_statistics end = pool.statistics();
-    require(end.tasks.submitted == 3 && end.tasks.finished == 3, "exact in the end");
+    const task_totals end = pool.totals();
+    require(end.submitted == 3 && end.finished == 3, "exact in the end");
   });
 }
 

@@ -74,8 +74,8 @@ TEST(pipeline_model, no_account_has_more_than_was_accepted) {
 TEST(pipeline_model, every_pill_reaches_every_worker) {
   check({.runs = 3'000}, [] {
     sync::atomic<int> done{0};
-    pipeline p = pipeline::from<int>(numbers(1), {.workers = 2})
-                     .into([&](int) { done.fetch_add(1); }, {.workers = 2, .capacity = 1});
+    pipeline p = pipeline::from<int>(numbers(1), {.threads = 2})
+                     .into([&](int) { done.fetch_add(1); }, {.threads = 2, .capacity = 1});
     p.join();
     require(done.load() == 2, "each once");
     require_balance(p);
@@ -135,7 +135,7 @@ TEST(pipeline_model, an_error_ends_it) {
 // The source fails at once, on one thread, while others are being started.
 TEST(pipeline_model, an_error_while_it_is_being_made) {
   check({.runs = 3'000}, [] {
-    pipeline p = pipeline::from<int>([](auto&) { throw std::runtime_error("no"); }, {.workers = 2},
+    pipeline p = pipeline::from<int>([](auto&) { throw std::runtime_error("no"); }, {.threads = 2},
                                      {.unhandled = &silent})
                      .into([](int) {});
     p.await_termination();

@@ -18,5 +18,5 @@ void execute_from_two_threads(Pool& pool, runs& ran) {
 // Each task has come to an end.
 template <class Pool>
 void balanced(const Pool& pool) {
-  takt::model::require(pool.statistics().tasks.pending() == 0, "the ledger balances");
+  takt::model::require(pool.totals().pending() == 0, "the ledger balances");
 }

@@ -56,7 +56,7 @@ TEST(rx_scheduler_model, immediate_against_close) {
     const rx::subscription all = w.as_subscription();
     touched n(0);
     sync::thread other([&] { all.unsubscribe(); });
-    const rx::scheduled_action a = w.schedule(1h, [&] { n.write() += 1; });
+    const rx::task_subscription a = w.schedule(1h, [&] { n.write() += 1; });
     other.join();
     require(a.is_unsubscribed(), "it has run, or was given up");
     require(n.read() <= 1, "once at most");
@@ -81,7 +81,7 @@ TEST(rx_scheduler_model, a_trampoline_against_cancel) {
   check({.runs = 10'000}, [] {
     touched n(0);
     rx::worker w = trampoline();
-    rx::scheduled_action late;
+    rx::task_subscription late;
     sync::atomic<bool> known{false};
     sync::thread other([&] {
       while (!known.load()) sync::yield();
@@ -108,7 +108,7 @@ TEST(rx_scheduler_model, start_against_shutdown) {
     s.shutdown();
     sync::thread other([&] { s.shutdown(); });
     s.start();
-    const rx::scheduled_action a = s.schedule([&] { n.write() += 1; });
+    const rx::task_subscription a = s.schedule([&] { n.write() += 1; });
     other.join();
     while (!a.is_unsubscribed()) sync::yield();
     require(!a.is_rejected() || a.run_count() == 0, "what is rejected does not run");
@@ -121,7 +121,7 @@ TEST(rx_scheduler_model, start_against_shutdown) {
 TEST(rx_scheduler_model, one_that_runs_alone_against_shutdown_and_cancel) {
   check({.runs = 5'000}, [] {
     touched n(0);
-    rx::scheduled_action a;
+    rx::task_subscription a;
     {
       thread_pool pool({.core = 1});
       rx::scheduler s = rx::scheduler::from(pool);
@@ -144,7 +144,7 @@ TEST(rx_scheduler_model, shutdown_against_new_workers) {
     sync::thread other([&] { s.shutdown(); });
     {
       rx::worker w = s.create_worker();
-      const rx::scheduled_action a = w.schedule([&] { n.write() += 1; });
+      const rx::task_subscription a = w.schedule([&] { n.write() += 1; });
       other.join();
       require(w.is_unsubscribed(), "before or after");
       require(a.is_unsubscribed() || !a.is_rejected(), "what is rejected is closed");

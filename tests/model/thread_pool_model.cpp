@@ -148,7 +148,7 @@ TEST(thread_pool_model, cancel_against_run) {
     f.wait();
     pool.close(drain);
     require(ran.load() == (r == cancel_result::prevented ? 0 : 1), "cancel() tells what it did");
-    const task_totals tasks = pool.statistics().tasks;
+    const task_totals tasks = pool.totals();
     require(tasks.cancelled == (r == cancel_result::done ? 0U : 1U), "as does the ledger");
     balanced(pool);
   });
@@ -201,7 +201,7 @@ TEST(thread_pool_model, blocked_producers_get_room_or_are_told) {
   check({.runs = 10'000}, [] {
     runs ran{0};
     runs refused{0};
-    thread_pool pool({.core = 1, .queue_capacity = 1, .rejection = rejection_policy::block()});
+    thread_pool pool({.core = 1, .queue_capacity = 1, .rejection = rejection_policy::wait()});
     const auto produce = [&] {
       for (int i = 0; i < 2; ++i) {
         try {

@@ -46,7 +46,7 @@ TEST(thread_pool_model, a_blocked_producer_hears_of_a_thread_that_was_refused_be
     auto f = p.get_future();
     thread_pool pool({.core = 2,
                       .queue_capacity = 0,
-                      .rejection = rejection_policy::block(),
+                      .rejection = rejection_policy::wait(),
                       .thread = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
     pool.execute([&] { f.wait(); });
     sync::thread producer([&] { pool.execute([&] { p.set_value(); }); });
@@ -66,7 +66,7 @@ TEST(thread_pool_model, all_blocked_producers_hear_that_there_is_no_thread) {
                       .max = 1,
                       .keep_alive = std::chrono::nanoseconds(0),
                       .queue_capacity = 0,
-                      .rejection = rejection_policy::block(),
+                      .rejection = rejection_policy::wait(),
                       .thread = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
     runs ran{0};
     runs refused{0};
@@ -98,7 +98,7 @@ TEST(thread_pool_model, blocked_producers_hear_of_a_larger_pool) {
     auto f = p.get_future();
     thread_pool pool({.core = 1,
                       .queue_capacity = 0,
-                      .rejection = rejection_policy::block(),
+                      .rejection = rejection_policy::wait(),
                       .thread = {.may_start = [&] { return asked.fetch_add(1) != 1; }}});
     const auto produce = [&] {
       pool.execute([&] {
@@ -220,7 +220,7 @@ TEST(thread_pool_model, all_blocked_producers_hear_of_the_end) {
       runs told{0};
       promise<void> p;
       auto f = p.get_future();
-      thread_pool pool({.core = 1, .queue_capacity = 0, .rejection = rejection_policy::block()});
+      thread_pool pool({.core = 1, .queue_capacity = 0, .rejection = rejection_policy::wait()});
       promise<void> begins;
       auto begun = begins.get_future();
       pool.execute([&] {
@@ -259,7 +259,7 @@ TEST(thread_pool_model, all_blocked_producers_hear_of_purged_tasks) {
     auto f = p.get_future();
     promise<void> begins;
     auto begun = begins.get_future();
-    thread_pool pool({.core = 1, .queue_capacity = 2, .rejection = rejection_policy::block()});
+    thread_pool pool({.core = 1, .queue_capacity = 2, .rejection = rejection_policy::wait()});
     pool.execute([&] {
       begins.set_value();
       f.wait();  // until both are queued

@@ -138,7 +138,7 @@ TEST(wheel_scheduler_model, cancel_against_fire) {
     const bool prevented = guard.cancel() == cancel_result::prevented;
     other.join();
     wheel->close(at_close::give_back);
-    require(here.run_all() + (prevented ? 1U : 0U) <= 1, "not both");
+    require(here.poll() + (prevented ? 1U : 0U) <= 1, "not both");
     balanced(wheel->totals());
     require(wheel->totals().cancelled == (prevented ? 1U : 0U) || !prevented, "it is counted");
   });
@@ -199,7 +199,7 @@ TEST(wheel_scheduler_model, moving_it_against_fire) {
               "it is later");
     }
     time.advance(3ms);
-    while (here.run_all() == 0) sync::yield();
+    while (here.poll() == 0) sync::yield();
     require(due.is_ready(), "it has run, once");
   });
 }
@@ -226,10 +226,10 @@ TEST(wheel_scheduler_model, a_series_against_its_cancellation) {
     manual_executor here;
     wheel_scheduler wheel(on(time));
     auto series = wheel.schedule_at_fixed_rate(0ms, 1ms, here, [] {});
-    sync::thread other([&] { here.run_all(); });
+    sync::thread other([&] { here.poll(); });
     series.cancel();
     other.join();
-    here.run_all();
+    here.poll();
     const task_totals t = wheel.totals();
     require(t.cancelled == 1 && t.pending() == 0, "it has ended, once");
   });
@@ -241,7 +241,7 @@ TEST(wheel_scheduler_model, a_series_against_shutdown) {
     manual_executor here;
     wheel_scheduler wheel(on(time));
     auto series = wheel.schedule_at_fixed_rate(0ms, 1ms, here, [] {});
-    sync::thread other([&] { here.run_all(); });
+    sync::thread other([&] { here.poll(); });
     wheel.shutdown();
     wheel.await_termination();
     require(series.is_cancelled(), "it has ended before its wheel");
@@ -375,10 +375,10 @@ TEST(wheel_scheduler_model, a_run_outlives_it) {
     manual_executor here;
     std::optional<wheel_scheduler> wheel(on(time));
     auto series = wheel->schedule_at_fixed_rate(0ms, 1ms, here, [] {});
-    sync::thread other([&] { here.run_all(); });
+    sync::thread other([&] { here.poll(); });
     wheel.reset();
     other.join();
-    here.run_all();
+    here.poll();
     require(series.is_ready(), "it has ended");
   });
 }
@@ -480,7 +480,7 @@ TEST(wheel_scheduler_model, a_series_at_once_against_shutdown) {
         require(!wheel.is_terminated(), "it waits for what it has accepted");
       } catch (const rejected&) {
       }
-      here.run_all();
+      here.poll();
     });
     wheel.shutdown();
     wheel.await_termination();

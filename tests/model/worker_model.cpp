@@ -51,8 +51,8 @@ TEST(worker_model, close_against_schedule) {
       rx::worker w(pool);
       const rx::subscription closes = w.as_subscription();
       sync::thread other([&] { closes.unsubscribe(); });
-      const rx::scheduled_action a = w.schedule([&] { n.write() += 1; });
-      const rx::scheduled_action b = w.schedule([&] { n.write() += 1; });
+      const rx::task_subscription a = w.schedule([&] { n.write() += 1; });
+      const rx::task_subscription b = w.schedule([&] { n.write() += 1; });
       other.join();
       require(w.is_unsubscribed(), "closed");
       require(w.tracked() == 0, "nothing is kept");
@@ -74,8 +74,8 @@ TEST(worker_model, what_is_closed_is_closed_when_that_returns) {
     thread_pool pool({.core = 1});
     {
       rx::worker w(pool);
-      const rx::scheduled_action a = w.schedule([&] { n.write() += 1; });
-      const rx::scheduled_action b = w.schedule([&] { n.write() += 1; });
+      const rx::task_subscription a = w.schedule([&] { n.write() += 1; });
+      const rx::task_subscription b = w.schedule([&] { n.write() += 1; });
       a.add([&] { first.write() += 1; });
       b.add([&] { second.write() += 1; });
       w.unsubscribe();
@@ -96,7 +96,7 @@ TEST(worker_model, run_against_cancel_against_close) {
     thread_pool pool({.core = 1});
     {
       rx::worker w(pool);
-      rx::scheduled_action a = w.schedule([&] { n.write() += 1; });
+      rx::task_subscription a = w.schedule([&] { n.write() += 1; });
       a.add([&] { cleaned.write() += 1; });
       sync::thread other([&outcome, mine = std::move(a)] { outcome = mine.cancel(); });
       w.unsubscribe();
@@ -114,18 +114,18 @@ TEST(worker_model, what_is_cancelled_is_not_tracked) {
     sync::atomic<bool> go_on{false};
     thread_pool pool({.core = 1});
     rx::worker w(pool);
-    const rx::scheduled_action a = w.schedule([&] {
+    const rx::task_subscription a = w.schedule([&] {
       while (!go_on.load()) sync::yield();
       n.write() += 1;
     });
-    const rx::scheduled_action b = w.schedule([&] { n.write() += 1; });
+    const rx::task_subscription b = w.schedule([&] { n.write() += 1; });
     sync::thread other([&] { b.unsubscribe(); });
     a.unsubscribe();
     other.join();
     while (w.tracked() != 0)
       sync::yield();  // one may still run; who runs b may be about to close it
     go_on.store(true);
-    const rx::scheduled_action c = w.schedule([&] { n.write() += 1; });
+    const rx::task_subscription c = w.schedule([&] { n.write() += 1; });
     while (!c.is_unsubscribed()) sync::yield();
     while (w.tracked() != 0) sync::yield();  // who runs it may be about to take it out
     require(n.read() <= 2, "and the next one follows");
@@ -142,7 +142,7 @@ TEST(worker_model, a_drain_hands_over) {
       sync::thread other([&] { w.schedule([&] { n.write() += 1; }); });
       w.schedule([&] { n.write() += 1; });
       other.join();
-      const rx::scheduled_action a = w.schedule([&] {
+      const rx::task_subscription a = w.schedule([&] {
         require(n.read() == 2, "after the others");
         last.store(true);
       });
@@ -162,7 +162,7 @@ TEST(worker_model, a_throw_inside_a_drain) {
         n.write() += 1;
         throw std::runtime_error("bad");
       });
-      const rx::scheduled_action b = w.schedule([&] { n.write() += 1; });
+      const rx::task_subscription b = w.schedule([&] { n.write() += 1; });
       sync::thread other([&] { w.schedule([] { throw std::runtime_error("worse"); }); });
       while (!b.is_unsubscribed()) sync::yield();
       require(b.run_count() == 1, "it has run");
@@ -180,7 +180,7 @@ TEST(worker_model, cancel_against_run) {
     {
       thread_pool pool({.core = 1});
       rx::worker w(pool);
-      const rx::scheduled_action a = w.schedule([&n, held = witness(closure)] { n.write() += 1; });
+      const rx::task_subscription a = w.schedule([&n, held = witness(closure)] { n.write() += 1; });
       a.add([&] { cleaned.write() += 1; });
       outcome = a.cancel();
       if (outcome == cancel_result::prevented) {
@@ -201,14 +201,14 @@ TEST(worker_model, cancel_from_another_thread_while_running) {
     thread_pool pool({.core = 1});
     rx::worker w(pool, {.interruptible = true});
     sync::atomic<bool> begun{false};
-    const rx::scheduled_action a = w.schedule([&](const sync::stop_token& stop) {
+    const rx::task_subscription a = w.schedule([&](const sync::stop_token& stop) {
       begun.store(true);
       while (!stop.stop_requested()) sync::yield();
       n.write() += 1;
     });
     while (!begun.load()) sync::yield();
     require(a.cancel() == cancel_result::running, "it runs");
-    const rx::scheduled_action b = w.schedule([&] { n.write() += 1; });
+    const rx::task_subscription b = w.schedule([&] { n.write() += 1; });
     while (!b.is_unsubscribed()) sync::yield();
     require(n.read() == 2, "the next one follows");
   });
@@ -221,7 +221,7 @@ TEST(worker_model, cancel_of_what_runs_against_the_destructor) {
     sync::atomic<bool> begun{false};
     thread_pool pool({.core = 1});
     auto w = std::make_unique<rx::worker>(pool);
-    rx::scheduled_action a = w->schedule([&](const sync::stop_token& stop) {
+    rx::task_subscription a = w->schedule([&](const sync::stop_token& stop) {
       begun.store(true);
       while (!stop.stop_requested()) sync::yield();
       n.write() += 1;
@@ -237,13 +237,13 @@ TEST(worker_model, cancel_of_what_runs_against_the_destructor) {
 TEST(worker_model, what_has_ended_is_not_asked_to_stop) {
   check({.runs = 10'000}, [] {
     sync::stop_token seen;
-    rx::scheduled_action a;
+    rx::task_subscription a;
     thread_pool pool({.core = 1});
     {
       rx::worker w(pool);
       a = w.schedule([&](const sync::stop_token& stop) { seen = stop; });
       a.unsubscribe();
-      const rx::scheduled_action next = w.schedule([] {});
+      const rx::task_subscription next = w.schedule([] {});
       while (!next.is_unsubscribed()) sync::yield();
     }
     require(!seen.stop_requested(), "not by the end of its worker");
@@ -255,7 +255,7 @@ TEST(worker_model, cancel_and_join_comes_after_the_body) {
     touched n(0);
     thread_pool pool({.core = 1});
     rx::worker w(pool);
-    const rx::scheduled_action a = w.schedule([&] { n.write() += 1; });
+    const rx::task_subscription a = w.schedule([&] { n.write() += 1; });
     sync::thread other([&] { a.unsubscribe(); });
     a.cancel_and_join();
     n.write() += 1;  // what it refers to may go
@@ -268,7 +268,7 @@ TEST(worker_model, cancel_and_join_comes_after_the_end_of_the_callable) {
     touched closure(0);
     thread_pool pool({.core = 1});
     rx::worker w(pool);
-    const rx::scheduled_action a = w.schedule([held = witness(closure)] {});
+    const rx::task_subscription a = w.schedule([held = witness(closure)] {});
     sync::thread other([&] { a.unsubscribe(); });
     a.cancel_and_join();
     require(closure.read() == 1, "what it refers to may go");
@@ -281,7 +281,7 @@ TEST(worker_model, a_series_cancel_and_join_comes_after_the_end_of_the_callable)
     touched closure(0);
     scheduled_pool pool({.core = 1});
     rx::worker w(pool);
-    const rx::scheduled_action a =
+    const rx::task_subscription a =
         w.schedule_at_fixed_rate(0ns, 1ns, [n = 0, held = witness(closure)]() mutable {
           if (++n == 2) throw cancelled();
         });
@@ -297,7 +297,7 @@ TEST(worker_model, two_cancel_one) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core = 1});
     rx::worker w(pool);
-    const rx::scheduled_action a = w.schedule([] {});
+    const rx::task_subscription a = w.schedule([] {});
     cancel_result there = cancel_result::done;
     sync::thread other([&] { there = a.cancel(); });
     const cancel_result here = a.cancel();
@@ -314,7 +314,7 @@ TEST(worker_model, a_delayed_task_against_cancel) {
       scheduled_pool timers({.core = 1});
       thread_pool pool({.core = 1});
       rx::worker w(pool, {.timers = &timers});
-      const rx::scheduled_action a = w.schedule(1ns, [&] { n.write() += 1; });
+      const rx::task_subscription a = w.schedule(1ns, [&] { n.write() += 1; });
       outcome = a.cancel();
       if (outcome == cancel_result::prevented) require(w.tracked() == 0, "nothing is kept");
     }
@@ -341,7 +341,7 @@ TEST(worker_model, a_series_against_cancel) {
     scheduled_pool pool({.core = 2});
     {
       rx::worker w(pool);
-      const rx::scheduled_action a = w.schedule_at_fixed_rate(0ns, 1ns, [&] {
+      const rx::task_subscription a = w.schedule_at_fixed_rate(0ns, 1ns, [&] {
         if ((n.write() += 1) >= 3) throw cancelled();  // or it might never end
       });
       sync::thread other([&] { a.unsubscribe(); });
@@ -360,7 +360,7 @@ TEST(worker_model, a_series_ends_itself_against_cancel_and_join) {
     thread_pool pool({.core = 2});
     scheduled_pool timers({.core = 1});
     rx::worker w(pool, {.timers = &timers});
-    rx::scheduled_action a;
+    rx::task_subscription a;
     sync::atomic<bool> known{false};
     a = w.schedule_at_fixed_rate(0ns, 1ns, [&] {
       while (!known.load()) sync::yield();
@@ -390,7 +390,7 @@ TEST(worker_model, an_executor_that_is_full_against_schedule) {
       } catch (const rejected&) {
       }
       rx::worker w(pool, {.batch = batch, .unhandled = &silent});
-      rx::scheduled_action there;
+      rx::task_subscription there;
       bool there_thrown = false;
       sync::thread other([&] {
         try {
@@ -399,7 +399,7 @@ TEST(worker_model, an_executor_that_is_full_against_schedule) {
           there_thrown = true;
         }
       });
-      rx::scheduled_action here;
+      rx::task_subscription here;
       bool here_thrown = false;
       try {
         here = w.schedule([&] { n.write() += 1; });
@@ -409,7 +409,7 @@ TEST(worker_model, an_executor_that_is_full_against_schedule) {
       go_on.store(true);
       other.join();
       while (!here.is_unsubscribed() || !there.is_unsubscribed()) sync::yield();
-      const auto lost = [](bool thrown, const rx::scheduled_action& a) {
+      const auto lost = [](bool thrown, const rx::task_subscription& a) {
         return thrown || a.is_rejected();
       };
       require(lost(here_thrown, here) == (here.run_count() == 0), "run, or refused");
@@ -428,7 +428,7 @@ TEST(worker_model, a_cleanup_that_closes_the_worker) {
     {
       rx::worker w(pool);
       const rx::subscription all = w.as_subscription();
-      const rx::scheduled_action a = w.schedule([&] { n.write() += 1; });
+      const rx::task_subscription a = w.schedule([&] { n.write() += 1; });
       a.add([&] {
         cleaned.write() += 1;
         all.unsubscribe();
@@ -448,7 +448,7 @@ TEST(worker_model, an_executor_that_goes_against_schedule) {
     thread_pool pool({.core = 1});
     rx::worker w(pool, {.unhandled = &silent});
     sync::thread other([&] { static_cast<void>(pool.shutdown_now()); });
-    const rx::scheduled_action a = w.schedule([&] { n.write() += 1; });
+    const rx::task_subscription a = w.schedule([&] { n.write() += 1; });
     other.join();
     pool.await_termination();
     require(a.is_unsubscribed(), "it has run, or was refused");
@@ -478,7 +478,7 @@ TEST(worker_model, a_task_destroys_its_worker) {
     thread_pool pool({.core = 1});
     auto w = std::make_unique<rx::worker>(pool);
     rx::worker& alias = *w;
-    const rx::scheduled_action a = alias.schedule([&] { w.reset(); });
+    const rx::task_subscription a = alias.schedule([&] { w.reset(); });
     while (!a.is_unsubscribed()) sync::yield();
     pool.close(drain);
     require(w == nullptr, "gone");

@@ -19,11 +19,11 @@
 #include <takt/exec/thread_pool.hpp>
 #include <takt/rx/aggregate_error.hpp>
 #include <takt/rx/composite.hpp>
-#include <takt/rx/scheduled_action.hpp>
 #include <takt/rx/scheduler.hpp>
 #include <takt/rx/schedulers.hpp>
 #include <takt/rx/serial.hpp>
 #include <takt/rx/subscription.hpp>
+#include <takt/rx/task_subscription.hpp>
 #include <takt/rx/test_scheduler.hpp>
 #include <takt/rx/worker.hpp>
 #include <takt/sched/event_loop.hpp>
@@ -124,7 +124,7 @@ struct job {
   char end = 0;  // of the last run: n returns, t throws, c cancels itself, w closes its worker
   words ops;
 
-  takt::rx::scheduled_action handle;
+  takt::rx::task_subscription handle;
   bool has_handle = false;
   int ran = 0;
 };
@@ -264,7 +264,7 @@ class rx_oracle {
   void schedule(int id) {
     job& j = jobs_.at(id);
     const auto call = [this, id](const takt::sync::stop_token& stop) { body(id, stop); };
-    const takt::rx::scheduled_action made =
+    const takt::rx::task_subscription made =
         j.own ? schedule_on(*scheduler_, j, call) : schedule_on(workers_.at(j.worker), j, call);
     j.handle = made;
     j.has_handle = true;
@@ -272,7 +272,7 @@ class rx_oracle {
   }
 
   template <class Where, class Call>
-  static takt::rx::scheduled_action schedule_on(Where& where, const job& j, const Call& call) {
+  static takt::rx::task_subscription schedule_on(Where& where, const job& j, const Call& call) {
     if (j.how == 'p') return where.schedule_at_fixed_rate(j.delay, j.period, call);
     return j.how == 'd' ? where.schedule(j.delay, call) : where.schedule(call);
   }
@@ -453,7 +453,7 @@ class rx_oracle {
         if (pool_ != nullptr) {
           pool_->run_all([this] { perform_meanwhile(); });
         } else {
-          manual_.run_all();
+          manual_.poll();
         }
       } while (timers_.next_deadline() <= time_.now());
       if (meanwhile_.empty()) return;

@@ -72,8 +72,10 @@ class pool_oracle {
     }
     pool_.await_termination();
     for (auto& [id, j] : jobs_) trace_ += " " + std::to_string(id) + "=" + outcome(j);
-    const takt::pool_statistics s = pool_.statistics();
-    if (s.tasks.pending() != 0 || s.tasks.running() != 0 || s.delayed != 0) trace_ += " unbalanced";
+    const takt::task_totals tasks = pool_.totals();
+    if (tasks.pending() != 0 || tasks.running() != 0 || pool_.statistics().delayed != 0) {
+      trace_ += " unbalanced";
+    }
     return trace_.substr(1);
   }
 

@@ -47,8 +47,9 @@ class log_round {
     takt::thread_pool pool({.core = 1 + random_.pick(2)});
     log_service::options how{.capacity = 1 + random_.pick(4), .flush_every = 1 + random_.pick(4)};
     if (random_.chance(2)) how.where = pool;
-    if (random_.chance(3)) how.full = when_full::drop();
-    if (random_.chance(4)) how.full = when_full::wait(std::chrono::microseconds(random_.pick(200)));
+    if (random_.chance(3)) how.rejection = when_full::drop();
+    if (random_.chance(4))
+      how.rejection = when_full::wait(std::chrono::microseconds(random_.pick(200)));
     log_service log(takt::to_file(file_), how);
     std::vector<takt::sync::thread> producers;
     const std::size_t count = 1 + random_.pick(3);
@@ -141,20 +142,20 @@ class pipeline_round {
                      [=](outlet<int>& out) {
                        for (int i = 0; for_ever || i < count; ++i) out.push(i);
                      },
-                     {.workers = 1 + random_.pick(3)})
+                     {.threads = 1 + random_.pick(3)})
                      .then<int>(
                          [](const int& i, outlet<int>& out) {
                            for (int k = 0; k < i % 3; ++k) out.push(i);
                          },
-                         {.workers = 1 + random_.pick(3), .capacity = 1 + random_.pick(4)})
+                         {.threads = 1 + random_.pick(3), .capacity = 1 + random_.pick(4)})
                      .then(
                          [=](const int& i) {
                            if (i == fails_at) throw std::runtime_error("as it should");
                            return i;
                          },
-                         {.workers = 1 + random_.pick(2), .capacity = 1 + random_.pick(4)})
+                         {.threads = 1 + random_.pick(2), .capacity = 1 + random_.pick(4)})
                      .into([this](int) { done_.fetch_add(1); },
-                           {.workers = 1 + random_.pick(3), .capacity = 1 + random_.pick(4)});
+                           {.threads = 1 + random_.pick(3), .capacity = 1 + random_.pick(4)});
     const std::size_t spins = random_.pick(2000);
     for (std::size_t i = 0; i < spins; ++i) takt::sync::yield();
     const std::size_t end = random_.pick(3);

@@ -157,20 +157,20 @@ class round_of {
     // may be what destroys it, under the hands of the task that called execute().
     switch (random_.pick(given_away_ ? 4 : 7)) {
       case 0:
-        return rejection_policy::discard();
+        return rejection_policy::drop();
       case 1:
-        return rejection_policy::block();
+        return rejection_policy::wait();
       case 2:
-        return rejection_policy::block(100us);
+        return rejection_policy::wait(100us);
       case 4:
         return rejection_policy::caller_runs();
       case 5:
-        if (order == takt::queue_order::priority) return rejection_policy::discard();
-        return rejection_policy::discard_oldest();
+        if (order == takt::queue_order::priority) return rejection_policy::drop();
+        return rejection_policy::drop_oldest();
       case 6:
         return rejection_policy::call([this](task t, rejection) { outside(t, account_); });
       default:
-        return rejection_policy::abort();
+        return rejection_policy::fail();
     }
   }
 
@@ -207,7 +207,7 @@ class round_of {
         return;
     }
     takt_test::expect_balance(*last);
-    account_.check(last->statistics().tasks);
+    account_.check(last->totals());
   }
 
   // --- tasks
@@ -425,9 +425,10 @@ class round_of {
         change(what, d);
       } else if (what < 61) {
         const auto s = pool_->statistics();
-        EXPECT_LE(s.active, s.workers);
-        EXPECT_LE(s.workers, s.largest);
-        EXPECT_LE(s.tasks.pending(), s.tasks.submitted);
+        EXPECT_LE(s.active, s.threads);
+        EXPECT_LE(s.threads, s.largest);
+        const takt::task_totals tasks = pool_->totals();
+        EXPECT_LE(tasks.pending(), tasks.submitted);
       } else if (what < 62 && i > steps / 2) {
         pool_->shutdown();
       } else if (what < 63 && i > steps / 2) {

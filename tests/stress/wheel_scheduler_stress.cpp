@@ -72,10 +72,10 @@ class wheel_home {
         wheel_.await_termination();
         break;
       case 2:
-        wheel_.close(d.chance(2) ? at_close::run_all : at_close::run_marked, 1h);
+        wheel_.close(1h, d.chance(2) ? at_close::run_all : at_close::run_marked);
         break;
       case 3:
-        run_some(wheel_.close(at_close::give_back, 1h));
+        run_some(wheel_.close(1h, at_close::give_back));
         break;
       case 4:
         wheel_.close(takt::drain_for(100us));

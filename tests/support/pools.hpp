@@ -156,21 +156,26 @@ bool finds_deadlock(Call&& call) {
 template <class Pool>
 void expect_balance(const Pool& pool) {
   EXPECT_TRUE(pool.is_terminated());
+  const takt::task_totals tasks = pool.totals();
+  EXPECT_EQ(tasks.submitted, tasks.rejected + tasks.finished + tasks.cancelled + tasks.returned);
+  EXPECT_EQ(tasks.pending(), 0u);
+  EXPECT_EQ(tasks.running(), 0u);
   const takt::pool_statistics s = pool.statistics();
-  EXPECT_EQ(s.tasks.submitted,
-            s.tasks.rejected + s.tasks.finished + s.tasks.cancelled + s.tasks.returned);
-  EXPECT_EQ(s.tasks.pending(), 0u);
-  EXPECT_EQ(s.tasks.running(), 0u);
   EXPECT_EQ(s.queued, 0u);
   EXPECT_EQ(s.active, 0u);
-  EXPECT_EQ(s.workers, 0u);
+  EXPECT_EQ(s.threads, 0u);
 }
 
+// All figures of a pool, when it has ended.
+struct last_figures : takt::pool_statistics {
+  takt::task_totals tasks;
+};
+
 // Has a pool do all that it was given.
-inline takt::pool_statistics drain(takt::thread_pool& pool) {
+inline last_figures drain(takt::thread_pool& pool) {
   EXPECT_TRUE(pool.close(takt::drain));
   expect_balance(pool);
-  return pool.statistics();
+  return {pool.statistics(), pool.totals()};
 }
 
 }  // namespace takt_test

@@ -53,7 +53,7 @@ class any_executor : public executor_interface<any_executor> {
   }
 
   void execute(task t) { table_->execute(&object_, std::move(t)); }
-  [[nodiscard]] task_options future_options() const { return table_->options(&object_); }
+  [[nodiscard]] takt::future_options future_options() const { return table_->options(&object_); }
 
   /// Whether it has a try_execute(), which then is called; see executor.
   [[nodiscard]] bool takes_many() const noexcept { return table_->try_execute != nullptr; }
@@ -69,7 +69,7 @@ class any_executor : public executor_interface<any_executor> {
  private:
   struct table {
     void (*execute)(void** object, task&& t);
-    task_options (*options)(void* const* object);
+    takt::future_options (*options)(void* const* object);
     std::size_t (*try_execute)(void** object, std::span<task> tasks) noexcept;  // null: has none
   };
 
@@ -85,7 +85,7 @@ class any_executor : public executor_interface<any_executor> {
   }
 
   template <class E, bool Held>
-  static task_options options_in(void* const* object) {
+  static takt::future_options options_in(void* const* object) {
     void* copy = *object;
     return options_of(executor_in<E, Held>(&copy));
   }

@@ -129,9 +129,9 @@ class completion_queue {
   /// empty. Then there is nothing to be taken.
   template <class F>
     requires task_callable<T, std::decay_t<F>>
-  void submit(F&& f, const task_attributes& about = {}) {
+  void submit(F&& f, const task_options& more = {}) {
     future_task<T> work(std::forward<F>(f), options_);
-    task sent(std::move(work), about);
+    task sent(std::move(work), more);
     sent.state()->retain();
     state_ref<future_core> result(sent.state());
     auto place = std::make_unique<completion_core::entry>(*core_);
@@ -181,7 +181,7 @@ class completion_queue {
 
   // Constant after construction.
   const any_executor where_;
-  const task_options options_;
+  const future_options options_;
   completion_core* const core_;  // counted
 };
 

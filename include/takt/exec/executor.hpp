@@ -70,9 +70,9 @@ inline constexpr bool may_run_inline = [] {
 /// The clock and the unhandled hook of the futures that an executor makes: what its member
 /// future_options() returns, if it has one.
 template <executor E>
-[[nodiscard]] task_options options_of(const E& e) {
+[[nodiscard]] future_options options_of(const E& e) {
   if constexpr (requires {
-                  { e.future_options() } -> std::convertible_to<task_options>;
+                  { e.future_options() } -> std::convertible_to<future_options>;
                 }) {
     return e.future_options();
   } else {
@@ -84,11 +84,11 @@ template <executor E>
 /// \throws takt::rejected if the executor does not take it; std::invalid_argument if `f` is empty.
 template <executor E, class F>
   requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
-[[nodiscard]] auto submit(E& e, F&& f, const task_attributes& about = {}) {
+[[nodiscard]] auto submit(E& e, F&& f, const task_options& more = {}) {
   using result = typename task_result<std::decay_t<F>>::type;
   future_task<result> work(std::forward<F>(f), options_of(e));
   future<result> filled = work.get_future();
-  e.execute(task(std::move(work), about));
+  e.execute(task(std::move(work), more));
   return filled;
 }
 
@@ -107,7 +107,7 @@ struct resume_point {
 template <class E>
 class [[nodiscard]] schedule_awaiter final : private continuation {
  public:
-  schedule_awaiter(E& e, const task_attributes& about) noexcept : executor_(e), about_(about) {}
+  schedule_awaiter(E& e, const task_options& more) noexcept : executor_(e), more_(more) {}
   schedule_awaiter(const schedule_awaiter&) = delete;
   schedule_awaiter& operator=(const schedule_awaiter&) = delete;
   ~schedule_awaiter() {
@@ -121,7 +121,7 @@ class [[nodiscard]] schedule_awaiter final : private continuation {
     resumes = waiting;
     arrival_.state().try_set_continuation(*this);
     try {
-      executor_.execute(task(std::move(work), about_));  // *this may be gone when it returns
+      executor_.execute(task(std::move(work), more_));  // *this may be gone when it returns
     } catch (...) {
       // The task is gone, and so the coroutine has been resumed: it throws what became of it.
     }
@@ -130,15 +130,15 @@ class [[nodiscard]] schedule_awaiter final : private continuation {
 
  private:
   E& executor_;
-  task_attributes about_;
+  task_options more_;
   future<void> arrival_;
 };
 
 /// `co_await schedule(e)`: the coroutine goes on where the executor runs it. It throws
 /// takt::cancelled, takt::rejected or takt::abandoned, wherever that happens, if it does not.
 template <executor E>
-[[nodiscard]] schedule_awaiter<E> schedule(E& e, const task_attributes& about = {}) noexcept {
-  return {e, about};
+[[nodiscard]] schedule_awaiter<E> schedule(E& e, const task_options& more = {}) noexcept {
+  return {e, more};
 }
 
 /// Gives an executor the members that follow from execute(): derive from it, with the class itself
@@ -160,13 +160,13 @@ class executor_interface {
   /// As takt::submit().
   template <class F>
     requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
-  [[nodiscard]] auto submit(F&& f, const task_attributes& about = {}) {
-    return takt::submit(self(), std::forward<F>(f), about);
+  [[nodiscard]] auto submit(F&& f, const task_options& more = {}) {
+    return takt::submit(self(), std::forward<F>(f), more);
   }
 
   /// As takt::schedule().
-  [[nodiscard]] auto schedule(const task_attributes& about = {}) noexcept {
-    return takt::schedule(self(), about);
+  [[nodiscard]] auto schedule(const task_options& more = {}) noexcept {
+    return takt::schedule(self(), more);
   }
 
  private:

@@ -83,7 +83,7 @@ template <callable_range Calls>
     clock::time_point deadline, any_executor where, Calls&& calls,
     const sync::stop_token& stop = {}) {
   using result = range_result<Calls>;
-  const task_options options = where.future_options();
+  const future_options options = where.future_options();
   struct submitted {
     std::vector<future<result>> futures;
     ~submitted() {

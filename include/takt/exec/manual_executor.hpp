@@ -19,13 +19,13 @@ namespace takt::inline TAKT_ABI {
 /// takt::manual_executor later;
 /// auto f = later.submit([] { return 42; });
 /// EXPECT_FALSE(f.is_ready());
-/// later.run_all();
+/// later.poll();
 /// EXPECT_EQ(f.get(), 42);
 /// \endcode
 ///
-/// **Order.** FIFO. If several threads call run_one(), tasks begin in order and may overlap.
+/// **Order.** FIFO. If several threads call poll_one(), tasks begin in order and may overlap.
 ///
-/// **Errors** of tasks without a future leave run_one() and run_all(); what is queued stays there,
+/// **Errors** of tasks without a future leave poll_one() and poll(); what is queued stays there,
 /// and can be run by the next call.
 ///
 /// **Shutdown.** shutdown(): later tasks are rejected, queued ones can still be run.
@@ -33,7 +33,7 @@ namespace takt::inline TAKT_ABI {
 /// cancels what is queued.
 ///
 /// **Thread safety**: all members from any thread, but for the destructor, which needs that nobody
-/// is in run_one() or run_all().
+/// is in poll_one() or poll().
 class manual_executor : public executor_interface<manual_executor> {
  public:
   static constexpr bool is_fifo = true;
@@ -47,13 +47,13 @@ class manual_executor : public executor_interface<manual_executor> {
   /// \throws takt::rejected after shutdown; std::invalid_argument if the task is empty.
   void execute(task t);
 
-  /// Runs the next task, if there is one. \return whether there was.
+  /// Runs the next task, if there is one, and does not wait. \return whether there was.
   /// \throws what the task throws, if it has no future.
-  bool run_one();
+  bool poll_one();
 
   /// Runs tasks until there is none, those included that they add. \return how many.
-  /// \throws as run_one().
-  std::size_t run_all();
+  /// \throws as poll_one().
+  std::size_t poll();
 
   /// How many tasks wait.
   [[nodiscard]] std::size_t queued() const;

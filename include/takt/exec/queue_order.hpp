@@ -16,7 +16,7 @@ inline constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max()
 /// In which order tasks leave a queue.
 enum class queue_order : std::uint8_t {
   fifo,      ///< As they came.
-  priority,  ///< The largest task_attributes::priority first; equals as they came.
+  priority,  ///< The largest task_options::priority first; equals as they came.
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -21,8 +21,8 @@ namespace takt::inline TAKT_ABI {
 ///                         .rejection = takt::rejection_policy::caller_runs()}};
 /// \endcode
 ///
-/// A task that is dropped ends its future with takt::rejected. After shutdown, discard() and
-/// discard_oldest() drop the new task, call() is called, and all others throw takt::rejected.
+/// A task that is dropped ends its future with takt::rejected. After shutdown, drop() and
+/// drop_oldest() drop the new task, call() is called, and all others throw takt::rejected.
 ///
 /// **Thread safety**: as for a value; what call() is given is called by all threads that submit.
 class rejection_policy {
@@ -31,7 +31,7 @@ class rejection_policy {
   using handler = std::function<void(task, rejection)>;
 
   /// execute() throws takt::rejected. The default.
-  [[nodiscard]] static rejection_policy abort() { return rejection_policy(kind::abort); }
+  [[nodiscard]] static rejection_policy fail() { return rejection_policy(kind::fail); }
   /// execute() runs the task itself, also if no thread can be had at all: who submits too fast is
   /// slowed down. Such a task is its caller's: shutdown_now() does not ask it to stop, and nobody
   /// waits for it.
@@ -39,30 +39,30 @@ class rejection_policy {
     return rejection_policy(kind::caller_runs);
   }
   /// The task is dropped.
-  [[nodiscard]] static rejection_policy discard() { return rejection_policy(kind::discard); }
+  [[nodiscard]] static rejection_policy drop() { return rejection_policy(kind::drop); }
   /// The task at the head of the queue is dropped for it, within execute(): if that task owned the
   /// pool, there is none any more when execute() returns. If nothing is queued, the new one is.
-  [[nodiscard]] static rejection_policy discard_oldest() {
-    return rejection_policy(kind::discard_oldest);
+  [[nodiscard]] static rejection_policy drop_oldest() {
+    return rejection_policy(kind::drop_oldest);
   }
   /// execute() waits for room. A worker of the pool itself never waits, but throws.
-  [[nodiscard]] static rejection_policy block() { return rejection_policy(kind::block); }
+  [[nodiscard]] static rejection_policy wait() { return rejection_policy(kind::wait); }
   /// execute() waits so long for room, then throws (wait_timed_out); 0 or less is not at all.
   template <class Rep, class Period>
-  [[nodiscard]] static rejection_policy block(std::chrono::duration<Rep, Period> timeout) {
-    rejection_policy made(kind::block);
+  [[nodiscard]] static rejection_policy wait(std::chrono::duration<Rep, Period> timeout) {
+    rejection_policy made(kind::wait);
     made.timeout_ = to_nanoseconds(timeout);
     return made;
   }
   /// Whatever you like. \throws std::invalid_argument if `own` is empty.
   [[nodiscard]] static rejection_policy call(handler own);
 
-  /// Whether it is discard_oldest().
-  [[nodiscard]] bool discards_oldest() const noexcept { return kind_ == kind::discard_oldest; }
+  /// Whether it is drop_oldest().
+  [[nodiscard]] bool drops_oldest() const noexcept { return kind_ == kind::drop_oldest; }
 
  private:
   friend class pool_core;
-  enum class kind : std::uint8_t { abort, caller_runs, discard, discard_oldest, block, call };
+  enum class kind : std::uint8_t { fail, caller_runs, drop, drop_oldest, wait, call };
 
   explicit rejection_policy(kind k) noexcept : kind_(k) {}
 

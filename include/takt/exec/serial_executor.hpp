@@ -48,7 +48,7 @@ struct serial_executor_options {
 ///
 /// **An executor that rejects** or drops what it is given: execute() throws what the executor
 /// throws; all tasks that are queued at that moment are dropped too, and their futures throw
-/// takt::rejected (`discarded`). The next execute() tries again.
+/// takt::rejected (`dropped`). The next execute() tries again.
 ///
 /// **Waiting** within a task for the future of another task of the same serial_executor, without a
 /// deadline, would be for ever: std::system_error (resource_deadlock_would_occur).
@@ -90,7 +90,7 @@ class serial_executor : public executor_interface<serial_executor>,
   [[nodiscard]] task_totals totals() const;
 
   /// For executor_interface and lifecycle_interface.
-  [[nodiscard]] task_options future_options() const noexcept;
+  [[nodiscard]] takt::future_options future_options() const noexcept;
   [[nodiscard]] const lifecycle& life() const noexcept;
   void throw_if_own_task() const;
 

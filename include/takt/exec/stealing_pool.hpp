@@ -16,6 +16,7 @@
 #include <takt/exec/thread_options.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_observer.hpp>
+#include <takt/observe/task_statistics.hpp>
 #include <takt/task/task.hpp>
 #include <takt/task/task_list.hpp>
 #include <takt/task/unhandled.hpp>
@@ -30,7 +31,7 @@ struct stealing_pool_options {
   /// How many tasks from outside wait for a thread at most; what the pool's own tasks submit is
   /// counted only when the thread has no room for it.
   std::size_t queue_capacity = unbounded;
-  rejection_policy rejection = rejection_policy::abort();
+  rejection_policy rejection = rejection_policy::fail();
 
   std::string name = "takt";
   thread_options thread{};
@@ -113,11 +114,12 @@ class stealing_pool : public executor_interface<stealing_pool>,
   /// Starts threads in advance. \return how many.
   std::size_t prestart(std::size_t at_most = unbounded);
 
-  /// As in thread_pool.
+  /// The ledger, and what it is doing. As in thread_pool.
+  [[nodiscard]] task_totals totals() const;
   [[nodiscard]] pool_statistics statistics() const;
 
   /// For executor_interface and lifecycle_interface.
-  [[nodiscard]] task_options future_options() const noexcept;
+  [[nodiscard]] takt::future_options future_options() const noexcept;
   [[nodiscard]] const lifecycle& life() const noexcept;
   void throw_if_own_task() const;
 

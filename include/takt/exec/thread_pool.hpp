@@ -46,7 +46,7 @@ struct thread_pool_options {
   std::size_t queue_capacity = unbounded;
   queue_order order = queue_order::fifo;  ///< In which order they leave the queue.
   /// What becomes of a task for which there is neither a thread nor room in the queue.
-  rejection_policy rejection = rejection_policy::abort();
+  rejection_policy rejection = rejection_policy::fail();
 
   /// The threads are called name-1, name-2 and so on; on Linux, where 15 characters are seen, the
   /// name is cut.
@@ -69,13 +69,12 @@ struct thread_pool_options {
   task_observer* observer = nullptr;          ///< Told of everything, if given. Outlives the pool.
 };
 
-/// What a pool was doing at some time. Plain values.
+/// What a pool was doing at some time. Plain values. What became of tasks is in its totals().
 struct pool_statistics {
-  task_totals tasks;        ///< The ledger: what became of all that was submitted.
   std::size_t queued = 0;   ///< Tasks that wait for a thread.
   std::size_t delayed = 0;  ///< Tasks that wait for their time.
   std::size_t active = 0;   ///< Threads that run a task.
-  std::size_t workers = 0;  ///< Threads.
+  std::size_t threads = 0;  ///< Those that there are.
   std::size_t largest = 0;  ///< The most there were at a time.
 };
 
@@ -143,7 +142,7 @@ class thread_pool : public executor_interface<thread_pool>,
 
   /// \throws std::invalid_argument if max is less than core, or both are 0, or max is more and
   /// queue_capacity unbounded; if keep_alive is negative, or 0 with core_times_out; if time or
-  /// unhandled is null; if discard_oldest() meets queue_order::priority.
+  /// unhandled is null; if drop_oldest() meets queue_order::priority.
   explicit thread_pool(options how = {});
   ~thread_pool();
   thread_pool(const thread_pool&) = delete;
@@ -194,16 +193,18 @@ class thread_pool : public executor_interface<thread_pool>,
   /// room. \return how many.
   std::size_t purge();
 
-  /// What it is doing. Exact when nothing happens; counts never exceed what has happened, but for
-  /// `started`, by what threads that are still active have just ended. A task is counted after its
-  /// future is ready, and before await_termination() returns.
+  /// The ledger: what became of all that was submitted. Exact when nothing happens; counts never
+  /// exceed what has happened, but for `started`, by what threads that are still active have just
+  /// ended. A task is counted after its future is ready, and before await_termination() returns.
+  [[nodiscard]] task_totals totals() const;
+  /// What it is doing. Exact when nothing happens.
   [[nodiscard]] pool_statistics statistics() const;
 
   [[nodiscard]] std::size_t core() const;
   [[nodiscard]] std::size_t max() const;
 
   /// For executor_interface and lifecycle_interface.
-  [[nodiscard]] task_options future_options() const noexcept;
+  [[nodiscard]] takt::future_options future_options() const noexcept;
   [[nodiscard]] const lifecycle& life() const noexcept;
   void throw_if_own_task() const;
 

@@ -50,8 +50,8 @@ template <class F>
 class tracked_callable final : public tracked_task {
  public:
   template <class G>
-  tracked_callable(G&& f, const task_attributes& about)
-      : tracked_task(task(std::forward<G>(f), about)) {}
+  tracked_callable(G&& f, const task_options& more)
+      : tracked_task(task(std::forward<G>(f), more)) {}
 
   void call(const sync::stop_token& stop) override {
     F& what = *what_.template target<F>();
@@ -158,28 +158,28 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
   template <class F>
     requires(is_trackable<std::remove_cvref_t<F>> &&
              (takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>))
-  void execute(F&& f, const task_attributes& about = {}) {
+  void execute(F&& f, const task_options& more = {}) {
     using call = std::decay_t<F>;
     if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
       if (f == nullptr) throw std::invalid_argument("takt::tracking_executor: the task is empty");
     }
     using tracked = std::conditional_t<takes_stop_token<call&>, tracking_record::run_with_token,
                                        tracking_record::run>;
-    auto what = std::make_unique<tracked_callable<call>>(std::forward<F>(f), about);
-    where_.execute(task(tracked(*record_, std::move(what)), about));
+    auto what = std::make_unique<tracked_callable<call>>(std::forward<F>(f), more);
+    where_.execute(task(tracked(*record_, std::move(what)), more));
   }
 
   /// What can be called only once cannot be given back: make it a takt::task, untracked.
   template <class F>
     requires(is_trackable<std::remove_cvref_t<F>> && std::is_convertible_v<F, task> &&
              !takes_stop_token<std::decay_t<F>&> && !std::is_invocable_v<std::decay_t<F>&>)
-  void execute(F&& f, const task_attributes& about = {}) = delete;
+  void execute(F&& f, const task_options& more = {}) = delete;
 
   /// Has a task run, untracked.
   void execute(task t) { where_.execute(std::move(t)); }
   template <class T>
-  void execute(future_task<T> t, const task_attributes& about = {}) {
-    where_.execute(task(std::move(t), about));
+  void execute(future_task<T> t, const task_options& more = {}) {
+    where_.execute(task(std::move(t), more));
   }
 
   /// Of the executor; tasks are given back as they were given to execute().
@@ -204,7 +204,7 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
   }
 
   [[nodiscard]] E& executor() noexcept { return where_; }
-  [[nodiscard]] task_options future_options() const { return options_of(where_); }
+  [[nodiscard]] takt::future_options future_options() const { return options_of(where_); }
 
  private:
   E& where_;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -15,9 +14,8 @@
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/exec/executor.hpp>
-#include <takt/rx/scheduled_action.hpp>
+#include <takt/rx/task_subscription.hpp>
 #include <takt/rx/worker.hpp>
-#include <takt/sched/missed_runs.hpp>
 #include <takt/sched/when.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_task.hpp>
@@ -67,26 +65,26 @@ class scheduler {
   /// Has one task run by a worker of its own. As in worker.
   template <class F>
     requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
-  scheduled_action schedule(F&& f) {
+  task_subscription schedule(F&& f) {
     return run_alone(worker::make<false>(std::forward<F>(f)), std::chrono::nanoseconds(0), nullptr);
   }
   template <class F>
     requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
-  scheduled_action schedule(when due, F&& f) {
+  task_subscription schedule(when due, F&& f) {
     return run_alone(worker::make<false>(std::forward<F>(f)), due, nullptr);
   }
   template <class Rep, class Period, class F>
     requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  scheduled_action schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
-                                          F&& f, std::optional<missed_runs> missed = {}) {
-    const worker::series rate{to_nanoseconds(period), false, missed};
+  task_subscription schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
+                                           F&& f, const periodic_options& more = {}) {
+    const worker::series rate{to_nanoseconds(period), false, more.missed};
     return run_alone(worker::make<true>(std::forward<F>(f)), first, &rate);
   }
 
   template <class Rep, class Period, class F>
     requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  scheduled_action schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
-                                             F&& f) {
+  task_subscription schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
+                                              F&& f) {
     const worker::series rate{to_nanoseconds(delay), true, {}};
     return run_alone(worker::make<true>(std::forward<F>(f)), first, &rate);
   }
@@ -111,8 +109,8 @@ class scheduler {
 
  private:
   scheduler(std::function<worker_place()> places, const worker_options& how);
-  scheduled_action run_alone(worker::unscheduled action, const when& due,
-                             const worker::series* rate);
+  task_subscription run_alone(worker::unscheduled what, const when& due,
+                              const worker::series* rate);
 
   std::unique_ptr<scheduler_core> core_;
 };

@@ -19,8 +19,8 @@ namespace rx {
 
 /// How schedulers are made.
 struct schedulers_options {
-  std::size_t computation = default_pool_size();  ///< How many threads computation() has.
-  std::size_t io_threads = unbounded;             ///< How many threads io() has at most.
+  std::size_t computation_threads = default_pool_size();  ///< How many computation() has.
+  std::size_t io_threads = unbounded;                     ///< How many io() has at most.
   /// How long a thread of io() waits for work before it ends.
   std::chrono::nanoseconds io_keep_alive = std::chrono::seconds(60);
   /// Of all workers; see worker_options.
@@ -39,7 +39,7 @@ struct schedulers_options {
 ///
 /// \code
 /// int main() {
-///   takt::rx::schedulers run{{.computation = 4}};
+///   takt::rx::schedulers run{{.computation_threads = 4}};
 ///   application a{run.io(), run.computation()};
 ///   a.run();
 /// }
@@ -60,8 +60,8 @@ class schedulers {
  public:
   using options = schedulers_options;
 
-  /// \throws std::invalid_argument if computation or io_threads is 0, io_keep_alive is not above 0,
-  /// or a pointer is null.
+  /// \throws std::invalid_argument if computation_threads or io_threads is 0, io_keep_alive is not
+  /// above 0, or a pointer is null.
   explicit schedulers(const options& how = {});
   ~schedulers();
   schedulers(const schedulers&) = delete;

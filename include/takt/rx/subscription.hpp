@@ -131,7 +131,7 @@ class subscription {
 /// \endcode
 ///
 /// **Thread safety**: as for a unique_ptr. **Destruction** unsubscribes, and does not wait: a task
-/// that runs goes on. If it refers to its owner, keep its scheduled_action instead, and
+/// that runs goes on. If it refers to its owner, keep its task_subscription instead, and
 /// cancel_and_join() in the destructor. What unsubscribing throws goes to the hook.
 class [[nodiscard]] scoped_subscription {
  public:

@@ -38,7 +38,7 @@ struct test_scheduler_options {
 /// What a task throws leaves advance() and the like, at the time of that task; the next call
 /// goes on. Time does not go back: that is an error.
 ///
-/// **Thread safety**: advance(), advance_to() and trigger_actions() by one thread at a time, and
+/// **Thread safety**: advance(), advance_to() and poll() by one thread at a time, and
 /// not by a task; the rest as in scheduler. **Shutdown**: as in scheduler.
 class test_scheduler : public scheduler {
  public:
@@ -55,7 +55,7 @@ class test_scheduler : public scheduler {
   /// The same until that time. \throws std::invalid_argument if it is before now().
   std::size_t advance_to(clock::time_point time);
   /// Runs what is due now. \return how many tasks.
-  std::size_t trigger_actions() { return advance_to(now()); }
+  std::size_t poll() { return advance_to(now()); }
 
   /// For code that takes a clock.
   [[nodiscard]] manual_clock& time() noexcept;

@@ -17,7 +17,7 @@ namespace takt::inline TAKT_ABI {
 namespace rx {
 
 /// How a virtual_time_scheduler is made.
-struct virtual_time_options {
+struct virtual_time_scheduler_options {
   clock::time_point start{};  ///< What now() is at first.
   /// flush() runs what is due within that, from the start on; later actions stay.
   std::chrono::nanoseconds max_time = never;
@@ -46,7 +46,7 @@ struct virtual_time_options {
 /// left before it returns. **Destruction** closes what is pending.
 class virtual_time_scheduler : public action_scheduler {
  public:
-  using options = virtual_time_options;
+  using options = virtual_time_scheduler_options;
 
   explicit virtual_time_scheduler(const options& how = {});
   ~virtual_time_scheduler() override { close(); }

@@ -22,8 +22,8 @@
 #include <takt/exec/executor.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/exec/queue_order.hpp>
-#include <takt/rx/scheduled_action.hpp>
 #include <takt/rx/subscription.hpp>
+#include <takt/rx/task_subscription.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/scheduler.hpp>
 #include <takt/sched/when.hpp>
@@ -48,6 +48,12 @@ struct worker_options {
   missed_runs missed{};         ///< What periodic tasks do when they are behind.
   const clock* time = &steady;  ///< If neither the executor nor timers has one. Outlives it.
   const unhandled_hook* unhandled = &strict;  ///< Outlives it and its tasks.
+};
+
+/// What can be said of a periodic task of a worker.
+struct periodic_options {
+  /// If it is behind; empty: as the worker's options say.
+  std::optional<missed_runs> missed{};
 };
 
 /// An executor that a worker owns. For the rx room.
@@ -189,30 +195,30 @@ class worker {
   /// unless it is shut down. Then it is not run. The same is true of all below.
   template <class F>
     requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
-  scheduled_action schedule(F&& f) {
+  task_subscription schedule(F&& f) {
     return start(make<false>(std::forward<F>(f)), std::chrono::nanoseconds(0), nullptr);
   }
 
   /// Has it run at some time.
   template <class F>
     requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
-  scheduled_action schedule(when due, F&& f) {
+  task_subscription schedule(when due, F&& f) {
     return start(make<false>(std::forward<F>(f)), due, nullptr);
   }
 
   /// Has it run again and again. \throws std::invalid_argument also if the period is not above 0.
   template <class Rep, class Period, class F>
     requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  scheduled_action schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
-                                          F&& f, std::optional<missed_runs> missed = {}) {
-    const series rate{to_nanoseconds(period), false, missed};
+  task_subscription schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
+                                           F&& f, const periodic_options& more = {}) {
+    const series rate{to_nanoseconds(period), false, more.missed};
     return start(make<true>(std::forward<F>(f)), first, &rate);
   }
   /// The same, but the next run is due that long after the last one has ended.
   template <class Rep, class Period, class F>
     requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  scheduled_action schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
-                                             F&& f) {
+  task_subscription schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
+                                              F&& f) {
     const series rate{to_nanoseconds(delay), true, {}};
     return start(make<true>(std::forward<F>(f)), first, &rate);
   }
@@ -237,15 +243,15 @@ class worker {
     bool after_end;
     std::optional<missed_runs> missed;
   };
-  using unscheduled = std::unique_ptr<action_core, void (*)(action_core*)>;
+  using unscheduled = std::unique_ptr<worker_task, void (*)(worker_task*)>;
   template <bool Periodic, class F>
   [[nodiscard]] static unscheduled make(F&& f) {
     using call = std::decay_t<F>;
     if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
       if (f == nullptr) throw std::invalid_argument("takt::rx::worker: the task is empty");
     }
-    return {new action_of<call, Periodic>(std::in_place, std::forward<F>(f)),
-            [](action_core* unused) { unused->disown(); }};
+    return {new worker_task_of<call, Periodic>(std::in_place, std::forward<F>(f)),
+            [](worker_task* unused) { unused->disown(); }};
   }
 
   template <class E>
@@ -266,7 +272,7 @@ class worker {
   }
 
  private:
-  scheduled_action start(unscheduled action, const when& due, const series* rate);
+  task_subscription start(unscheduled what, const when& due, const series* rate);
 
   worker_core* core_;  // owned; null: moved from
 };

@@ -53,17 +53,17 @@ class loop_queue : public executor_interface<loop_queue> {
 
   /// As event_loop::execute().
   void execute(task t);
-  [[nodiscard]] task_options future_options() const noexcept { return futures_; }
+  [[nodiscard]] takt::future_options future_options() const noexcept { return futures_; }
 
  private:
   friend class event_loop;
-  loop_queue(loop_core& core, bool frames, const task_options& futures) noexcept
+  loop_queue(loop_core& core, bool frames, const takt::future_options& futures) noexcept
       : core_(core), frames_(frames), futures_(futures) {}
   ~loop_queue() = default;
 
   loop_core& core_;
   const bool frames_;
-  const task_options futures_;
+  const takt::future_options futures_;
 };
 
 /// Runs tasks one after the other, on the thread that calls run(): what any thread posts, what is

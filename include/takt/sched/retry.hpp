@@ -98,7 +98,7 @@ class retry_state final : public delayed_state<T, F> {
 
  private:
   template <class G>
-  retry_state(const task_options& options, G&& f, backoff&& policy)
+  retry_state(const future_options& options, G&& f, backoff&& policy)
       : delayed_state<T, F>(options, std::forward<G>(f)), policy_(std::move(policy)) {}
 
   // False if it cannot, and `error` is why.

@@ -15,6 +15,7 @@
 #include <takt/exec/thread_options.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_observer.hpp>
+#include <takt/observe/task_statistics.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/scheduler.hpp>
 #include <takt/task/task.hpp>
@@ -154,7 +155,8 @@ class scheduled_pool : public scheduler,
   /// threads are started for what is queued. \throws std::logic_error if not resizable.
   void resize(std::size_t core);
 
-  /// As in thread_pool.
+  /// The ledger, and what it is doing. As in thread_pool.
+  [[nodiscard]] task_totals totals() const;
   [[nodiscard]] pool_statistics statistics() const;
   [[nodiscard]] std::size_t core() const;
 

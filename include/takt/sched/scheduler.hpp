@@ -174,12 +174,12 @@ class scheduler {
   /// The time by its clock.
   [[nodiscard]] clock::time_point now() const noexcept { return time().now(); }
   /// What its futures are made with.
-  [[nodiscard]] task_options future_options() const noexcept { return futures_; }
+  [[nodiscard]] takt::future_options future_options() const noexcept { return futures_; }
 
  protected:
   /// For who derives from it. `source` lives as long as it, and longer for handles. Tasks run
   /// `where` it says, or where the source does.
-  scheduler(timer_source& source, const task_options& futures, const missed_runs& missed,
+  scheduler(timer_source& source, const takt::future_options& futures, const missed_runs& missed,
             std::optional<any_executor> where = {}) noexcept
       : source_(source), where_(where), futures_(futures), missed_(missed) {}
   ~scheduler() = default;
@@ -225,7 +225,7 @@ class scheduler {
   timer_handle add(const when& due, state_ref<State> state, const timer_options& more,
                    timer_place& place, period_state* periods) {
     state_ref<future_core> kept(state.share().detach());
-    task t(state_ref<future_core>(state.detach()), task_attributes{.name = more.name},
+    task t(state_ref<future_core>(state.detach()), task_options{.name = more.name},
            periods != nullptr);
     return {add(due, t, more, &place, periods), std::move(kept)};
   }
@@ -237,7 +237,7 @@ class scheduler {
   // Constant after construction.
   timer_source& source_;
   std::optional<any_executor> where_;
-  const task_options futures_;
+  const takt::future_options futures_;
   const missed_runs missed_;
 };
 

@@ -37,7 +37,8 @@ enum class timer_stamp : std::uint8_t {
   timer,
 };
 
-/// What wheel_scheduler::close() does with what waits.
+/// What wheel_scheduler::close() does with what waits. Unlike a close_policy, it waits for nothing
+/// but the timer thread.
 enum class at_close : std::uint8_t {
   run_marked,  ///< Runs those with run_at_close, and cancels the rest.
   run_all,     ///< Runs all, series once.
@@ -215,10 +216,10 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   /// \throws std::system_error (timed_out) if a task that the timer thread runs inline does not end
   /// in that time: nothing is lost, call it again; (resource_deadlock_would_occur) if called on the
   /// timer thread.
-  task_list close(at_close what = at_close::run_marked) { return close(what, close_timeout); }
+  task_list close(at_close policy = at_close::run_marked) { return close(close_timeout, policy); }
   template <class Rep, class Period>
-  task_list close(at_close what, std::chrono::duration<Rep, Period> timeout) {
-    return close_within(what, to_nanoseconds(timeout));
+  task_list close(std::chrono::duration<Rep, Period> timeout, at_close policy) {
+    return close_within(to_nanoseconds(timeout), policy);
   }
   /// How long close() waits, unless told otherwise.
   static constexpr std::chrono::nanoseconds close_timeout = std::chrono::seconds(5);
@@ -242,7 +243,7 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   void throw_if_own_task() const;
 
  private:
-  task_list close_within(at_close what, std::chrono::nanoseconds timeout);
+  task_list close_within(std::chrono::nanoseconds timeout, at_close policy);
 
   wheel_core& core_;  // stays as long as entries are held
 };

@@ -28,9 +28,9 @@ namespace takt::inline TAKT_ABI {
 
 /// How a channel is made.
 struct channel_options {
-  std::size_t capacity = 64;           ///< How many values wait at most; at least 1.
-  when_full full = when_full::wait();  ///< What push() does if there are as many.
-  const clock* time = &steady;         ///< For waiting. Outlives the channel.
+  std::size_t capacity = 64;                ///< How many values wait at most; at least 1.
+  when_full rejection = when_full::wait();  ///< What push() does if there are as many.
+  const clock* time = &steady;              ///< For waiting. Outlives the channel.
 };
 
 /// What a channel has seen. Plain values, of one moment.

@@ -23,8 +23,8 @@ namespace takt::inline TAKT_ABI {
 
 /// How a log_service is made.
 struct log_service_options {
-  std::size_t capacity = 1024;         ///< How many lines wait to be written at most; at least 1.
-  when_full full = when_full::wait();  ///< What log() does if there are as many.
+  std::size_t capacity = 1024;  ///< How many lines wait to be written at most; at least 1.
+  when_full rejection = when_full::wait();  ///< What log() does if there are as many.
   /// As many lines are written at most before the sink is flushed; at least 1. It is also flushed
   /// whenever there is nothing left to write.
   std::size_t flush_every = 64;
@@ -58,7 +58,7 @@ struct log_statistics {
 /// \code
 /// takt::log_service log{takt::to_file("app.log")};        // a thread of its own
 /// takt::log_service audit{takt::to_file("audit.log"),     // on the threads of a pool
-///                         {.full = takt::when_full::fail(), .where = pool}};
+///                         {.rejection = takt::when_full::fail(), .where = pool}};
 ///
 /// log.log("started");                                     // from any thread
 /// ...
@@ -75,8 +75,8 @@ struct log_statistics {
 /// none, that is done by the writer, or, if there is nothing to write, by who shuts it down: so
 /// that it does not depend on the executor. It is terminated when that is done.
 ///
-/// **A full queue** makes log() wait, drop the line or throw, as `full` says. A sink that logs to
-/// its own service never waits: it gets takt::rejected (saturated). A task of a pool that waits
+/// **A full queue** makes log() wait, drop the line or throw, as `rejection` says. A sink that logs
+/// to its own service never waits: it gets takt::rejected (saturated). A task of a pool that waits
 /// may be waiting for its own pool to write: it then waits in a blocking_region, so that a pool
 /// that can grow has a thread for that; or let it not wait.
 ///

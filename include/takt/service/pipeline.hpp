@@ -49,7 +49,7 @@ class pipeline_draft;
 ///           }
 ///         })
 ///         .then([](const fs::path& file) { return read(file); },     // one for each
-///               {.name = "read", .workers = 4})
+///               {.name = "read", .threads = 4})
 ///         .then<word>([](const document& d, auto& out) {             // none, one or many
 ///           for (const word& w : d.words()) out.push(w);
 ///         }, {.name = "split"})
@@ -65,11 +65,11 @@ class pipeline_draft;
 ///
 /// **Life.** It is at work once it is made. It ends by itself when the source has returned on all
 /// its threads and all that it produced has gone through, and is shut down from the moment when the
-/// source has ended. The end runs down the stages: when the last worker of one has ended, by a
+/// source has ended. The end runs down the stages: when the last thread of one has ended, by a
 /// return or a throw, the next one gets what is left and then ends; see channel. So the number of
-/// workers of each stage is fixed.
+/// threads of each stage is fixed.
 ///
-/// **Items** keep their order if each stage has one worker. With more, workers call the stage's
+/// **Items** keep their order if each stage has one thread. With more, threads call the stage's
 /// function at the same time. A function is called with an lvalue, which it may move from: the
 /// pipeline keeps the item to tell which one failed. It may also take a std::stop_token, which is
 /// requested when the pipeline is cancelled; where there is an outlet, `out.stop()` is that token,
@@ -102,7 +102,7 @@ class pipeline : public lifecycle_interface<pipeline> {
 
   /// Begins one, with a function that makes values of type T: `void(outlet<T>&)`. It is called once
   /// on each of its threads.
-  /// \throws std::invalid_argument if `f` is empty, workers 0, time or unhandled null.
+  /// \throws std::invalid_argument if `f` is empty, threads 0, time or unhandled null.
   template <class T, class F>
   [[nodiscard]] static pipeline_draft<T> from(F f, const source_options& how = {},
                                               const options& all = {});
@@ -150,7 +150,7 @@ class [[nodiscard]] pipeline_draft {
   /// - returns one value for the next stage; it may take a std::stop_token, too; or,
   /// - with Out named, puts as many as it likes into its second parameter, an outlet<Out>&.
   ///
-  /// \throws std::invalid_argument if `f` is empty, workers or capacity 0.
+  /// \throws std::invalid_argument if `f` is empty, threads or capacity 0.
   template <class Out = void, class F>
   [[nodiscard]] auto then(F f, const stage_options& how = {}) && {
     if constexpr (std::is_void_v<Out>) {

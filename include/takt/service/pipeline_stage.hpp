@@ -28,20 +28,20 @@ namespace takt::inline TAKT_ABI {
 /// How the first stage of a pipeline is made.
 struct source_options {
   std::string name = "source";  ///< For statistics and errors.
-  std::size_t workers = 1;      ///< Threads, each of which calls the function once; at least 1.
+  std::size_t threads = 1;      ///< Each of which calls the function once; at least 1.
 };
 
 /// How another stage of a pipeline is made.
 struct stage_options {
   std::string name{};         ///< For statistics and errors; empty: "stage 1" and so on.
-  std::size_t workers = 1;    ///< Threads; at least 1.
+  std::size_t threads = 1;    ///< At least 1.
   std::size_t capacity = 64;  ///< How many items wait for it at most; at least 1.
 };
 
 /// What became of the items of a stage. Plain values.
 struct stage_statistics {
   std::string name;
-  std::size_t workers = 0;
+  std::size_t threads = 0;
   std::uint64_t accepted = 0;  ///< Items that came in; of a source none.
   std::uint64_t finished = 0;  ///< Its function has returned.
   std::uint64_t failed = 0;    ///< Its function has thrown.
@@ -96,11 +96,11 @@ class stage_failed : public std::exception {
   std::shared_ptr<details> told_;
 };
 
-/// Where the function of a stage puts what it makes, for the next stage. One for each worker.
+/// Where the function of a stage puts what it makes, for the next stage. One for each thread.
 /// pipeline has an example.
 ///
 /// **Thread safety**: all members from any thread while the function runs. **Destruction**: the
-/// pipeline's; it tells the next stage that this worker is done.
+/// pipeline's; it tells the next stage that this thread is done.
 template <class T>
 class outlet {
  public:
@@ -115,12 +115,12 @@ class outlet {
 
   /// Requested when the pipeline is cancelled; of a source also when it is shut down.
   [[nodiscard]] const sync::stop_token& stop() const noexcept { return stop_; }
-  /// Which of the workers of its stage this is, from 0.
-  [[nodiscard]] std::size_t worker() const noexcept { return worker_; }
+  /// Which of the threads of its stage this is, from 0.
+  [[nodiscard]] std::size_t thread() const noexcept { return thread_; }
 
   /// For the stages. Once refused, always refused: the next stage takes no more.
-  outlet(typename channel<T>::producer to, sync::stop_token stop, std::size_t worker)
-      : to_(std::move(to)), stop_(std::move(stop)), worker_(worker) {}
+  outlet(typename channel<T>::producer to, sync::stop_token stop, std::size_t thread)
+      : to_(std::move(to)), stop_(std::move(stop)), thread_(thread) {}
   [[nodiscard]] bool was_refused() const noexcept {
     return refused_.load(std::memory_order_relaxed);  // relaxed: as above
   }
@@ -130,7 +130,7 @@ class outlet {
   // Constant after construction, until end().
   typename channel<T>::producer to_;
   const sync::stop_token stop_;
-  const std::size_t worker_;
+  const std::size_t thread_;
 
   // Atomic. Written by push().
   sync::atomic<bool> refused_{false};
@@ -161,7 +161,7 @@ class pipeline_control {
   /// For sources, and for the others.
   [[nodiscard]] virtual sync::stop_token stop_of_source() const noexcept = 0;
   [[nodiscard]] virtual sync::stop_token stop_of_all() const noexcept = 0;
-  /// A worker of the source has ended.
+  /// A thread of the source has ended.
   virtual void source_ended() noexcept = 0;
   /// A stage has thrown. `how` is told of it if it is the first.
   virtual void failed(stage_failed& how, const std::exception_ptr& cause,
@@ -182,13 +182,13 @@ class pipeline_stage {
   pipeline_stage& operator=(const pipeline_stage&) = delete;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] std::size_t workers() const noexcept { return workers_; }
+  [[nodiscard]] std::size_t threads() const noexcept { return threads_; }
   [[nodiscard]] stage_statistics statistics();  ///< But for `produced`.
 
-  /// Makes the handles of its workers: of all stages, before any of them runs.
+  /// Makes the handles of its threads: of all stages, before any of them runs.
   virtual void prepare(pipeline_control& of) = 0;
-  /// What a worker does, once for each of them. Its handles end with it.
-  virtual void run(std::size_t worker) noexcept = 0;
+  /// What a thread does, once for each of them. Its handles end with it.
+  virtual void run(std::size_t thread) noexcept = 0;
   /// The queue in front of it; null, if it is a source.
   [[nodiscard]] virtual channel_core* queue() noexcept { return nullptr; }
   /// Discards what is in there, and lets all go that wait.
@@ -198,12 +198,12 @@ class pipeline_stage {
   [[noreturn]] static void refuse(const std::string& stage, const std::string& why);
 
  protected:
-  /// \throws std::invalid_argument, with the name, if there are no workers.
-  pipeline_stage(std::string name, std::size_t workers);
+  /// \throws std::invalid_argument, with the name, if there are no threads.
+  pipeline_stage(std::string name, std::size_t threads);
   /// The capacity. \throws std::invalid_argument, with the name, if it is 0.
   static std::size_t checked_capacity(const std::string& name, std::size_t capacity);
 
-  /// The function of a worker has thrown, just now, at an item, if there is one.
+  /// The function of a thread has thrown, just now, at an item, if there is one.
   template <class T>
   void report(T* item) noexcept {
     const std::exception_ptr cause = std::current_exception();
@@ -226,7 +226,7 @@ class pipeline_stage {
 
   // Constant after construction.
   const std::string name_;
-  const std::size_t workers_;
+  const std::size_t threads_;
   stage_failed failure_;  // what it points to: see pipeline_control::failed()
 
   counter failed_;
@@ -245,11 +245,11 @@ class producing_stage : public pipeline_stage {
   using pipeline_stage::pipeline_stage;
 
   void make_outlets(const sync::stop_token& stop) {
-    for (std::size_t i = 0; i < workers(); ++i) {
+    for (std::size_t i = 0; i < threads(); ++i) {
       outlets_.push_back(std::make_unique<outlet<Out>>(next_->make_producer(), stop, i));
     }
   }
-  [[nodiscard]] outlet<Out>& outlet_of(std::size_t worker) noexcept { return *outlets_[worker]; }
+  [[nodiscard]] outlet<Out>& outlet_of(std::size_t thread) noexcept { return *outlets_[thread]; }
 
  private:
   channel<Out>* next_ = nullptr;                       // constant after connect()
@@ -270,14 +270,14 @@ template <class Out, class F>
 class source_stage final : public producing_stage<Out> {
  public:
   source_stage(F f, const source_options& how)
-      : producing_stage<Out>(how.name, how.workers), call_(std::move(f)) {}
+      : producing_stage<Out>(how.name, how.threads), call_(std::move(f)) {}
 
   void prepare(pipeline_control& of) override {
     this->of_ = &of;
     this->make_outlets(of.stop_of_source());
   }
-  void run(std::size_t worker) noexcept override {
-    outlet<Out>& out = this->outlet_of(worker);
+  void run(std::size_t thread) noexcept override {
+    outlet<Out>& out = this->outlet_of(thread);
     try {
       std::invoke(call_, out);
     } catch (...) {
@@ -296,7 +296,7 @@ template <class In, class Out, class F>
 class item_stage final : public producing_stage<Out> {
  public:
   item_stage(F f, const stage_options& how, std::string name, const clock& time)
-      : producing_stage<Out>(std::move(name), how.workers),
+      : producing_stage<Out>(std::move(name), how.threads),
         call_(std::move(f)),
         queue_({.capacity = pipeline_stage::checked_capacity(this->name(), how.capacity),
                 .time = &time}) {}
@@ -307,36 +307,36 @@ class item_stage final : public producing_stage<Out> {
   void prepare(pipeline_control& of) override {
     this->of_ = &of;
     stop_ = of.stop_of_all();
-    for (std::size_t i = 0; i < this->workers(); ++i) handles_.push_back(queue_.make_consumer());
+    for (std::size_t i = 0; i < this->threads(); ++i) handles_.push_back(queue_.make_consumer());
     if constexpr (!std::is_void_v<Out>) this->make_outlets(stop_);
   }
-  void run(std::size_t worker) noexcept override {
-    auto& in = handles_[worker];
+  void run(std::size_t thread) noexcept override {
+    auto& in = handles_[thread];
     try {
       while (std::optional<In> item = in.pop()) {
-        if (!process(*item, worker)) break;
+        if (!process(*item, thread)) break;
       }
     } catch (...) {  // an item that could not be moved
       this->report(static_cast<In*>(nullptr));
     }
-    if constexpr (!std::is_void_v<Out>) this->outlet_of(worker).end();
+    if constexpr (!std::is_void_v<Out>) this->outlet_of(thread).end();
     in.end();
   }
 
  private:
-  bool process(In& item, std::size_t worker) noexcept {
+  bool process(In& item, std::size_t thread) noexcept {
     try {
       if constexpr (std::is_void_v<Out>) {
-        static_cast<void>(worker);
+        static_cast<void>(thread);
         static_cast<void>(call_with_item(call_, item, stop_));
       } else {
-        std::invoke(call_, item, this->outlet_of(worker));
+        std::invoke(call_, item, this->outlet_of(thread));
       }
       this->finished_.add();
       return true;
     } catch (...) {
       bool refused = false;
-      if constexpr (!std::is_void_v<Out>) refused = this->outlet_of(worker).was_refused();
+      if constexpr (!std::is_void_v<Out>) refused = this->outlet_of(thread).was_refused();
       if (gave_up(stop_, refused)) {
         this->cut_off_.add();
       } else {
@@ -349,7 +349,7 @@ class item_stage final : public producing_stage<Out> {
   F call_;
   channel<In> queue_;
   std::vector<typename channel<In>::consumer>
-      handles_;            // constant after prepare(): each a worker's
+      handles_;            // constant after prepare(): each a thread's
   sync::stop_token stop_;  // constant after prepare()
 };
 

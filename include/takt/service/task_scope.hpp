@@ -104,7 +104,7 @@ class task_scope {
   /// empty; std::bad_alloc. It is no part of the scope then.
   template <class F>
     requires(std::is_same_v<typename task_result<std::decay_t<F>>::type, T>)
-  void spawn(F&& f, const task_attributes& about = {}) {
+  void spawn(F&& f, const task_options& more = {}) {
     future_task<T> work(std::forward<F>(f), s_->where_.future_options());
     std::size_t index = 0;
     bool stopped = false;
@@ -121,7 +121,7 @@ class task_scope {
       if (stopped) {
         work.cancel();
       } else {
-        s_->where_.execute(task(std::move(work), about));
+        s_->where_.execute(task(std::move(work), more));
       }
     } catch (...) {
       finish_spawn(index, true);

@@ -13,10 +13,11 @@ namespace takt::inline TAKT_ABI {
 /// What a channel, or a service that has one, does with a value for which its queue has no room.
 ///
 /// \code
-/// takt::log_service log{takt::to_file("app.log"), {.full = takt::when_full::drop()}};
+/// takt::log_service log{takt::to_file("app.log"), {.rejection = takt::when_full::drop()}};
 /// \endcode
 ///
-/// A pool has a rejection_policy instead: it can also run the task that it has no room for.
+/// The words are those of rejection_policy, which can do more: a pool can also run the task that it
+/// has no room for.
 ///
 /// **Thread safety**: as for an int. **Destruction**: nothing to it.
 class when_full {

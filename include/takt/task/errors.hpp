@@ -45,7 +45,7 @@ enum class rejection : std::uint8_t {
   shut_down,      ///< It takes no more work.
   saturated,      ///< Its queue is full, and it has as many threads as it may have.
   no_thread,      ///< It has no thread, and the system gives it none.
-  discarded,      ///< Dropped by the policy of the executor, after it had been taken or instead.
+  dropped,        ///< By the policy of the executor, after it had been taken or instead.
   wait_timed_out  ///< No room within the time that a submission may wait.
 };
 
@@ -58,8 +58,8 @@ enum class rejection : std::uint8_t {
       return "saturated";
     case rejection::no_thread:
       return "no thread";
-    case rejection::discarded:
-      return "discarded";
+    case rejection::dropped:
+      return "dropped";
     case rejection::wait_timed_out:
       break;
   }
@@ -80,8 +80,8 @@ class rejected : public std::exception {
         return "takt: rejected: the executor's queue is full and all its threads are busy";
       case rejection::no_thread:
         return "takt: rejected: the executor has no thread and could not start one";
-      case rejection::discarded:
-        return "takt: rejected: discarded by the executor's policy";
+      case rejection::dropped:
+        return "takt: rejected: dropped by the executor's policy";
       case rejection::wait_timed_out:
         break;
     }

@@ -193,7 +193,7 @@ class [[nodiscard]] future {
 /// \endcode
 ///
 /// If the future is cancelled first, what is set later is dropped, without an error; a producer
-/// that cares asks is_cancelled(). Clock and hook of the future are options, see task_options:
+/// that cares asks is_cancelled(). Clock and hook of the future are options, see future_options:
 /// `takt::promise<int> p{{.unhandled = &takt::lenient}};`.
 ///
 /// **Thread safety**: one thread at a time; independent of its future. **Destruction** without a
@@ -201,7 +201,7 @@ class [[nodiscard]] future {
 template <class T>
 class promise {
  public:
-  explicit promise(const task_options& options = {}) : state_(new future_state<T>(options)) {}
+  explicit promise(const future_options& options = {}) : state_(new future_state<T>(options)) {}
   promise(promise&&) noexcept = default;
   promise& operator=(promise&& other) noexcept {
     promise(std::move(other)).swap(*this);
@@ -342,7 +342,7 @@ class then_state final : public future_state<typename then_result<T, F>::type>,
 
  public:
   template <class G>
-  then_state(const task_options& options, G&& f, future<T>&& source)
+  then_state(const future_options& options, G&& f, future<T>&& source)
       : future_state<result>(options),
         call_(std::in_place, std::forward<G>(f)),
         source_(std::move(source)) {}
@@ -394,7 +394,7 @@ auto future<T>::then(F&& f) && {
   if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
     if (f == nullptr) throw std::invalid_argument("takt::future::then: the callable is empty");
   }
-  const task_options options = state().options();
+  const future_options options = state().options();
   state_ref<state_type> made(new state_type(options, std::forward<F>(f), std::move(*this)));
   made->start();
   using result = typename then_result<T, call>::type;

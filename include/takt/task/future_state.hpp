@@ -23,7 +23,7 @@ namespace takt::inline TAKT_ABI {
 
 /// Which clock a future waits with, and who hears of an error that nobody has seen. Both have to
 /// outlive the future.
-struct task_options {
+struct future_options {
   const clock* time = &steady;                ///< for wait_for() and wait_until()
   const unhandled_hook* unhandled = &strict;  ///< see unhandled_hook
 };
@@ -61,7 +61,7 @@ class future_core : public counted<future_core> {
   /// How it ended; `cancelled` also if it is just being cancelled. Not for one that has no end yet.
   [[nodiscard]] task_outcome outcome() const noexcept;
   [[nodiscard]] const clock& time() const noexcept { return *options_.time; }
-  [[nodiscard]] const task_options& options() const noexcept { return options_; }
+  [[nodiscard]] const future_options& options() const noexcept { return options_; }
 
   /// Blocks until ready, the deadline or the stop request; true if ready.
   /// \throws std::system_error (resource_deadlock_would_occur) within the future's own body.
@@ -132,7 +132,7 @@ class future_core : public counted<future_core> {
 
  protected:
   /// \throws std::invalid_argument if one of the options is null.
-  explicit future_core(const task_options& options);
+  explicit future_core(const future_options& options);
   virtual ~future_core();
 
   /// It was cancelled before it began: for who keeps it in a queue, to let go of it.
@@ -158,7 +158,7 @@ class future_core : public counted<future_core> {
   void take_and_call() noexcept;
 
   // Constant after construction.
-  const task_options options_;
+  const future_options options_;
 
   // Atomic. Written by who completes, cancels or runs; a change that makes the future ready, or
   // ends its body, is made under mu_ and releases the result to those who acquire it.
@@ -263,7 +263,7 @@ class future_state : public future_core {
       std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
 
  public:
-  explicit future_state(const task_options& options) : future_core(options) {}
+  explicit future_state(const future_options& options) : future_core(options) {}
 
   /// Stores the value; the caller has claimed, or runs the body. Publishes nothing. Makes the value
   /// of what may be foreign code: within a body_scope.

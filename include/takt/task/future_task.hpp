@@ -45,7 +45,7 @@ template <class T, class F>
 class task_state : public future_state<T> {
  public:
   template <class G>
-  task_state(const task_options& options, G&& f)
+  task_state(const future_options& options, G&& f)
       : future_state<T>(options), call_(std::in_place, std::forward<G>(f)) {}
 
   void run() noexcept override {
@@ -147,7 +147,7 @@ class future_task {
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, future_task> &&
              task_callable<T, std::decay_t<F>>)
-  explicit future_task(F&& f, const task_options& options = {}) {
+  explicit future_task(F&& f, const future_options& options = {}) {
     if constexpr (can_be_null<std::decay_t<F>> && !std::is_function_v<std::remove_reference_t<F>>) {
       if (f == nullptr) throw std::invalid_argument("takt::future_task: the callable is empty");
     }
@@ -230,6 +230,6 @@ class future_task {
 template <class F>
 future_task(F) -> future_task<typename task_result<std::decay_t<F>>::type>;
 template <class F>
-future_task(F, task_options) -> future_task<typename task_result<std::decay_t<F>>::type>;
+future_task(F, future_options) -> future_task<typename task_result<std::decay_t<F>>::type>;
 
 }  // namespace takt::inline TAKT_ABI

@@ -38,7 +38,7 @@ class task_name {
 };
 
 /// What can be said of a task beside what it does.
-struct task_attributes {
+struct task_options {
   task_name name{};
   /// Larger goes first, in a thread_pool with queue_order::priority; all others ignore it.
   std::int16_t priority = 0;
@@ -91,8 +91,8 @@ class alignas(std::max_align_t) task {
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, task> &&
              (takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>))
-  task(F&& f, const task_attributes& about = {})  // NOLINT(google-explicit-constructor)
-      : task(about) {
+  task(F&& f, const task_options& more = {})  // NOLINT(google-explicit-constructor)
+      : task(more) {
     using call = std::decay_t<F>;
     if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
       if (f == nullptr) throw std::invalid_argument("takt::task: the callable is empty");
@@ -108,15 +108,15 @@ class alignas(std::max_align_t) task {
   /// Holds what fills a future.
   template <class T>
   // NOLINTNEXTLINE(google-explicit-constructor): as a callable does
-  task(future_task<T>&& f, const task_attributes& about = {}) : task(about) {
+  task(future_task<T>&& f, const task_options& more = {}) : task(more) {
     state_ = f.release().detach();
     table_ = &with_future;
   }
 
   /// Holds what fills a future, by its state. If it is periodic, run() leaves it there and says
   /// `again`, until it throws or is cancelled: for executors that know when.
-  task(state_ref<future_core> state, const task_attributes& about, bool periodic) noexcept
-      : task(about) {
+  task(state_ref<future_core> state, const task_options& more, bool periodic) noexcept
+      : task(more) {
     state_ = state.detach();
     table_ = periodic ? &with_periods : &with_future;
   }
@@ -233,8 +233,8 @@ class alignas(std::max_align_t) task {
     bool has_state;
   };
 
-  explicit task(const task_attributes& about) noexcept
-      : about_{.name = about.name, .priority = about.priority} {}
+  explicit task(const task_options& more) noexcept
+      : about_{.name = more.name, .priority = more.priority} {}
 
   // A callable that is not held inside has a pointer to it there.
   template <class F>

@@ -33,7 +33,7 @@ template <class Futures, class Result>
 class when_state : public future_state<Result> {
  public:
   // `count` futures in all; the gate opens after so many arrivals and the end of start().
-  when_state(const task_options& options, Futures&& futures, std::size_t count,
+  when_state(const future_options& options, Futures&& futures, std::size_t count,
              std::size_t arrivals)
       : future_state<Result>(options),
         futures_(std::move(futures)),
@@ -91,7 +91,7 @@ class when_state : public future_state<Result> {
 template <class Futures>
 class when_all_state final : public when_state<Futures, Futures> {
  public:
-  when_all_state(const task_options& options, Futures&& futures, std::size_t count)
+  when_all_state(const future_options& options, Futures&& futures, std::size_t count)
       : when_state<Futures, Futures>(options, std::move(futures), count, count) {}
 
  private:
@@ -107,7 +107,7 @@ class when_all_state final : public when_state<Futures, Futures> {
 template <class Futures>
 class when_any_state final : public when_state<Futures, when_any_result<Futures>> {
  public:
-  when_any_state(const task_options& options, Futures&& futures, std::size_t count)
+  when_any_state(const future_options& options, Futures&& futures, std::size_t count)
       : when_state<Futures, when_any_result<Futures>>(options, std::move(futures), count, 1) {}
 
  private:
@@ -135,14 +135,14 @@ class when_any_state final : public when_state<Futures, when_any_result<Futures>
 
 /// The clock and the hook of the first future; the defaults if there is none.
 template <class T>
-task_options options_of_first(const std::vector<future<T>>& futures) {
-  return futures.empty() ? task_options{} : futures.front().state().options();
+future_options options_of_first(const std::vector<future<T>>& futures) {
+  return futures.empty() ? future_options{} : futures.front().state().options();
 }
 template <class First, class... Rest>
-task_options options_of_first(const std::tuple<First, Rest...>& futures) {
+future_options options_of_first(const std::tuple<First, Rest...>& futures) {
   return std::get<0>(futures).state().options();
 }
-inline task_options options_of_first(const std::tuple<>&) { return {}; }
+inline future_options options_of_first(const std::tuple<>&) { return {}; }
 
 /// Makes and starts a when_state.
 template <class State, class Result, class Futures>

@@ -1,4 +1,4 @@
-// An action is
+// A task of a worker is
 //
 //   waiting     it has not begun; or, if it is periodic, it has ended a run and waits for the next
 //   running     its body runs
@@ -17,7 +17,7 @@
 //   1. Who makes it prevented or ended destroys the callable, before that.
 //   2. When it is either, it is closed, or about to be, by who made it so or is told by him.
 //   3. Only end_early() requests stop, and only from running: completion never does.
-#include <takt/rx/scheduled_action.hpp>
+#include <takt/rx/task_subscription.hpp>
 
 #include <utility>
 
@@ -30,17 +30,17 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-action_core::~action_core() {
+worker_task::~worker_task() {
   if (worker_ != nullptr) worker_->release();
 }
 
-cancel_result action_core::cancel() {
+cancel_result worker_task::cancel() {
   const cancel_result outcome = end_early();
   unsubscribe();
   return outcome;
 }
 
-cancel_result action_core::cancel_and_join(clock::time_point deadline,
+cancel_result worker_task::cancel_and_join(clock::time_point deadline,
                                            const sync::stop_token& stop) {
   if (cancel() == cancel_result::prevented) return cancel_result::prevented;
   switch (phase_.load(std::memory_order_acquire)) {  // acquire: as in has_ended(); or who runs it
@@ -60,29 +60,29 @@ cancel_result action_core::cancel_and_join(clock::time_point deadline,
   return worker_->await_end(*this, deadline, stop) ? cancel_result::done : cancel_result::running;
 }
 
-bool action_core::has_ended() const noexcept {
+bool worker_task::has_ended() const noexcept {
   return phase_.load(std::memory_order_acquire) >= phase::prevented;  // acquire: what the body did
 }
 
-bool action_core::is_ending() const noexcept {
+bool worker_task::is_ending() const noexcept {
   return phase_.load(std::memory_order_acquire) >= phase::ending;  // acquire: as in has_ended()
 }
 
-clock::time_point action_core::now() const noexcept { return worker_->now(); }
+clock::time_point worker_task::now() const noexcept { return worker_->now(); }
 
-std::uint64_t action_core::run_count() const noexcept {
+std::uint64_t worker_task::run_count() const noexcept {
   // relaxed: a figure; acquire: as in has_ended()
   if (timing_ != nullptr) return timing_->runs.load(std::memory_order_relaxed);
   const phase now = phase_.load(std::memory_order_acquire);
   return now == phase::running || now == phase::cancelled || now == phase::ended ? 1 : 0;
 }
 
-std::uint64_t action_core::missed_count() const noexcept {
+std::uint64_t worker_task::missed_count() const noexcept {
   // relaxed: a figure
   return timing_ == nullptr ? 0 : timing_->missed.load(std::memory_order_relaxed);
 }
 
-void action_core::on_unsubscribe() {
+void worker_task::on_unsubscribe() {
   end_early();
   worker_->forget(*this);
   if (timing_ == nullptr) return;
@@ -91,7 +91,7 @@ void action_core::on_unsubscribe() {
   std::swap(spent, timing_->timer);
 }
 
-cancel_result action_core::end_early() noexcept {
+cancel_result worker_task::end_early() noexcept {
   phase now = phase_.load(std::memory_order_acquire);  // acquire: as in has_ended()
   // acq_rel: what the last run did with the callable happens before its end
   if (now == phase::waiting &&
@@ -126,7 +126,7 @@ cancel_result action_core::end_early() noexcept {
   return cancel_result::running;
 }
 
-bool action_core::begin() noexcept {
+bool worker_task::begin() noexcept {
   runner_ = sync::this_thread_id();
   phase now = phase::waiting;
   // acq_rel: what the last run did; and runner_, to who cancels it
@@ -136,7 +136,7 @@ bool action_core::begin() noexcept {
   return true;
 }
 
-action_core::result action_core::run() {
+worker_task::result worker_task::run() {
   result came;
   bool last = !periodic_;
   try {
@@ -168,7 +168,7 @@ action_core::result action_core::run() {
 
 // A timer that comes to be known too late, because it was cancelled meanwhile, is cancelled here;
 // one that has fired already, and been followed by another, is forgotten.
-void action_core::keep_timer(timer_handle timer, std::uint64_t run) noexcept {
+void worker_task::keep_timer(timer_handle timer, std::uint64_t run) noexcept {
   {
     const mutex_lock lock(timing_->mu);
     const phase now = phase_.load(std::memory_order_acquire);  // acquire: as in end_early()
@@ -184,7 +184,7 @@ void action_core::keep_timer(timer_handle timer, std::uint64_t run) noexcept {
   worker_->wake();  // who waits in the trampoline may have read its deadline
 }
 
-void action_core::wait_until_due() noexcept {
+void worker_task::wait_until_due() noexcept {
   if (timing_ == nullptr) return;
   parker here;
   {
@@ -201,24 +201,23 @@ void action_core::wait_until_due() noexcept {
 }
 
 // The end of a callable may drop the last handle: hence the copies.
-cancel_result scheduled_action::cancel() const {
-  const scheduled_action kept = *this;
-  return kept.action_ == nullptr ? cancel_result::done : kept.action_->cancel();
+cancel_result task_subscription::cancel() const {
+  const task_subscription kept = *this;
+  return kept.task_ == nullptr ? cancel_result::done : kept.task_->cancel();
 }
 
-cancel_result scheduled_action::cancel_and_join_until(clock::time_point deadline,
-                                                      const sync::stop_token& stop) const {
-  const scheduled_action kept = *this;
-  return kept.action_ == nullptr ? cancel_result::done
-                                 : kept.action_->cancel_and_join(deadline, stop);
+cancel_result task_subscription::cancel_and_join_until(clock::time_point deadline,
+                                                       const sync::stop_token& stop) const {
+  const task_subscription kept = *this;
+  return kept.task_ == nullptr ? cancel_result::done : kept.task_->cancel_and_join(deadline, stop);
 }
 
-std::uint64_t scheduled_action::run_count() const noexcept {
-  return action_ == nullptr ? 0 : action_->run_count();
+std::uint64_t task_subscription::run_count() const noexcept {
+  return task_ == nullptr ? 0 : task_->run_count();
 }
 
-std::uint64_t scheduled_action::missed_count() const noexcept {
-  return action_ == nullptr ? 0 : action_->missed_count();
+std::uint64_t task_subscription::missed_count() const noexcept {
+  return task_ == nullptr ? 0 : task_->missed_count();
 }
 
 }  // namespace rx

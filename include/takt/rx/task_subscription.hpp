@@ -31,7 +31,7 @@ namespace rx {
 class worker_core;
 
 /// What a task has that waits for its time, or is periodic. For the rx room.
-struct action_timing {
+struct worker_task_timing {
   // Belongs to who schedules the task, and then to who runs it.
   clock::time_point due{};
   period_state periods;
@@ -47,10 +47,10 @@ struct action_timing {
 };
 
 /// A task of a worker without its callable. For the rx room; its phases are in
-/// scheduled_action.cpp. There may be millions: what few of them need is elsewhere.
+/// task_subscription.cpp. There may be millions: what few of them need is elsewhere.
 ///
 /// **Thread safety**: cancel(), and all of subscription_core, from any thread; the rest as it says.
-class action_core : public subscription_core, public list_node<struct link_of_worker> {
+class worker_task : public subscription_core, public list_node<struct link_of_worker> {
  public:
   /// Ends it, and tells what that did.
   cancel_result cancel();
@@ -65,8 +65,8 @@ class action_core : public subscription_core, public list_node<struct link_of_wo
   [[nodiscard]] std::uint64_t missed_count() const noexcept;
 
  protected:
-  action_core() = default;
-  ~action_core() override;
+  worker_task() = default;
+  ~worker_task() override;
 
   virtual void call() = 0;
   virtual void drop_closure() noexcept = 0;
@@ -93,9 +93,9 @@ class action_core : public subscription_core, public list_node<struct link_of_wo
   void wait_until_due() noexcept;
 
   // Constant once it is scheduled.
-  worker_core* worker_ = nullptr;          // retained
-  std::unique_ptr<action_timing> timing_;  // null: it has no time to wait for
-  std::uint64_t number_ = 0;               // its own, if it is tracked; or of the last one that is
+  worker_core* worker_ = nullptr;               // retained
+  std::unique_ptr<worker_task_timing> timing_;  // null: it has no time to wait for
+  std::uint64_t number_ = 0;  // its own, if it is tracked; or of the last one that is
   bool periodic_ = false;
   bool tracked_ = false;  // by its worker's list, until it closes; else by its strand's queue
 
@@ -115,13 +115,13 @@ class action_core : public subscription_core, public list_node<struct link_of_wo
 
 /// The same with its callable.
 template <class F, bool Periodic>
-class action_of final : public action_core {
+class worker_task_of final : public worker_task {
   using called = std::conditional_t<Periodic, F&, F>;
   static constexpr bool with_token = takes_stop_token<called>;
 
  public:
   template <class G>
-  action_of(std::in_place_t made_of, G&& f) : call_(made_of, std::forward<G>(f)) {}
+  worker_task_of(std::in_place_t made_of, G&& f) : call_(made_of, std::forward<G>(f)) {}
 
  private:
   void call() override {
@@ -150,7 +150,7 @@ class action_of final : public action_core {
 /// run, was cancelled or was refused. What is added to it is unsubscribed then.
 ///
 /// \code
-/// takt::rx::scheduled_action a = worker.schedule(1s, [] { step(); });
+/// takt::rx::task_subscription a = worker.schedule(1s, [] { step(); });
 /// a.add([] { tidy_up(); });      // when it has run, or was cancelled
 ///
 /// a.unsubscribe();               // or, to know what that did:
@@ -162,22 +162,22 @@ class action_of final : public action_core {
 /// is asked to stop only if the worker is interruptible, see there.
 ///
 /// The rest is as for subscription.
-class scheduled_action : public subscription {
+class task_subscription : public subscription {
  public:
   /// Closed.
-  scheduled_action() noexcept = default;
-  scheduled_action(const scheduled_action&) noexcept = default;
-  scheduled_action(scheduled_action&& other) noexcept
+  task_subscription() noexcept = default;
+  task_subscription(const task_subscription&) noexcept = default;
+  task_subscription(task_subscription&& other) noexcept
       : subscription(static_cast<subscription&&>(other)),
-        action_(std::exchange(other.action_, nullptr)) {}
-  scheduled_action& operator=(scheduled_action other) noexcept {
+        task_(std::exchange(other.task_, nullptr)) {}
+  task_subscription& operator=(task_subscription other) noexcept {
     swap(other);
     return *this;
   }
-  ~scheduled_action() = default;
-  void swap(scheduled_action& other) noexcept {
+  ~task_subscription() = default;
+  void swap(task_subscription& other) noexcept {
     subscription::swap(other);
-    std::swap(action_, other.action_);
+    std::swap(task_, other.task_);
   }
 
   /// As unsubscribe(), and tells what that did. `done`: it has run, or was cancelled before.
@@ -196,8 +196,8 @@ class scheduled_action : public subscription {
   cancel_result cancel_and_join_for(std::chrono::duration<Rep, Period> timeout,
                                     const sync::stop_token& stop = {}) const {
     const std::chrono::nanoseconds time = to_nanoseconds(timeout);
-    if (action_ == nullptr || action_->has_ended()) return cancel_result::done;
-    return cancel_and_join_until(deadline_after(action_->now(), time), stop);
+    if (task_ == nullptr || task_->has_ended()) return cancel_result::done;
+    return cancel_and_join_until(deadline_after(task_->now(), time), stop);
   }
   /// As above, until that time at most.
   cancel_result cancel_and_join_until(clock::time_point deadline,
@@ -208,16 +208,16 @@ class scheduled_action : public subscription {
   [[nodiscard]] std::uint64_t missed_count() const noexcept;
 
   /// For the rx room: takes over an owner.
-  explicit scheduled_action(action_core& owned) noexcept : subscription(owned), action_(&owned) {}
+  explicit task_subscription(worker_task& owned) noexcept : subscription(owned), task_(&owned) {}
   /// For the rx room: closed, because the worker is.
-  [[nodiscard]] static scheduled_action refused() noexcept {
-    return scheduled_action(subscription::rejected());
+  [[nodiscard]] static task_subscription refused() noexcept {
+    return task_subscription(subscription::rejected());
   }
 
  private:
-  explicit scheduled_action(subscription closed) noexcept : subscription(std::move(closed)) {}
+  explicit task_subscription(subscription closed) noexcept : subscription(std::move(closed)) {}
 
-  action_core* action_ = nullptr;  // the core, if there is one
+  worker_task* task_ = nullptr;  // the core, if there is one
 };
 
 }  // namespace rx
