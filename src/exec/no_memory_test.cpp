@@ -177,7 +177,7 @@ TEST(no_memory, shutdown_now_of_a_pool_gives_back_all) {
   go_on.open();
   pool.await_termination();
   expect_balance(pool);
-  EXPECT_EQ(pool.statistics().tasks.returned, many + 1);
+  EXPECT_EQ(pool.totals().returned, many + 1);
 }
 
 TEST(no_memory, shutdown_now_of_a_strand_gives_back_all) {

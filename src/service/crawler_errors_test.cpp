@@ -139,7 +139,7 @@ TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_a_drop) {
                                  return items{};
                                });
   crawl->start();
-  EXPECT_TRUE(later.run_one());
+  EXPECT_TRUE(later.poll_one());
   bool ended = false;
   const takt::sync::stop_callback on_stop(kept, [&] {
     ended = crawl->await_termination(0s);

@@ -123,7 +123,7 @@ TEST(wheel_close, runs_what_was_moved_when_it_was_due_by_its_new_time) {
   b.time.advance(10ms);
   begun.wait();
   moved.reschedule(10s);
-  EXPECT_THROW(b.wheel.close(at_close::run_all, 0ms), std::system_error);
+  EXPECT_THROW(b.wheel.close(0ms, at_close::run_all), std::system_error);
   go_on.open();
   b.wheel.close(at_close::run_all);
   EXPECT_EQ(b.said, (log{"10 s", "20 s"}));
