@@ -30,7 +30,8 @@ bool begins_character(char byte) noexcept {
 // Such as "'(' at 3": which character of the diagram, from 1 on, one at that byte is.
 std::string sign_at(std::string_view diagram, std::size_t byte, std::string_view sign) {
   const auto before = std::ranges::count_if(diagram.substr(0, byte), begins_character);
-  return "'" + std::string(sign) + "' at " + std::to_string(before + 1);
+  std::string text("'");
+  return text.append(sign).append("' at ").append(std::to_string(before + 1));
 }
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
