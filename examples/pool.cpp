@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <latch>
 #include <stop_token>
+#include <string>
 #include <thread>
 
 #include <takt/takt.hpp>

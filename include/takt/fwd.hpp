@@ -171,7 +171,7 @@ class timer_set;
 // takt/timer/delay_heap.hpp
 class heap_order;
 
-/// Few timers, or an exact next_deadline().
+/// Timers that mostly fire, or an exact next_deadline().
 template <class T>
 using delay_heap = timer_set<T, heap_order>;
 

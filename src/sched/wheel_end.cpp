@@ -80,6 +80,7 @@ void wheel_core::take_all_in_order(End end) noexcept {
   };
   {
     const mutex_lock lock(mu_);
+    while (!take_in()) sync::yield();  // else what is in a place may be a delay, and no time
     count = due_count_;
     std::copy_n(due_.begin(), count, found.begin());
   }

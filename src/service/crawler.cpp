@@ -326,7 +326,7 @@ void crawler::impl::stop() noexcept {
   give_back_all(waiting_, lock);
   lock.unlock();
   if (holds) leave();
-  // Last: what it calls may wait for the end, which does not need this thread any more.
+  // Last: what it calls may wait for the end, unless this thread pumps, or runs a visit.
   stop_.request_stop();
 }
 

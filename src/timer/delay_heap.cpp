@@ -24,7 +24,7 @@
 //   2. Nodes are ordered by key and then by the turn of their place, which no two pending places
 //      share.
 //   3. positions_[at(p).index] == p for all p from root up to, not including, end_; the position of
-//      a node in a slot is in_slot | chunk * per_chunk + its place in there; all others are
+//      a far place is in_slot | chunk * per_chunk + its place in there; all others are
 //      nowhere. So a node in a slot is dead if the position of its place is not where it lies.
 //   4. What is in the chunks of the heap outside of that has the key none: it is never less than a
 //      node.
@@ -37,7 +37,7 @@
 //   7. A bit of a level is set exactly if the slot has nodes.
 //   8. There are chunks for as many nodes as there are places, and an eighth more: in the heap and
 //      in the slots all chunks are full, but for two or three of the heap and one of each slot. So
-//      if all are in use, an eighth of the nodes or more are dead, and sweep() finds a chunk by
+//      if all are in use, as many as an eighth of the places are dead, and sweep() finds a chunk by
 //      filling gaps. Nothing but reserve() allocates.
 //   9. limit_ is at least twice the size that the heap had after the last spill() or refill(). So
 //      these move a node a constant number of times, even if all keys are equal.

@@ -130,6 +130,31 @@ TEST(wheel_close, runs_what_was_moved_when_it_was_due_by_its_new_time) {
   expect_balance(b.wheel);
 }
 
+// Those that come to the place of one that was due have a delay there, and no time yet.
+TEST(wheel_close, takes_no_delay_that_has_not_begun_for_a_time) {
+  wheel_bench b({.stamp = takt::timer_stamp::timer}, takt::clock::time_point(1000h));
+  gate begun;
+  gate go_on;
+  b.wheel.execute(b.time.now() + 10ms, b.here, [&] {
+    begun.open();
+    go_on.wait();
+  });
+  b.settle();
+  b.time.advance(10ms);
+  begun.wait();
+  std::vector<int> ran;
+  std::vector<int> in_order;
+  for (int i = 0; i < 100; ++i) {
+    b.wheel.execute(std::chrono::seconds(100 - i), b.here, [&ran, i] { ran.push_back(i); });
+    in_order.insert(in_order.begin(), i);
+  }
+  EXPECT_THROW(b.wheel.close(0ms, at_close::run_all), std::system_error);
+  go_on.open();
+  b.wheel.close(at_close::run_all);
+  EXPECT_EQ(ran, in_order);
+  expect_balance(b.wheel);
+}
+
 TEST(wheel_close, reports_errors_of_what_it_runs_and_goes_on) {
   wheel_bench b;
   b.wheel.execute(10ms, b.here, [] { throw std::runtime_error("one"); });

@@ -45,7 +45,7 @@ class rejection_policy {
   [[nodiscard]] static rejection_policy drop_oldest() {
     return rejection_policy(kind::drop_oldest);
   }
-  /// execute() waits for room. A worker of the pool itself never waits, but throws.
+  /// execute() waits for room. A thread of the pool itself never waits, but throws.
   [[nodiscard]] static rejection_policy wait() { return rejection_policy(kind::wait); }
   /// execute() waits so long for room, then throws (wait_timed_out); 0 or less is not at all.
   template <class Rep, class Period>

@@ -97,7 +97,7 @@ class pool_core;
 /// **Threads.** A submission starts one while there are fewer than `core`; otherwise it queues the
 /// task; if the queue is full, it starts one while there are fewer than `max`; otherwise the
 /// rejection policy has its say. A thread that finds no work for `keep_alive` ends, if there are
-/// more than `core`. If the system refuses a thread, the task is queued if any worker lives, and
+/// more than `core`. If the system refuses a thread, the task is queued if it has a thread, and
 /// rejected otherwise. Presets: fixed(), cached(), single(), to be adjusted as one likes.
 ///
 /// **Order.** Tasks begin in the order of the queue: FIFO, or by priority and then FIFO. With more
@@ -105,7 +105,7 @@ class pool_core;
 /// serial_executor.
 ///
 /// **Errors** of a task go to its future; without one, to the unhandled hook, which by default ends
-/// the program; but takt::cancelled just counts the task as cancelled. The worker survives.
+/// the program; but takt::cancelled just counts the task as cancelled. The thread goes on.
 ///
 /// **Waiting** within a task for the future of another task of this pool, without a deadline, is
 /// found out when no thread would be left to run it: std::system_error

@@ -134,7 +134,7 @@ class wheel_view : public scheduler {
 /// the hook (`uncaught`), which ends the program unless it is another one than `strict`; of what is
 /// due at once, they leave the call.
 ///
-/// **Accounts.** A task that runs once has come to its end here when its executor has it: it counts
+/// **Ledger.** A task that runs once has come to its end here when its executor has it: it counts
 /// as finished, and cancelling it is `done`. If it has a future, that tells more, and can still be
 /// cancelled.
 ///

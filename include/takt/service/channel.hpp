@@ -37,7 +37,7 @@ struct channel_options {
 struct channel_statistics {
   std::uint64_t accepted = 0;   ///< Values that were taken in.
   std::uint64_t taken = 0;      ///< Of them, those that a consumer has got.
-  std::uint64_t discarded = 0;  ///< Of them, those that abort() took out.
+  std::uint64_t discarded = 0;  ///< Of them, taken out by abort() or the last consumer's end.
   std::uint64_t dropped = 0;    ///< Not taken in: no room, with when_full::drop().
   std::uint64_t refused = 0;    ///< Not taken in for any other reason.
   std::size_t queued = 0;       ///< accepted - taken - discarded.

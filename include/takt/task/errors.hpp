@@ -40,10 +40,10 @@ class wait_timed_out : public std::exception {
   }
 };
 
-/// Why an executor did not take a task.
+/// Why an executor did not take a task, or a channel or a service what it was given.
 enum class rejection : std::uint8_t {
   shut_down,      ///< It takes no more work.
-  saturated,      ///< Its queue is full, and it has as many threads as it may have.
+  saturated,      ///< Its queue is full; an executor has as many threads as it may have, too.
   no_thread,      ///< It has no thread, and the system gives it none.
   dropped,        ///< By the policy of the executor, after it had been taken or instead.
   wait_timed_out  ///< No room within the time that a submission may wait.
@@ -66,8 +66,8 @@ enum class rejection : std::uint8_t {
   return "wait timed out";
 }
 
-/// Thrown by execute() and submit(): the executor did not take the task. Also what a future ends
-/// with whose task was dropped by a policy.
+/// Thrown by execute(), submit(), push() and log(): it was not taken. Also what a future ends with
+/// whose task was dropped by a policy.
 class rejected : public std::exception {
  public:
   explicit rejected(rejection reason) noexcept : reason_(reason) {}

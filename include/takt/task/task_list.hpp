@@ -23,7 +23,7 @@ namespace takt::inline TAKT_ABI {
 ///
 /// They live in blocks, of which some, 1 MB at most, are kept when they are empty: in a steady flow
 /// of some ten thousand tasks nothing is allocated. A list that never had more than a few takes
-/// half a KB. Moving the list moves none of them, and neither that nor append() allocates or
+/// some 600 bytes. Moving the list moves none of them, and neither that nor append() allocates or
 /// throws.
 ///
 /// **Thread safety**: as for a container.
@@ -127,7 +127,7 @@ class task_list {
   /// empty then. For a few lists: to find a task takes longer with each.
   void append(task_list&& more) noexcept;
 
-  /// Makes room for so many tasks in all: adding them does not allocate. Not after append().
+  /// Makes room for so many tasks in all: adding them does not allocate. For an empty list.
   void reserve(std::size_t tasks);
 
   /// Takes out the tasks that are empty.
