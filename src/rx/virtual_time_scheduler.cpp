@@ -1,12 +1,11 @@
 #include <takt/rx/virtual_time_scheduler.hpp>
 
-#include <algorithm>
 #include <exception>
+#include <map>
 #include <new>
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include <takt/rx/aggregate_error.hpp>
 
@@ -48,15 +47,14 @@ bool virtual_time_scheduler::step(clock::time_point until) {
   if (error == nullptr) return true;
   error_collector errors;
   errors.run([&] { std::rethrow_exception(error); });
-  std::vector<action_ref> rest;
+  std::multimap<clock::time_point, action_ref> rest;  // by time, and then by schedule()
   try {
-    rest = pending();
+    for (action_ref& other : pending()) rest.emplace(other->due_, std::move(other));
   } catch (const std::bad_alloc&) {  // then by schedule() only
+    rest.clear();
     while (const action_ref first = first_pending()) errors.run([&] { first->unsubscribe(); });
   }
-  // By time, and then by schedule(). It does without memory, too.
-  std::ranges::stable_sort(rest, {}, [](const action_ref& other) { return other->due_; });
-  for (const action_ref& other : rest) errors.run([&] { other->unsubscribe(); });
+  for (const auto& each : rest) errors.run([&] { each.second->unsubscribe(); });
   errors.throw_if_any();
   return true;
 }
