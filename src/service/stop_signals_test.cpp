@@ -153,6 +153,7 @@ TEST(stop_signals, those_of_real_time_end_without_room_for_one_more) {
 // What wakes the thread up is sent to the process then, and not left there.
 TEST(stop_signals, those_of_real_time_have_the_effect_that_they_had_without_room) {
   static volatile sig_atomic_t handled = 0;
+  handled = 0;  // also when it is repeated
   struct sigaction handle{};
   handle.sa_handler = [](int signal) { handled = handled * 100 + signal; };
   struct sigaction before{};
