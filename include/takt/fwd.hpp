@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include <takt/base/call_signature.hpp>
@@ -15,7 +16,7 @@
 namespace takt::inline TAKT_ABI {
 
 // takt/base/counted.hpp
-template <class Derived>
+template <class Derived, std::size_t Alignment = alignof(std::size_t)>
 class counted;
 
 // takt/base/intrusive_list.hpp

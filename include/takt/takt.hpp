@@ -16,6 +16,7 @@
 #include <takt/base/mutex.hpp>
 #include <takt/base/owed_calls.hpp>
 #include <takt/base/parker.hpp>
+#include <takt/base/prefetch.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/base/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>

@@ -40,7 +40,7 @@ class delayed_tasks_owner : public counted<delayed_tasks_owner> {
 ///
 /// Its owner says how much attention it pays: up to which deadline somebody will look here by
 /// himself. Who adds an earlier one calls attend().
-class delayed_tasks : public counted<delayed_tasks> {
+class delayed_tasks : public counted<delayed_tasks, cache_line> {
  public:
   using time_point = clock::time_point;
 
@@ -132,9 +132,8 @@ class delayed_tasks : public counted<delayed_tasks> {
   }
 
  private:
-  friend class counted<delayed_tasks>;
+  friend class counted<delayed_tasks, cache_line>;
 
-  // Away from what others write: the count of references, with every handle.
   // Atomic. Written by publish().
   alignas(cache_line) sync::atomic<bool> any_{false};
   sync::atomic<time_point::rep> next_{time_point::max().time_since_epoch().count()};

@@ -213,7 +213,11 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
     entry* const e = table_.look_up(id);
     if (e == nullptr) return cancel_result::done;
     if (!e->work) return e->running ? cancel_result::running : cancel_result::done;
-    take_out(*e, t);
+    if (observed_ || !e->work.is_plain()) {
+      take_out(*e, t);
+    } else {
+      --waiting_;
+    }
     remove(id.index);
     ++cancelled_;
     closed = stage_ == stage::closed;

@@ -21,7 +21,8 @@
 //
 // Invariants
 //   1. Who makes an entry gone that is not running has its task, and ends it: without the lock,
-//      since that runs code of others. So each task comes to one end.
+//      since that runs code of others, unless nothing is left to do: see task::is_plain(). So each
+//      task comes to one end.
 //   2. Of a running one only after_run() removes the entry.
 //   3. After close() nothing is added and nothing paused. What is due, but not to be run then, is
 //      left out by take_due(): cancel_unwanted() will come to it, and cancels it, or brings it back

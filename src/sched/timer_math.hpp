@@ -23,6 +23,7 @@ inline std::uint8_t slack_bits(std::chrono::nanoseconds slack) noexcept {
 /// The next multiple of 2^bits, so that deadlines that are near become one; itself if there is none
 /// before max(), which would be never.
 inline clock::time_point rounded(clock::time_point due, unsigned bits) noexcept {
+  if (bits == 0) return due;
   const std::uint64_t below = (std::uint64_t{1} << bits) - 1;
   const std::uint64_t up = -static_cast<std::uint64_t>(due.time_since_epoch().count()) & below;
   const auto next = deadline_after(due, std::chrono::nanoseconds(static_cast<std::int64_t>(up)));

@@ -27,6 +27,7 @@
 #include <string>
 
 #include <takt/base/config.hpp>
+#include <takt/base/prefetch.hpp>
 #include <takt/base/sync.hpp>
 
 #include "timer_node.hpp"
@@ -214,8 +215,8 @@ class timer_nodes {
   /// For who is about to look at many places.
   void prefetch(std::uint32_t index) const noexcept {
     const slab& s = of(index);
-    __builtin_prefetch(&s.nodes[index % per_slab], 1);
-    __builtin_prefetch(&s.closures[index % per_slab], 1);
+    takt::prefetch(&s.nodes[index % per_slab]);
+    takt::prefetch(&s.closures[index % per_slab]);
   }
 
  private:

@@ -47,6 +47,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <takt/base/prefetch.hpp>
+
 namespace takt::inline TAKT_ABI {
 
 std::size_t heap_order::chunks_for(std::size_t places) const noexcept {
@@ -73,7 +75,11 @@ void heap_order::reserve(std::size_t places) {
 }
 
 // There is one: see sweep().
-std::uint32_t heap_order::take_chunk() noexcept { return std::exchange(free_, below_[free_]); }
+std::uint32_t heap_order::take_chunk() noexcept {
+  const std::uint32_t taken = std::exchange(free_, below_[free_]);
+  prefetch(free_);
+  return taken;
+}
 
 void heap_order::release_chunk(std::uint32_t number) noexcept {
   slots_[number] = no_slot;
@@ -104,7 +110,7 @@ std::size_t heap_order::advance(std::uint64_t now, std::span<timer_id> expired) 
 // --- the heap
 
 // Behind the others, in no order.
-void heap_order::append(const node& n) noexcept {
+void heap_order::append(node n) noexcept {
   if (end_ / per_chunk >= heap_.size()) {
     sweep();
     const std::uint32_t number = take_chunk();
@@ -115,7 +121,7 @@ void heap_order::append(const node& n) noexcept {
   put(end_++, n);
 }
 
-void heap_order::push(const node& n) noexcept {
+void heap_order::push(node n) noexcept {
   append(n);
   sift_up(end_ - 1, n);
 }
@@ -149,7 +155,7 @@ inline std::size_t heap_order::least_of(std::size_t first) const noexcept {
   return first + least;
 }
 
-void heap_order::sift_up(std::size_t position, const node& n) noexcept {
+void heap_order::sift_up(std::size_t position, node n) noexcept {
   while (position > root && before(n, at(parent(position)))) {
     put(position, at(parent(position)));
     position = parent(position);
@@ -157,7 +163,7 @@ void heap_order::sift_up(std::size_t position, const node& n) noexcept {
   put(position, n);
 }
 
-void heap_order::sift_down(std::size_t position, const node& n) noexcept {
+void heap_order::sift_down(std::size_t position, node n) noexcept {
   for (std::size_t first = 0; (first = first_child(position)) < end_;) {
     const std::size_t least = least_of(first);
     if (!before(at(least), n)) break;
@@ -183,7 +189,7 @@ void heap_order::erase(std::size_t position) noexcept {
 
 // --- the slots
 
-void heap_order::put_far(const node& n) noexcept {
+void heap_order::put_far(node n) noexcept {
   sweep();
   const std::size_t at = level_of(n.key);
   const std::size_t digit = digit_of(n.key, at);
@@ -199,17 +205,16 @@ void heap_order::put_far(const node& n) noexcept {
   put_into(s.top, place, n);
 }
 
-void heap_order::put_into(std::uint32_t number, std::uint32_t place, const node& n) noexcept {
+void heap_order::put_into(std::uint32_t number, std::uint32_t place, node n) noexcept {
   chunk_at(number).nodes[place] = n;
   positions_[n.index] = position_of(number, place);
   ++far_;
 }
 
-inline void heap_order::prefetch_below(std::uint32_t number) const noexcept {
-  const std::uint32_t next = below_[number];
-  if (next == no_chunk) return;
-  const auto* const bytes = reinterpret_cast<const char*>(&chunk_at(next));
-  for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) __builtin_prefetch(bytes + i, 1);
+inline void heap_order::prefetch(std::uint32_t number) const noexcept {
+  if (number == no_chunk) return;
+  const auto* const bytes = reinterpret_cast<const char*>(&chunk_at(number));
+  for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) takt::prefetch(bytes + i);
 }
 
 // Takes the last node out of a slot that has one. False if it was dead.
@@ -218,7 +223,7 @@ bool heap_order::pop_far(level& l, std::size_t digit, node& n) noexcept {
   const std::uint32_t number = s.top;
   const std::uint32_t place = --s.count % per_chunk;
   n = chunk_at(number).nodes[place];
-  if (place == per_chunk - 1) prefetch_below(number);
+  if (place == per_chunk - 1) prefetch(below_[number]);
   if (place == 0) {
     s.top = below_[number];
     release_chunk(number);

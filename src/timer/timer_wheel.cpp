@@ -92,6 +92,7 @@ void wheel_order::open(std::size_t at, std::size_t digit) noexcept {
     due_ = std::exchange(s.hints, {});
     if (hints_.many_stale()) hints_.filter(due_);
   } else {
+    refilled_ = true;
     hints_.drain(s.hints, [this](const timer_hint& h) {
       if (tick_of(h.key) == cursor_) {
         hints_.append(due_, h);

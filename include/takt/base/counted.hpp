@@ -6,6 +6,7 @@
 
 #include <takt/base/config.hpp>
 #include <takt/base/sync.hpp>
+#include <takt/fwd.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -23,7 +24,10 @@ namespace takt::inline TAKT_ABI {
 ///
 /// **Memory ordering**: all that was done with the object before a release() happens before its
 /// destruction. **Thread safety**: all members, by anyone who has a reference.
-template <class Derived>
+///
+/// The count is written with every reference: with an Alignment of cache_line it is apart from what
+/// others read.
+template <class Derived, std::size_t Alignment>
 class counted {
  public:
   /// One more reference, or several; the caller has one.
@@ -52,7 +56,7 @@ class counted {
   ~counted() = default;
 
   // Written by who takes or gives up a reference.
-  sync::atomic<std::size_t> references_{1};
+  alignas(Alignment) alignas(sync::atomic<std::size_t>) sync::atomic<std::size_t> references_{1};
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -36,7 +36,9 @@ template <class Rep, class Period>
   using factor = std::ratio_divide<Period, std::nano>;
   constexpr auto lowest = nanoseconds::min().count();
   constexpr auto highest = nanoseconds::max().count();
-  if constexpr (std::floating_point<Rep>) {
+  if constexpr (std::same_as<std::chrono::duration<Rep, Period>, nanoseconds>) {
+    return d;
+  } else if constexpr (std::floating_point<Rep>) {
     const auto count = static_cast<long double>(d.count());
     if (count != count) {
       throw std::invalid_argument("takt: a duration is not a number (NaN)");

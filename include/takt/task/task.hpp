@@ -212,7 +212,9 @@ class alignas(std::max_align_t) task {
     made.table_ = held;
     return made;
   }
-  /// Whether ending what was packed, without running it, leaves nothing to do.
+  /// Whether ending it without running it, or what was packed, leaves nothing to do. Not for an
+  /// empty task.
+  [[nodiscard]] bool is_plain() const noexcept { return is_plain(table_); }
   [[nodiscard]] static bool is_plain(const void* packed) noexcept {
     const auto* const held = static_cast<const table*>(packed);
     return held->destroy == nullptr && held->cancelled == nullptr;

@@ -93,6 +93,7 @@ class heap_order {
   static constexpr std::uint32_t nowhere = 0;
   static constexpr std::uint32_t in_slot = std::uint32_t{1} << 31;
 
+  // Given by value, in registers: memory that is written in parts and read as one has to wait.
   struct node {
     std::uint64_t key;
     std::uint32_t index;
@@ -151,23 +152,23 @@ class heap_order {
   }
 
   // --- the heap
-  void put(std::size_t position, const node& n) noexcept {
+  void put(std::size_t position, node n) noexcept {
     at(position) = n;
     positions_[n.index] = static_cast<std::uint32_t>(position);
   }
-  void append(const node& n) noexcept;
-  void push(const node& n) noexcept;
+  void append(node n) noexcept;
+  void push(node n) noexcept;
   node pop_last() noexcept;
   [[nodiscard]] std::size_t least_of(std::size_t first) const noexcept;
-  void sift_up(std::size_t position, const node& n) noexcept;
-  void sift_down(std::size_t position, const node& n) noexcept;
+  void sift_up(std::size_t position, node n) noexcept;
+  void sift_down(std::size_t position, node n) noexcept;
   void erase(std::size_t position) noexcept;
   void make_heap() noexcept;
 
   // --- the slots
-  void put_far(const node& n) noexcept;
-  void prefetch_below(std::uint32_t number) const noexcept;
-  void put_into(std::uint32_t number, std::uint32_t place, const node& n) noexcept;
+  void put_far(node n) noexcept;
+  void prefetch(std::uint32_t number) const noexcept;
+  void put_into(std::uint32_t number, std::uint32_t place, node n) noexcept;
   bool pop_far(level& l, std::size_t digit, node& n) noexcept;
   void sweep() noexcept;
   void close_gaps(std::uint32_t number) noexcept;

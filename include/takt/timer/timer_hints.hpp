@@ -12,6 +12,7 @@
 
 #include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
+#include <takt/base/prefetch.hpp>
 #include <takt/timer/free_places.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -188,7 +189,7 @@ class timer_hints {
   static void prefetch(const chunk* c) noexcept {
     if (c == nullptr) return;
     const auto* const bytes = reinterpret_cast<const char*>(c);
-    for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) __builtin_prefetch(bytes + i, 1);
+    for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) takt::prefetch(bytes + i);
   }
 
   void release(const chunk* c) noexcept { free_.put(c->number); }

@@ -14,6 +14,7 @@
 
 #include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
+#include <takt/base/prefetch.hpp>
 #include <takt/timer/free_places.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -156,8 +157,8 @@ class timer_table {
   /// For who is about to look at many places.
   void prefetch(std::uint32_t index) const noexcept {
     const entry& e = at(index);
-    __builtin_prefetch(&e.generation, 1);
-    __builtin_prefetch(&reinterpret_cast<const char*>(&e + 1)[-1], 1);
+    takt::prefetch(&e.generation);
+    takt::prefetch(&reinterpret_cast<const char*>(&e + 1)[-1]);
   }
 
   /// For who is about to add more.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include <takt/base/config.hpp>
 #include <takt/fwd.hpp>
@@ -61,6 +62,18 @@ class wheel_order {
 
   /// Makes those up to `now` expire, as many as fit. Sets the index of each handle only.
   std::size_t advance(std::uint64_t now, std::span<timer_id> expired) noexcept;
+
+  /// If a slot has gone into the lowest level since the last call, calls f(place) for each that is
+  /// in that level now: their turn is soon, and who has their values may fetch them.
+  template <class F>
+  void for_new_near(F f) noexcept {
+    if (!std::exchange(refilled_, false)) return;
+    const level& l = levels_[0];
+    for (std::uint64_t left = l.occupied; left != 0; left &= left - 1) {
+      const auto digit = static_cast<std::size_t>(std::countr_zero(left));
+      timer_hints::for_each(l.slot_of[digit].hints, [&](const timer_hint& h) { f(h.index); });
+    }
+  }
 
   /// A key that is not after the earliest; the largest number if there is none.
   [[nodiscard]] std::uint64_t next() const noexcept;
@@ -121,6 +134,7 @@ class wheel_order {
   timer_hints::list late_;    // not ordered
   std::uint64_t late_least_ = none;
   std::array<level, levels> levels_{};
+  bool refilled_ = false;  // for_new_near() does not know yet
 };
 
 }  // namespace takt::inline TAKT_ABI
