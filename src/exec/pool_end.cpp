@@ -97,7 +97,9 @@ void pool_core::destroy() noexcept {
     last = std::move(last_gone_);
   } else {
     mutex_lock lock(mu_);
-    while (life_.workers() != 1) gone_.wait_until(lock, *how_.time, clock::time_point::max());
+    while (life_.workers() - holds_ != 1) {
+      gone_.wait_until(lock, *how_.time, clock::time_point::max());
+    }
     last = std::move(last_gone_);
     orphaned_ = true;
   }

@@ -12,8 +12,10 @@
 //   1. In draining there is exactly one drain, and only it takes tasks out to run them: they never
 //      overlap, and each happens before the next, by the lock or by the executor's queue.
 //   2. If something is queued, it is draining. The queue is open only then.
-//   3. Tasks, observers and the executor are called without the lock; the executor not after the
-//      end, which it need not outlive.
+//   3. Tasks, observers and the executor are called without the lock; by drains the executor not
+//      after the end, nor after a destructor within a task, which cannot wait for the end: it waits
+//      until its own drain is the only one that is at work, as the one before may still be handing
+//      over. Who has called execute() may still be in the executor's.
 #include <takt/exec/serial_executor.hpp>
 
 #include <array>
@@ -25,6 +27,7 @@
 #include <takt/base/counted.hpp>
 #include <takt/base/mutex.hpp>
 #include <takt/base/sync.hpp>
+#include <takt/clock/timed_condition.hpp>
 #include <takt/exec/home_process.hpp>
 #include <takt/task/task_runner.hpp>
 
@@ -87,6 +90,8 @@ class serial_executor::impl : public counted<impl> {
   std::uint64_t drains_ TAKT_GUARDED_BY(mu_) = 0;        // begun by execute()
   std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;  // of them, with what was queued
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
+  std::size_t holds_ TAKT_GUARDED_BY(mu_) = 0;  // counted as workers, but are no drains
+  timed_condition gone_ TAKT_GUARDED_BY(mu_);   // a drain, in stop
   task_queue queue_{queue_order::fifo, false};  // but for add(): guarded by mu_
 };
 
@@ -216,8 +221,12 @@ void serial_executor::impl::drain_dropped() noexcept {
   if (last) life_.terminate();
 }
 
-// True once; then the caller ends it, without the lock.
-bool serial_executor::impl::is_at_its_end() noexcept { return life_.try_tidy(queue_.empty()); }
+// After a worker has gone, or the state has changed. True once; then the caller ends it, without
+// the lock.
+bool serial_executor::impl::is_at_its_end() noexcept {
+  gone_.notify_all();
+  return life_.try_tidy(queue_.empty());
+}
 
 void serial_executor::impl::shutdown() noexcept {
   mutex_lock lock(mu_);
@@ -232,6 +241,7 @@ task_list serial_executor::impl::stop(bool give_back) noexcept {
   mutex_lock lock(mu_);
   // Counts as a drain that runs, so that it does not end before what was queued has ended.
   const bool holds = life_.add_worker();
+  holds_ += holds ? 1U : 0U;
   life_.advance_to(life_state::stop);
   queue_.set_open(false);
   task_list unstarted = queue_.take_front();
@@ -243,7 +253,10 @@ task_list serial_executor::impl::stop(bool give_back) noexcept {
   lock.lock();
   book_.totals.cancelled += cancelled;
   book_.totals.returned += unstarted.size();
-  if (holds) life_.remove_worker();
+  if (holds) {
+    --holds_;
+    life_.remove_worker();
+  }
   const bool last = is_at_its_end();
   lock.unlock();
   if (last) life_.terminate();
@@ -252,7 +265,14 @@ task_list serial_executor::impl::stop(bool give_back) noexcept {
 
 void serial_executor::impl::destroy() noexcept {
   static_cast<void>(stop(false));
-  if (task_runner::of(this) == nullptr) life_.await(clock::time_point::max(), {});
+  if (task_runner::of(this) == nullptr) {
+    life_.await(clock::time_point::max(), {});
+  } else {
+    mutex_lock lock(mu_);
+    while (life_.workers() - holds_ != 1) {
+      gone_.wait_until(lock, *how_.time, clock::time_point::max());
+    }
+  }
   release();
 }
 

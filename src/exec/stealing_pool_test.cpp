@@ -270,6 +270,27 @@ TEST(stealing_pool, may_be_destroyed_by_its_own_task) {
   EXPECT_LE(ran.count(), 1u);
 }
 
+TEST(stealing_pool, may_be_destroyed_by_what_its_own_task_cancels) {
+  gate gone;
+  {
+    auto pool = std::make_shared<stealing_pool>(stealing_pool::options{
+        .threads = 1,
+        .terminated = [last = std::shared_ptr<void>(nullptr, [&](void*) { gone.open(); })] {}});
+    stealing_pool& same = *pool;
+    gate all_queued;
+    gate begun;
+    same.execute([&] {
+      begun.open();
+      all_queued.wait();
+      same.shutdown_and_cancel();
+    });
+    begun.wait();
+    same.execute([own = std::move(pool)] {});
+    all_queued.open();
+    gone.wait();
+  }
+}
+
 // --- what it has in common with thread_pool
 
 TEST(stealing_pool, bounds_what_waits_from_outside) {

@@ -75,6 +75,53 @@ TEST(serial_executor_model, uses_its_executor_no_more_after_its_end) {
   });
 }
 
+// Neither if a task destroys it that was handed over just now.
+TEST(serial_executor_model, uses_its_executor_no_more_after_its_own_task_has_destroyed_it) {
+  class passes_on {
+   public:
+    explicit passes_on(thread_pool& to) : to_(to) {}
+    void execute(task t) {
+      to_.execute(std::move(t));
+      uses_.write() += 1;  // it may be running
+    }
+
+   private:
+    thread_pool& to_;
+    sync::var<int> uses_{0};
+  };
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 2});
+    auto where = std::make_unique<passes_on>(pool);
+    auto strand = std::make_unique<serial_executor>(*where, serial_executor_options{.batch = 1});
+    promise<void> go;
+    const auto gone_on = go.get_future();
+    strand->execute([&] { gone_on.wait(); });
+    strand->execute([&] {
+      strand.reset();
+      where.reset();
+    });
+    go.set_value();
+    pool.close(drain);
+    require(where == nullptr, "it ran");
+  });
+}
+
+// Nor does it wait for itself if that happens while it cancels what is queued.
+TEST(serial_executor_model, destroyed_by_what_its_own_task_cancels) {
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 2});
+    auto strand = std::make_unique<serial_executor>(pool, serial_executor_options{.batch = 1});
+    serial_executor& alive = *strand;
+    promise<void> go;
+    const auto gone_on = go.get_future();
+    alive.execute([&] { gone_on.wait(); });
+    alive.execute([&] { alive.shutdown_and_cancel(); });
+    alive.execute([s = std::move(strand)] {});
+    go.set_value();
+    pool.close(drain);
+  });
+}
+
 TEST(serial_executor_model, the_last_task_against_the_next) {
   check({.runs = 10'000}, [] {
     touched n(0);

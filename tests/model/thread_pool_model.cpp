@@ -299,6 +299,27 @@ TEST(thread_pool_model, destroyed_by_its_own_task) {
   });
 }
 
+// It does not wait for itself if that happens while its own task cancels what is queued.
+TEST(thread_pool_model, destroyed_by_what_its_own_task_cancels) {
+  check({.runs = 10'000}, [] {
+    runs ended{0};
+    auto pool = std::make_unique<thread_pool>(
+        thread_pool_options{.core = 2, .terminated = [&] { ended.fetch_add(1); }});
+    thread_pool& alive = *pool;
+    promise<void> go;
+    const auto gone_on = go.get_future();
+    alive.execute([&] {
+      gone_on.wait();
+      alive.shutdown_and_cancel();
+    });
+    alive.execute([&] { gone_on.wait(); });
+    alive.execute([p = std::move(pool)] {});
+    go.set_value();
+    while (ended.load() == 0) sync::yield();
+    require(ended.load() == 1, "one end");
+  });
+}
+
 TEST(thread_pool_model, destructor_against_running_and_queued_work) {
   check({.runs = 10'000}, [] {
     runs ran{0};

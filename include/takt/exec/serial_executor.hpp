@@ -56,8 +56,9 @@ struct serial_executor_options {
 /// **Shutdown.** As thread_pool: shutdown() lets queued tasks run, shutdown_now() gives them back
 /// and asks the one that runs to stop; later ones are rejected. The destructor does what
 /// close(cancel_rest) does: it cancels what is queued, asks the one that runs to stop and waits for
-/// it, unless that one is its caller, where close() throws. In a child process after fork() the
-/// destructor does nothing.
+/// it, unless that one is its caller, where close() throws; then it waits until the executor has
+/// returned to the strand, which must not wait for the task that it was given. In a child process
+/// after fork() the destructor does nothing.
 ///
 /// **Thread safety**: all members from any thread, but for the destructor.
 class serial_executor : public executor_interface<serial_executor>,
