@@ -312,6 +312,17 @@ TEST(task, rejected_rejects_its_future) {
   }
 }
 
+// Channels and services reject, too: it says why, and not who.
+TEST(rejected, tells_why) {
+  const auto text = [](rejection why) { return std::string(takt::rejected(why).what()); };
+  EXPECT_EQ(text(rejection::shut_down), "takt: rejected: it is shut down");
+  EXPECT_EQ(text(rejection::saturated), "takt: rejected: there is no room");
+  EXPECT_EQ(text(rejection::no_thread),
+            "takt: rejected: there is no thread, and none could be started");
+  EXPECT_EQ(text(rejection::dropped), "takt: rejected: dropped");
+  EXPECT_EQ(text(rejection::wait_timed_out), "takt: rejected: there was no room in time");
+}
+
 TEST(task, knows_that_its_future_was_cancelled) {
   filled x;
   EXPECT_EQ(x.f.cancel(), takt::cancel_result::prevented);

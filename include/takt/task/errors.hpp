@@ -75,17 +75,17 @@ class rejected : public std::exception {
   [[nodiscard]] const char* what() const noexcept override {
     switch (reason_) {
       case rejection::shut_down:
-        return "takt: rejected: the executor is shut down";
+        return "takt: rejected: it is shut down";
       case rejection::saturated:
-        return "takt: rejected: the executor's queue is full and all its threads are busy";
+        return "takt: rejected: there is no room";
       case rejection::no_thread:
-        return "takt: rejected: the executor has no thread and could not start one";
+        return "takt: rejected: there is no thread, and none could be started";
       case rejection::dropped:
-        return "takt: rejected: dropped by the executor's policy";
+        return "takt: rejected: dropped";
       case rejection::wait_timed_out:
         break;
     }
-    return "takt: rejected: no room in the executor's queue within the time to wait";
+    return "takt: rejected: there was no room in time";
   }
 
  private:
