@@ -1,5 +1,6 @@
 // What becomes of actions when their loop, or something beside them, comes to an end.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -90,6 +91,71 @@ TEST_F(action_ends, what_another_thread_closes_while_it_runs_for_the_last_time) 
   time.advance(1ms);
   loop.poll();
   EXPECT_EQ(log, "x");
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+// Something happens before its actions are run, after that, or the next time it looks at its clock.
+class interrupted final : public rx::async_scheduler {
+ public:
+  using async_scheduler::async_scheduler;
+  ~interrupted() override { close(); }
+  clock::time_point now() const noexcept override {
+    call(at_clock);
+    return async_scheduler::now();
+  }
+  bool has_pending() { return static_cast<bool>(first_pending()); }
+
+  std::function<void()> before;
+  std::function<void()> after;
+  mutable std::function<void()> at_clock;
+
+ private:
+  static void call(std::function<void()>& once) {
+    if (const auto f = std::exchange(once, nullptr)) f();
+  }
+  void flush_from(rx::action_node& due) override {
+    call(before);
+    async_scheduler::flush_from(due);
+    call(after);
+  }
+};
+
+// The loop takes no more, so that the other thread cannot say so: whoever has the action finds it.
+TEST_F(action_ends, what_another_thread_closes_when_it_is_about_to_run_or_to_be_armed) {
+  using event = std::function<void()>;
+  for (event interrupted::* const when :
+       {&interrupted::before, &interrupted::after, &interrupted::at_clock}) {
+    event_loop ending{{.frame = never, .time = &time}};
+    interrupted async{ending};
+    const auto held = std::make_shared<int>(0);
+    ending.poll();  // it is this thread's now
+    const rx::action<void> a = async.schedule(1ms, [held](auto& self) { self.schedule(1ms); });
+    async.*when = [&] {
+      ending.shutdown();
+      std::thread([&] { a.unsubscribe(); }).join();
+    };
+    time.advance(1ms);
+    ending.poll();
+    EXPECT_TRUE(a.is_unsubscribed());
+    EXPECT_FALSE(async.has_pending());
+    EXPECT_EQ(held.use_count(), 1);
+  }
+}
+
+TEST_F(action_ends, what_another_thread_closes_while_it_is_scheduled_after_the_end_of_the_loop) {
+  interrupted async{loop};
+  const auto held = std::make_shared<int>(0);
+  loop.poll();
+  const rx::action<void> a = async.schedule(1ms, [held] {});
+  time.advance(1ms);
+  loop.poll();
+  async.at_clock = [&] {
+    loop.shutdown();
+    std::thread([&] { a.unsubscribe(); }).join();
+  };
+  a.schedule(1ms);
+  EXPECT_TRUE(a.is_unsubscribed());
+  EXPECT_FALSE(async.has_pending());
   EXPECT_EQ(held.use_count(), 1);
 }
 

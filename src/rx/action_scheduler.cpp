@@ -87,15 +87,21 @@ void action_scheduler::start(action_node& a, std::chrono::nanoseconds delay) {
     request(a, delay);
   } catch (const rejected&) {
     if (a.begun_ != begun) throw;  // what it was asked for has come, and the error is of work
-    a.mark_rejected();
-    a.unsubscribe();
+    refuse(a);
   } catch (...) {
     if (a.begun_ == begun) set_pending(a, false);
     throw;
   }
 }
 
-// Of one that is closed, or about to be.
+// Its loop takes no more.
+void action_scheduler::refuse(action_node& a) {
+  a.mark_rejected();
+  a.unsubscribe();
+  give_up(a);  // if another thread has closed it, and that cannot tell the loop either
+}
+
+// Of one that is closed, or about to be. Again, it does nothing.
 void action_scheduler::give_up(action_node& a) noexcept {
   const action_ref kept(a);
   set_pending(a, false);
@@ -178,7 +184,10 @@ action_ref action_scheduler::take(std::uint64_t batch) noexcept {
 
 std::exception_ptr action_scheduler::execute(action_node& a) noexcept {
   if (a.is_unsubscribed()) {
-    if (!a.given_up_) return nullptr;  // another thread has closed it just now
+    if (!a.given_up_) {  // another thread has closed it just now, and cannot always tell the loop
+      give_up(a);
+      return nullptr;
+    }
     return std::make_exception_ptr(
         std::logic_error("takt::rx::action_scheduler: executing a cancelled action"));
   }
@@ -238,6 +247,7 @@ void action_scheduler::abandon(const std::exception_ptr& error, std::uint64_t ba
   errors.run([&] { std::rethrow_exception(error); });
   while (const action_ref rest = take(batch)) {
     errors.run([&] { rest->unsubscribe(); });
+    give_up(*rest);  // as in refuse()
   }
   errors.throw_if_any();
 }

@@ -57,7 +57,11 @@ void async_scheduler::fire(action_node& a) {
   a.phase_ = phase::fired;
   a.timer_ = timer_handle();
   const auto keep_interval = [&] {
-    if (a.phase_ != phase::fired || a.is_unsubscribed()) return;
+    if (a.phase_ != phase::fired) return;
+    if (a.is_unsubscribed()) {  // by another thread
+      a.come_home();
+      return;
+    }
     if (a.delay() <= nanoseconds(0)) {
       a.due_ = now();
     } else {
@@ -67,8 +71,7 @@ void async_scheduler::fire(action_node& a) {
     try {
       arm(a);
     } catch (const rejected&) {
-      a.mark_rejected();
-      a.unsubscribe();
+      refuse(a);
     } catch (...) {  // as if schedule() had thrown; what is in the queue will be run
       async_scheduler::recycle(a, std::nullopt);
       if (!a.place_.is_linked()) set_pending(a, false);
@@ -91,7 +94,9 @@ bool async_scheduler::is_elsewhere(action_node& closed) noexcept {
   if (loop_.is_home()) return false;
   try {
     loop_.execute([kept = action_ref(closed)] { kept->come_home(); });
-  } catch (...) {  // the loop takes no more: its timer comes to it, or the scheduler's end
+  } catch (...) {
+    // The loop takes no more. If it is pending, its timer comes to it, or the scheduler's end;
+    // otherwise its work goes with the last handle.
   }
   return true;
 }

@@ -280,6 +280,17 @@ TEST(marbles, that_last_too_long_are_refused) {
   EXPECT_THAT(refusal("a", {.frame = -1ms}), HasSubstr("a frame cannot last -1ms"));
 }
 
+TEST(marbles, times_may_have_any_number_of_digits) {
+  const std::string zeros(400, '0');
+  const auto at = [](const std::string& count) { return rx::parse_marble_time(count + "ms |"); };
+  EXPECT_EQ(at("0." + zeros + "1"), 0ms);
+  EXPECT_EQ(at(zeros + "." + zeros + "1"), 0ms);
+  EXPECT_EQ(at(zeros + "2.5" + zeros), 2500us);
+  EXPECT_EQ(at("1." + zeros + "1"), 1ms);
+  EXPECT_THROW(static_cast<void>(at("1" + zeros)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(at("1" + zeros + "." + zeros + "1")), std::invalid_argument);
+}
+
 TEST(marbles, that_are_wrong_are_refused_with_the_place) {
   const auto refusal = [](const auto& parse, const std::string& diagram) {
     try {

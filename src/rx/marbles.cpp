@@ -122,7 +122,9 @@ class reader {
     } else {
       return false;
     }
-    double count = std::numeric_limits<double>::infinity();          // if there is no such number
+    // If a double cannot be that, it is too small, or too large. The unit ends the zeros.
+    const bool below_1 = text_[text_.find_first_not_of('0', at_)] == '.';
+    double count = below_1 ? 0 : std::numeric_limits<double>::infinity();
     std::from_chars(text_.data() + at_, text_.data() + end, count);  // a point in all locales
     pass(to_nanoseconds(std::chrono::duration<double, std::nano>(std::round(count * scale))));
     at_ = end + rest.find(' ') + 1;

@@ -1,5 +1,6 @@
 // Actions where threads meet: another one posts, and gives up what is pending, while the loop runs.
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 
 #include <takt/base/sync.hpp>
@@ -125,6 +126,52 @@ TEST(action_model, the_end_of_the_loop_against_what_is_pending) {
     require(timed.is_unsubscribed(), "by the other thread");
     require(batched.is_unsubscribed() || runs.read() >= 1, "it has run, was refused or closed");
     require(runs.read() <= 3, "each once at most");
+  });
+}
+
+// It cannot say so to the loop then: whoever has the action finds it.
+TEST(action_model, another_thread_gives_up_an_interval_at_the_end_of_the_loop) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    event_loop loop({.frame = never, .time = &time});
+    rx::async_scheduler async(loop);
+    loop.poll();
+    const auto work = std::make_shared<int>(0);
+    const rx::action<void> a = async.schedule(1ms, [work](auto& self) { self.schedule(1ms); });
+    sync::thread other([&] {
+      loop.shutdown();
+      a.unsubscribe();
+    });
+    time.advance(1ms);
+    loop.poll();
+    other.join();
+    time.advance(1ms);
+    loop.poll();
+    require(a.is_unsubscribed(), "by one of the two");
+    require(work.use_count() == 1, "nothing is left of it");
+  });
+}
+
+// The same of one that would come after an error.
+TEST(action_model, another_thread_gives_up_what_an_error_leaves_at_the_end_of_the_loop) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    event_loop loop({.frame = never, .time = &time});
+    rx::asap_scheduler asap(loop);
+    loop.poll();
+    const auto work = std::make_shared<int>(0);
+    const rx::action<void> a = asap.schedule([](auto&) { throw std::runtime_error("bad day"); });
+    const rx::action<void> b = asap.schedule([work](auto&) {});
+    sync::thread other([&] {
+      loop.shutdown();
+      b.unsubscribe();
+    });
+    try {
+      loop.poll();
+    } catch (const std::runtime_error&) {
+    }
+    other.join();
+    require(work.use_count() == 1, "nothing is left of it");
   });
 }
 

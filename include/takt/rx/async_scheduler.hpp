@@ -35,7 +35,8 @@ namespace rx {
 ///
 /// **Thread safety**: as in action_scheduler. unsubscribe() of an action may be called by any
 /// thread, once the loop has been run and as long as the scheduler is there: its work is not begun
-/// after that, unless it was about to be, and is destroyed by the thread of the loop.
+/// after that, unless it was about to be, and is destroyed by the thread of the loop;
+/// if that has ended, perhaps with the last handle.
 ///
 /// **Shutdown**: when the loop is shut down, schedule() gives an action that is closed and
 /// is_rejected(); what is pending runs or not, as the loop says, but does not run again. What the
