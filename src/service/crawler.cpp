@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <takt/base/assert.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/task.hpp>
 
@@ -177,7 +178,7 @@ void crawler::impl::dropped(one& what) {
   give_back(what);
   if (!is_stopped) remember(std::make_exception_ptr(rejected(rejection::dropped)), true);
   leave();
-  if (!is_stopped) stop();  // when it is a worker no more: see there
+  if (!is_stopped) stop();
 }
 
 // A visit, on a thread of the executor.
@@ -209,15 +210,16 @@ void crawler::impl::run(one& what, const sync::stop_token& executor_stops) {
 
 crawler::impl::ending crawler::impl::call_visit(const work_item& item,
                                                 const sync::stop_token& executor_stops) noexcept {
-  const runner here(*this);
   std::vector<work_item> found;
   try {
+    const runner here(*this);
     // An executor that stops at once wants all of its visits to end.
     const sync::stop_callback on_stop(executor_stops, [this] { stop_.request_stop(); });
     found = what_(item, stop_.get_token());
   } catch (const cancelled&) {
     return ending::cut_off;
   } catch (...) {
+    const runner here(*this);
     const std::exception_ptr error = std::current_exception();
     if (how_.failed) {
       how_.failed(item, error);
@@ -227,6 +229,7 @@ crawler::impl::ending crawler::impl::call_visit(const work_item& item,
     return ending::failed;
   }
   try {
+    const runner here(*this);
     list_.confirm(item.key, found);
   } catch (...) {
     fail(std::current_exception());
@@ -326,12 +329,14 @@ void crawler::impl::stop() noexcept {
   give_back_all(waiting_, lock);
   lock.unlock();
   if (holds) leave();
-  // Last: what it calls may wait for the end, unless this thread pumps, or runs a visit.
-  stop_.request_stop();
+  inside* const here = inside::innermost_of(*this);
+  TAKT_ASSERT(here != nullptr);
+  here->note_stop();
+  if (task_runner::of(this) != nullptr) stop_.request_stop();
 }
 
 void crawler::impl::destroy() noexcept {
-  stop();
+  inside(*this)->stop();
   if (task_runner::of(this) == nullptr) life_.await(clock::time_point::max(), {});
   release();
 }
@@ -363,10 +368,12 @@ crawler::~crawler() {
   if (impl_->home_.is_here()) impl_->destroy();
 }
 
-void crawler::start() { impl_->share()->start(); }
-std::size_t crawler::add(std::span<const work_item> items) { return impl_->share()->add(items); }
-void crawler::shutdown() noexcept { impl_->share()->shutdown(); }
-void crawler::shutdown_and_cancel() noexcept { impl_->share()->stop(); }
+void crawler::start() { impl::inside(*impl_)->start(); }
+std::size_t crawler::add(std::span<const work_item> items) {
+  return impl::inside(*impl_)->add(items);
+}
+void crawler::shutdown() noexcept { impl::inside(*impl_)->shutdown(); }
+void crawler::shutdown_and_cancel() noexcept { impl::inside(*impl_)->stop(); }
 std::exception_ptr crawler::error() const { return impl_->error(); }
 task_totals crawler::totals() const { return impl_->totals(); }
 const lifecycle& crawler::life() const noexcept { return impl_->life_; }

@@ -1,5 +1,6 @@
 // What a crawler does about errors: of visits, of its executor and of its list.
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <map>
 #include <optional>
@@ -8,11 +9,13 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <takt/exec/any_executor.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
@@ -25,6 +28,7 @@
 namespace {
 
 using namespace std::chrono_literals;
+using takt::any_executor;
 using takt::crawler;
 using takt::life_state;
 using takt::manual_executor;
@@ -149,6 +153,91 @@ TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_a_drop) {
   EXPECT_TRUE(ended);
   EXPECT_EQ(list.unconfirmed(), items{{"b"}});
   EXPECT_EQ(list.counts().claimed, 0u);
+}
+
+// A list that fails when it is told to.
+class moody_list final : public takt_test::altered_list {
+ public:
+  using altered_list::confirm;
+  std::optional<work_item> claim() override {
+    if (claims_fail) throw std::runtime_error("bad day");
+    return altered_list::claim();
+  }
+  std::size_t confirm(std::string_view key, std::span<const work_item> found) override {
+    if (confirms_fail) throw std::runtime_error("bad day");
+    return altered_list::confirm(key, found);
+  }
+  bool claims_fail = false;
+  bool confirms_fail = false;
+};
+
+TEST(crawler_errors, a_visit_that_stops_it_is_asked_to_stop_at_once) {
+  memory_work_list list;
+  list.accept({.key = "a"});
+  manual_executor later;
+  std::optional<crawler> crawl;
+  bool asked = false;
+  crawl.emplace(later, list, [&](const work_item&, const std::stop_token& stop) {
+    crawl->shutdown_and_cancel();
+    asked = stop.stop_requested();
+    return items{};
+  });
+  crawl->start();
+  EXPECT_TRUE(later.poll_one());
+  EXPECT_TRUE(asked);
+  EXPECT_TRUE(crawl->is_terminated());
+}
+
+// Nor is who finds something wrong at work any more when it asks.
+TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_an_error) {
+  enum class trouble : std::uint8_t {
+    visit_then_refusal,
+    visit_then_no_claim,
+    no_confirmation,
+    no_confirmation_inline,
+    add_refused,
+    start_refused,
+    shutdown_refused,
+  };
+  using enum trouble;
+  for (const trouble t : {visit_then_refusal, visit_then_no_claim, no_confirmation,
+                          no_confirmation_inline, add_refused, start_refused, shutdown_refused}) {
+    SCOPED_TRACE(testing::Message() << "trouble " << static_cast<int>(t));
+    moody_list list;
+    list.accept({.key = "a"});
+    manual_executor later;
+    takt::inline_executor here;
+    std::optional<crawler> crawl;
+    bool ended = false;
+    const auto wait = [&] {
+      try {
+        ended = crawl->await_termination(0s);
+      } catch (const std::system_error&) {  // within a visit
+      }
+      if (ended) crawl.reset();
+    };
+    std::optional<takt::sync::stop_callback<decltype(wait)>> on_stop;
+    const auto visit = [&](const work_item&, const takt::sync::stop_token& stop) {
+      on_stop.emplace(stop, wait);
+      if (t == visit_then_refusal) later.shutdown();
+      list.claims_fail = t == visit_then_no_claim;
+      list.confirms_fail = t == no_confirmation || t == no_confirmation_inline;
+      return items{{"b"}};
+    };
+    const auto where = t == no_confirmation_inline ? any_executor(here) : any_executor(later);
+    crawl.emplace(where, list, visit, crawler::options{.visits = 2});
+    crawl->start();
+    EXPECT_EQ(later.poll_one(), t != no_confirmation_inline);
+    if (t >= add_refused) {
+      later.shutdown();
+      list.accept({.key = "c"});
+      if (t == add_refused) crawl->add({.key = "d"});
+      if (t == start_refused) crawl->start();
+      if (t == shutdown_refused) crawl->shutdown();
+    }
+    EXPECT_TRUE(ended);
+    EXPECT_EQ(list.counts().claimed, 0u);
+  }
 }
 
 // A visit that opens the gate, and gives up when it is asked to stop.

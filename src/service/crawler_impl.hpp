@@ -28,7 +28,10 @@
 ///      neither the executor nor the timers for it: so the end does not depend on their running.
 ///   4. What is waiting or handed is linked, and belongs to who unlinks it: what the timers or the
 ///      executor have of it, or who stops. The other of the two finds it unlinked, and leaves off.
-///   5. The list, the executor, the timers and all callables are called without the lock, by
+///   5. Who requests stop is no worker then, so that what that calls may wait for the end. But if
+///      a visit stops it, that is done at once: it may look at its own token. And if the executor
+///      does, its stop is theirs, within the callback that a visit waits for.
+///   6. The list, the executor, the timers and all callables are called without the lock, by
 ///      workers; the callables are destroyed by the last of them.
 #pragma once
 
@@ -64,11 +67,42 @@ class crawler::impl : public counted<impl> {
         what_(std::move(what)),
         where_(where) {}
 
-  // For calls within which visits may run, and destroy the crawler.
-  [[nodiscard]] state_ref<impl> share() noexcept {
-    retain();
-    return state_ref<impl>(this);
-  }
+  // On the stack of a thread that runs a visit.
+  class runner final : public task_runner {
+   public:
+    explicit runner(const impl& of) noexcept : task_runner(&of) {}
+    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+  };
+
+  // A call of the crawler, or of what its executor or its timers have; one may contain others.
+  // Keeps it, as visits within it may destroy the crawler. When the outermost one of a thread ends,
+  // that is no worker, and asks the visits to stop if it has stopped the crawler.
+  class inside final : public task_runner {
+   public:
+    explicit inside(impl& of) noexcept : inside(of, innermost_of(of)) {}
+    ~inside() {
+      if (stops_ && around_ != nullptr) around_->stops_ = true;
+      if (stops_ && around_ == nullptr) of_.stop_.request_stop();
+      of_.release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): it has a count
+    }
+    impl* operator->() const noexcept { return &of_; }
+    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+
+    // Of the calling thread, or null.
+    static inside* innermost_of(const impl& of) noexcept {
+      return static_cast<inside*>(task_runner::of(&of.mu_));
+    }
+    void note_stop() noexcept { stops_ = true; }
+
+   private:
+    inside(impl& of, inside* around) noexcept : task_runner(&of.mu_), of_(of), around_(around) {
+      of.retain();
+    }
+
+    impl& of_;
+    inside* const around_;
+    bool stops_ = false;
+  };
 
   void start();
   std::size_t add(std::span<const work_item> items);
@@ -112,6 +146,7 @@ class crawler::impl : public counted<impl> {
     void call(void (impl::*function)(one&, Args...), Args... args) noexcept {
       impl* const of = std::exchange(of_, nullptr);
       if (of == nullptr) return;
+      const inside here(*of);
       if (of->takes_over(*what_)) (of->*function)(*what_, args...);
       what_->release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): that was another owner
       of->release();
@@ -138,13 +173,6 @@ class crawler::impl : public counted<impl> {
     come_due(come_due&&) = default;
     ~come_due() { call(&impl::dropped); }
     void operator()() { call(&impl::due); }
-  };
-
-  // On the stack of the thread that runs a visit.
-  class runner final : public task_runner {
-   public:
-    explicit runner(const impl& of) noexcept : task_runner(&of) {}
-    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
   };
 
   enum class ending : std::uint8_t { done, failed, cut_off };

@@ -232,6 +232,55 @@ TEST(crawler_model, the_executor_is_stopped_under_it) {
   }
 }
 
+// Who is refused is at work no more when it asks for a stop: what it calls may wait for the end.
+TEST(crawler_model, what_is_asked_to_stop_for_a_refusal_waits_for_the_end) {
+  check({.runs = 10'000}, [] {
+    site s;
+    thread_pool pool({.core = 1});
+    promise<sync::stop_token> kept;
+    auto token = kept.get_future();
+    sync::atomic<bool> first{true};
+    crawler crawl(pool, s.list, [&](const work_item& item, const sync::stop_token& stop) {
+      if (first.exchange(false)) kept.set_value(stop);
+      return s.visit()(item, stop);
+    });
+    crawl.start();
+    bool ended = false;
+    {
+      const sync::stop_callback on_stop(token.get(), [&] { ended = crawl.await_termination({}); });
+      pool.shutdown();
+      crawl.shutdown();
+      crawl.await_termination();
+    }
+    require(!ended || crawl.error() != nullptr, "it was asked to for an error");
+    s.complete(crawl, false);
+  });
+}
+
+// A visit that finds itself asked to stop sees what was done before, whatever other visits do.
+TEST(crawler_model, a_visit_that_is_asked_to_stop_sees_why) {
+  check({.runs = 10'000}, [] {
+    memory_work_list list;
+    for (const char* const key : {"a", "b"}) list.accept({.key = key});
+    thread_pool pool({.core = 2});
+    sync::var<int> reason{0};
+    const auto visit = [&](const work_item& item, const sync::stop_token& stop) {
+      for (int i = 0; i < 4 && item.key == "b"; ++i) {
+        sync::yield();
+        if (!stop.stop_requested()) continue;
+        require(reason.read() == 1, "it was written before");
+        throw cancelled();
+      }
+      return items{};
+    };
+    crawler crawl(pool, list, visit, {.visits = 2});
+    crawl.start();
+    reason.write() = 1;
+    crawl.shutdown_and_cancel();
+    crawl.await_termination();
+  });
+}
+
 // The executor has a visit that will not begin: it is given back once, by who stops or by who was
 // to run it, and nobody uses the list after the end.
 TEST(crawler_model, stop_against_an_executor_that_comes_to_it_late) {
