@@ -19,7 +19,9 @@
 //      them when all others run.
 //   3. From stop on every queue is aborted: who pushes is refused, who takes gets the end.
 //   4. Stop is requested, and functions are called, without a lock.
-//   5. What tells of a failure is made with its stage, so that no memory is needed to report one,
+//   5. The first error goes to the hook if nobody asks for it: by the destructor; or by who fails
+//      after that, if a stage has called it, so that it could not wait for the end.
+//   6. What tells of a failure is made with its stage, so that no memory is needed to report one,
 //      and none to stop.
 #include <takt/service/pipeline.hpp>
 
@@ -187,6 +189,9 @@ class pipeline_core final : public counted<pipeline_core>, private pipeline_cont
   void source_ended() noexcept override;
   void failed(stage_failed& how, const std::exception_ptr& cause, std::shared_ptr<const void> item,
               const std::type_info& type) noexcept override;
+  void tell(const stage_failed& unseen) const noexcept {
+    unhandled_.on_unhandled(unhandled::unobserved, std::make_exception_ptr(unseen));
+  }
 
   // Constant after construction.
   const unhandled_hook& unhandled_;
@@ -200,7 +205,8 @@ class pipeline_core final : public counted<pipeline_core>, private pipeline_cont
 
   mutex mu_;
   std::optional<stage_failed> error_ TAKT_GUARDED_BY(mu_);  // the first
-  bool observed_ TAKT_GUARDED_BY(mu_) = false;              // somebody has asked for it
+  bool observed_ TAKT_GUARDED_BY(mu_) = false;              // somebody was told of it
+  bool destroyed_ TAKT_GUARDED_BY(mu_) = false;             // nobody can ask any more
 
   thread_pool pool_;  // last: its end is that of all who use the rest
 };
@@ -250,14 +256,17 @@ void pipeline_core::failed(stage_failed& how, const std::exception_ptr& cause,
     text = text_for(how.stage()) + ": " + text_of(cause);
   } catch (...) {  // then it is told without
   }
+  bool unseen = false;
   {
     const mutex_lock lock(mu_);
     if (!error_) {
       how.tell(std::move(text), cause, std::move(item), type);
       error_ = how;
+      unseen = destroyed_;
     }
   }
   cancel();
+  if (unseen) tell(how);
 }
 
 void pipeline_core::destroy() noexcept {
@@ -269,15 +278,16 @@ void pipeline_core::destroy() noexcept {
   std::optional<stage_failed> unseen;
   {
     const mutex_lock lock(mu_);
+    destroyed_ = true;
     if (!observed_) unseen = error_;
   }
-  if (unseen) unhandled_.on_unhandled(unhandled::unobserved, std::make_exception_ptr(*unseen));
+  if (unseen) tell(*unseen);
   release();
 }
 
 std::optional<stage_failed> pipeline_core::error() {
   const mutex_lock lock(mu_);
-  observed_ = true;
+  observed_ = error_.has_value();  // an answer before that is of no use
   return error_;
 }
 

@@ -1,6 +1,7 @@
 // How pipelines end: by what they ask to stop, and by what their functions make of that.
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include <takt/base/sync.hpp>
 #include <takt/service/pipeline.hpp>
 #include <takt/task/errors.hpp>
+#include <takt/task/future.hpp>
 
 #include "../../tests/support/pools.hpp"
 
@@ -19,7 +21,9 @@ using takt::stage_failed;
 using takt::sync::stop_callback;
 using takt::sync::stop_token;
 using takt_test::gate;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // A stop callback destroys it, within the call that has asked.
 TEST(pipeline_end, may_be_its_destruction_by_what_is_asked_to_stop) {
@@ -72,6 +76,44 @@ TEST(pipeline_end, an_error_after_a_push_that_was_refused_is_told) {
   EXPECT_THROW(between.join(), stage_failed);
   EXPECT_EQ(between.statistics()[1].failed, 1u);
   EXPECT_EQ(between.statistics()[1].cut_off, 0u);
+}
+
+TEST(pipeline_end, an_error_after_somebody_has_asked_in_vain_is_told) {
+  const takt_test::recording_hook hook;
+  gate asked;
+  {
+    pipeline p =
+        pipeline::from<int>([](outlet<int>& out) { out.push(7); }, {}, {.unhandled = &hook})
+            .into([&](int) {
+              asked.wait();
+              throw std::runtime_error("later");
+            });
+    EXPECT_FALSE(p.error());
+    asked.open();
+    p.await_termination();
+  }
+  EXPECT_THAT(hook.unobserved(), ElementsAre(HasSubstr("stage 'stage 1' has failed: later")));
+}
+
+// Nobody can ask for it any more.
+TEST(pipeline_end, an_error_of_the_stage_that_has_destroyed_it_is_told) {
+  const takt_test::recording_hook hook;
+  takt::promise<void> end;  // goes with the stages
+  const auto ended = end.get_future();
+  std::unique_ptr<pipeline> p;
+  gate made;
+  p.reset(new pipeline(  // NOLINT: make_unique would have to move it
+      pipeline::from<int>([](outlet<int>& out) { out.push(7); }, {}, {.unhandled = &hook})
+          .into([&, kept = std::move(end)](int) {
+            made.wait();
+            EXPECT_FALSE(p->error());
+            p.reset();
+            throw std::runtime_error("too late");
+          })));
+  made.open();
+  ended.wait();
+  EXPECT_THAT(hook.unobserved(), ElementsAre(HasSubstr("stage 'stage 1' has failed: too late")));
+  EXPECT_THAT(hook.uncaught(), IsEmpty());
 }
 
 }  // namespace

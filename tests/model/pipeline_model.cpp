@@ -1,10 +1,14 @@
 // Pipelines under every kind of interleaving: they come to their end, and account for each item.
 #include <cstddef>
+#include <exception>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include <takt/base/sync.hpp>
 #include <takt/service/pipeline.hpp>
+#include <takt/task/future.hpp>
 
 #include "support.hpp"
 
@@ -152,6 +156,43 @@ TEST(pipeline_model, destroyed_while_it_runs) {
           pipeline::from<int>(numbers(3)).into([&](int) { done.write() += 1; }, {.capacity = 1});
     }
     require(done.read() <= 3, "nothing of it runs any more");
+  });
+}
+
+// Whoever comes first, the source that fails or the stage that destroys it: one tells of the error.
+TEST(pipeline_model, an_error_against_a_stage_that_destroys_it) {
+  class counting_hook final : public unhandled_hook {
+   public:
+    void on_unhandled(unhandled, const std::exception_ptr&) const noexcept override {
+      told.fetch_add(1);
+    }
+    mutable sync::atomic<int> told{0};
+  };
+  check({.runs = 3'000}, [] {
+    const counting_hook hook;
+    promise<void> end;  // goes with the stages
+    const auto ended = end.get_future();
+    std::unique_ptr<pipeline> p;
+    promise<void> made;
+    const auto is_made = made.get_future();
+    promise<void> there;
+    const auto is_there = there.get_future();
+    p.reset(new pipeline(  // NOLINT: make_unique would have to move it
+        pipeline::from<int>(
+            [&](outlet<int>& out) {
+              out.push(1);
+              is_there.wait();
+              throw std::runtime_error("no");
+            },
+            {}, {.unhandled = &hook})
+            .into([&, kept = std::move(end)](int) {
+              is_made.wait();
+              there.set_value();
+              p.reset();
+            })));
+    made.set_value();
+    ended.wait();
+    require(hook.told.load() == 1, "it is told, and once");
   });
 }
 

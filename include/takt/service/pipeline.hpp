@@ -28,9 +28,10 @@ namespace takt::inline TAKT_ABI {
 
 /// How a pipeline is made.
 struct pipeline_options {
-  std::string name = "pipeline";               ///< Of its threads.
-  const clock* time = &steady;                 ///< For waiting. Outlives it.
-  const unhandled_hook* unhandled = &lenient;  ///< For an error that nobody asks for. Outlives it.
+  std::string name = "pipeline";  ///< Of its threads.
+  const clock* time = &steady;    ///< For waiting. Outlives it, and all of its stages.
+  /// For an error that nobody asks for. As above: a stage that destroys it does not wait for them.
+  const unhandled_hook* unhandled = &lenient;
 };
 
 class pipeline_core;
