@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <clocale>
+#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -323,6 +324,9 @@ TEST(marbles, that_are_wrong_are_refused_with_the_place) {
 
 TEST(marbles, times_have_a_point_in_all_locales) {
   const std::string before = std::setlocale(LC_NUMERIC, nullptr);
+#if defined(TAKT_TEST_LOCALES)
+  setenv("LOCPATH", TAKT_TEST_LOCALES, 1);  // NOLINT(concurrency-mt-unsafe): there is no thread
+#endif
   if (std::setlocale(LC_NUMERIC, "de_DE.UTF-8") == nullptr) {
     GTEST_SKIP() << "there is no locale with a comma here";
   }
