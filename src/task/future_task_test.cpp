@@ -9,6 +9,7 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -473,6 +474,19 @@ TEST(future_task, is_there_until_its_stop_callbacks_have_returned) {
   s.begun.park();
   s.last->request_stop();
   EXPECT_EQ(s.gone_within_callback, false);
+}
+
+TEST(future_task, request_stop_stops_one_run_of_a_series) {
+  std::optional<future<void>> series;
+  std::vector<bool> stopped;
+  future_task<void> task([&](const stop_token& stop) {
+    if (stopped.empty()) series->request_stop();
+    stopped.push_back(stop.stop_requested());
+  });
+  series = task.get_future();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(task.run_and_reset());
+  EXPECT_EQ(stopped, (std::vector<bool>{true, false, false}));
+  EXPECT_FALSE(series->is_ready());
 }
 
 }  // namespace

@@ -261,4 +261,23 @@ TEST(future_model, when_any_against_its_futures) {
   });
 }
 
+// A request that has returned is over: a run that begins later has a token of its own.
+TEST(future_model, request_stop_of_a_series_never_reaches_a_later_run) {
+  check({.runs = 10'000}, [] {
+    sync::atomic<bool> returned{false};
+    future_task<void> task([&](const sync::stop_token& stop) {
+      const bool too_late = returned.load();
+      require(!too_late || !stop.stop_requested(), "the request was meant for an earlier run");
+    });
+    auto series = task.get_future();
+    sync::thread stopper([&] {
+      series.request_stop();  // between two runs it cancels the series
+      returned.store(true);
+    });
+    for (int i = 0; i < 3 && task.run_and_reset(); ++i) {
+    }
+    stopper.join();
+  });
+}
+
 }  // namespace

@@ -126,11 +126,12 @@ class [[nodiscard]] future {
 
   /// Asks the work to stop, without giving up its result: what has not begun is cancelled; what
   /// runs is told by its token, and the future is ready when that has ended, with what became of
-  /// it. Of what a promise delivers: as cancel(). Of a series, the run that is under way.
+  /// it. Of what a promise delivers: as cancel(). Stops one run of a series; later runs have tokens
+  /// of their own.
   void request_stop() const {
     future_core& work = state();
     const keep_alive mine(work);  // a stop callback may let go of the last owner
-    if (!work.prevent()) work.request_stop();
+    if (!work.prevent()) work.request_stop_of_run();
   }
 
   /// cancel(), then blocks until the body does not run (any more): only then is it safe to destroy

@@ -109,8 +109,10 @@ class future_core : public counted<future_core> {
   /// cancelled, is running or has run.
   virtual void run() noexcept {}
   virtual bool run_and_reset() { return false; }
-  /// Asks the body to stop, if it takes a token. Does not cancel.
+  /// Requests stop of the run in progress, or of the next run if there is none. Does not cancel.
   virtual void request_stop() noexcept {}
+  /// Requests stop of the run in progress; does nothing if there is none.
+  virtual void request_stop_of_run() noexcept {}
   /// The callable, if it has not been destroyed and `type` is its type_key.
   virtual void* target(const void* type) noexcept {
     static_cast<void>(type);

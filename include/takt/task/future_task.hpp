@@ -16,6 +16,7 @@
 #include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
+#include <takt/task/detail/run_stop.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_state.hpp>
@@ -53,7 +54,7 @@ class task_state : public future_state<T> {
     if (!this->begin()) return;
     this->run_body([this]() -> decltype(auto) {
       if constexpr (takes_stop_token<F>) {
-        return std::invoke(static_cast<one_shot<F, sync::stop_token>>(*call_), stop_.get_token());
+        return std::invoke(static_cast<one_shot<F, sync::stop_token>>(*call_), stop_.token());
       } else {
         return std::invoke(static_cast<one_shot<F>>(*call_));
       }
@@ -63,6 +64,7 @@ class task_state : public future_state<T> {
   bool run_and_reset() override {
     if constexpr (takes_stop_token<F&> || std::is_invocable_v<F&>) {
       const keep_alive mine(*this);
+      const detail::run_scope run(stop_);
       if (!this->begin()) return false;
       std::exception_ptr error;
       bool ended = false;
@@ -88,9 +90,8 @@ class task_state : public future_state<T> {
     }
   }
 
-  void request_stop() noexcept override {
-    if constexpr (takes_stop_token<F>) stop_.request_stop();
-  }
+  void request_stop() noexcept override { stop_.request_next(); }
+  void request_stop_of_run() noexcept override { stop_.request(); }
 
   void* target(const void* type) noexcept override {
     return type == &type_key<F> && call_ ? std::addressof(*call_) : nullptr;
@@ -101,7 +102,7 @@ class task_state : public future_state<T> {
   /// Calls it as what may be called again.
   decltype(auto) call_again() {
     if constexpr (takes_stop_token<F&>) {
-      return std::invoke(*call_, stop_.get_token());
+      return std::invoke(*call_, stop_.token());
     } else {
       return std::invoke(*call_);
     }
@@ -109,10 +110,9 @@ class task_state : public future_state<T> {
   void drop_closure() noexcept override { call_.reset(); }
 
  private:
-  struct no_source {};
-
-  // Only for callables that take a token. Made first: if that throws, the callable is still there.
-  [[no_unique_address]] std::conditional_t<takes_stop_token<F>, sync::stop_source, no_source> stop_;
+  // Made first: if that throws, the callable is still there.
+  [[no_unique_address]] std::conditional_t<takes_stop_token<F>, detail::run_stop, detail::no_stop>
+      stop_;
   std::optional<F> call_;
 };
 
