@@ -47,16 +47,22 @@ bool virtual_time_scheduler::step(clock::time_point until) {
   if (error == nullptr) return true;
   error_collector errors;
   errors.run([&] { std::rethrow_exception(error); });
-  std::multimap<clock::time_point, action_ref> rest;  // by time, and then by schedule()
+  // As in rxjs, an action that a teardown schedules meanwhile is closed too.
+  while (first_pending()) close_pending(errors);
+  errors.throw_if_any();
+  return true;
+}
+
+// Closes the actions that are pending now: by time, and at equal times by schedule().
+void virtual_time_scheduler::close_pending(error_collector& errors) {
+  std::multimap<clock::time_point, action_ref> rest;
   try {
-    for (action_ref& other : pending()) rest.emplace(other->due_, std::move(other));
+    for (action_ref& each : pending()) rest.emplace(each->due_, std::move(each));
   } catch (const std::bad_alloc&) {  // then by schedule() only
     rest.clear();
     while (const action_ref first = first_pending()) errors.run([&] { first->unsubscribe(); });
   }
   for (const auto& each : rest) errors.run([&] { each.second->unsubscribe(); });
-  errors.throw_if_any();
-  return true;
 }
 
 }  // namespace rx

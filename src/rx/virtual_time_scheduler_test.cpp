@@ -87,6 +87,23 @@ TEST(virtual_time_scheduler, what_an_error_closes_goes_by_time_and_then_by_sched
   EXPECT_EQ(log, "second first ");
 }
 
+// As in rxjs: the loop that closes the rest goes on until nothing is pending.
+TEST(virtual_time_scheduler, an_error_closes_also_what_teardowns_schedule) {
+  rx::virtual_time_scheduler v;
+  bool ran = false;
+  bool closed = false;
+  v.schedule(10ms, [] { throw std::runtime_error("bad"); });
+  const auto rest = v.schedule(20ms, [] {});
+  rest.add([&] {
+    const auto late = v.schedule(5ms, [&] { ran = true; });
+    late.add([&] { closed = true; });
+  });
+  EXPECT_THROW(v.flush(), std::runtime_error);
+  EXPECT_TRUE(closed);
+  EXPECT_EQ(v.flush(), 0U);
+  EXPECT_FALSE(ran);
+}
+
 TEST(virtual_time_scheduler, a_flush_keeps_to_the_limit_that_it_began_with) {
   rx::virtual_time_scheduler v({.max_time = 10ms});
   std::string log;

@@ -39,8 +39,8 @@ struct virtual_time_scheduler_options {
 /// what is due now; now() does not go back for it. `never` is never run. An action that is
 /// scheduled again runs once, as with async_scheduler.
 ///
-/// **Errors.** When an action throws, all others that are pending are closed, and flush() throws
-/// that, with the time at which it was.
+/// **Errors.** When an action throws, all pending actions are closed, including actions that their
+/// teardowns schedule meanwhile. Then flush() throws the error; now() stays at the action's time.
 ///
 /// **Thread safety**: for one thread. flush() may be called by an action, and then runs all that is
 /// left before it returns. **Destruction** closes what is pending.
@@ -78,6 +78,7 @@ class virtual_time_scheduler : public action_scheduler {
  private:
   void request(action_node& a, std::chrono::nanoseconds delay) override;
   bool recycle(action_node& a, action_delay delay) noexcept override;
+  void close_pending(error_collector& errors);
 
   const clock::time_point start_;
   std::chrono::nanoseconds max_time_;
