@@ -23,16 +23,20 @@ void ledger::tell_missed(const task& t, std::uint64_t runs) const noexcept {
                        .runs_missed = runs});
 }
 
-std::optional<task_event> ledger::tell_started(const task& t) const noexcept {
+std::optional<task_event> ledger::started(const task& t) const noexcept {
   if (observer_ == nullptr) return std::nullopt;
   const auto now = time_.now();
-  const task_event event{.what = task_event::kind::started,
-                         .id = t.id(),
-                         .name = t.name(),
-                         .when = now,
-                         .due = t.deadline(),
-                         .began = now};
-  observer_->on_event(event);
+  return task_event{.what = task_event::kind::started,
+                    .id = t.id(),
+                    .name = t.name(),
+                    .when = now,
+                    .due = t.deadline(),
+                    .began = now};
+}
+
+std::optional<task_event> ledger::tell_started(const task& t) const noexcept {
+  std::optional<task_event> event = started(t);
+  if (event) observer_->on_event(*event);
   return event;
 }
 
@@ -56,65 +60,88 @@ run_result ledger::run_watched(task& t, const lifecycle& life, running_task* whe
     return run_result::cancelled_before;
   }
   future_core* const state = t.state();
-  // Who decorates it may let go of it.
-  state_ref<future_core> kept;
-  if (state != nullptr && hooks.decorate != nullptr) {
-    state->retain();
-    kept = state_ref<future_core>(state);
-  }
   if (where != nullptr && state != nullptr) {
     where->enter(*state);
     if (life.state() >= life_state::stop) state->request_stop();
   }
-  std::optional<task_event> event = tell_started(t);
+  std::optional<task_event> event = started(t);
   auto result = run_result::finished;
   std::exception_ptr uncaught;
-  bool begun = false;
+  bool begun = false;  // `before` has returned
+  bool told = false;   // the observer knows that it has started
   try {
     if (hooks.before != nullptr) (*hooks.before)(t);
     begun = true;
-    const task_outcome outcome =
-        hooks.decorate == nullptr ? t.run() : run_decorated(t, *hooks.decorate);
-    if (outcome == task_outcome::failed) result = run_result::failed;
-    if (outcome == task_outcome::cancelled) result = run_result::cancelled_within;
-    if (outcome == task_outcome::again) result = run_result::again;
+    task instead;
+    if (hooks.decorate != nullptr) {
+      instead = decorate(t, *hooks.decorate);
+      if (!instead) result = left_out(t);
+    }
+    if (result == run_result::finished) {
+      told = true;
+      if (event) observer_->on_event(*event);
+      result = hooks.decorate == nullptr ? result_of(t.run()) : run_instead(instead, t);
+    } else {
+      event.reset();
+    }
   } catch (...) {
     result = run_result::failed;
     uncaught = std::current_exception();
+    if (event && !told) observer_->on_event(*event);
+    if (t.has_future() && state->is_pending()) state->fail(std::exchange(uncaught, nullptr));
   }
-  if (!begun && t.has_future()) {
-    state->fail(std::exchange(uncaught, nullptr));
-  }
-  if (hooks.after != nullptr) (*hooks.after)(t, uncaught);
+  if (hooks.after != nullptr && begun) (*hooks.after)(t, uncaught);
   if (where != nullptr && state != nullptr) where->leave();
-  if (t && result != run_result::again) t = task();
+  if (t && result < run_result::again) t = task();
   if (uncaught != nullptr) pass_on(uncaught, caught);
   tell_ended(event, result);
   return result;
 }
 
-// Of a periodic one each run is decorated; it stays as it is.
-task_outcome ledger::run_decorated(task& t, const std::function<task(task)>& decorate) {
-  future_core* const state = t.state();
-  if (t.is_periodic()) {
-    state->retain();
-    task run(
-        [series = state_ref<future_core>(state)] { static_cast<void>(series->run_and_reset()); });
-    run.describe_as(t);
-    try {
-      run = decorate(std::move(run));
-      if (run) run.run();
-    } catch (...) {
-      state->fail(std::current_exception());
-    }
-    if (state->is_pending()) return task_outcome::again;
-  } else {
-    t = decorate(std::move(t));
-    const task_outcome outcome = t ? t.run() : task_outcome::finished;
-    if (state == nullptr) return outcome;
+run_result ledger::result_of(task_outcome outcome) noexcept {
+  switch (outcome) {
+    case task_outcome::failed:
+      return run_result::failed;
+    case task_outcome::cancelled:
+      return run_result::cancelled_within;
+    case task_outcome::again:
+      return run_result::again;
+    default:
+      return run_result::finished;
   }
-  if (!state->is_ready() || state->is_cancelled()) return task_outcome::cancelled;
-  return state->has_value() ? task_outcome::finished : task_outcome::failed;
+}
+
+// Calls the hook with a task that runs `t`. A task with a future stays here: so its future gets the
+// error if the hook throws, and a series can run again. A plain task moves.
+task ledger::decorate(task& t, const std::function<task(task)>& hook) {
+  future_core* const state = t.state();
+  if (state == nullptr) return hook(std::move(t));
+  state->retain();
+  state_ref<future_core> own(state);
+  task run;
+  if (t.is_periodic()) {
+    run = task([own = std::move(own)] { static_cast<void>(own->run_and_reset()); });
+  } else {
+    run = task([own = std::move(own)] { own->run(); });
+  }
+  run.describe_as(t);
+  return hook(std::move(run));
+}
+
+// The hook has dropped the task. A series leaves out this run; any other task ends.
+run_result ledger::left_out(task& t) const noexcept {
+  if (t.is_periodic() && t.state()->is_pending()) return run_result::left_out;
+  tell(task_event::kind::cancelled, t);
+  return run_result::cancelled_before;
+}
+
+run_result ledger::run_instead(task& instead, const task& t) {
+  const task_outcome outcome = instead.run();
+  const future_core* const state = t.state();
+  if (state == nullptr) return result_of(outcome);
+  if (t.is_periodic() && state->is_pending()) return run_result::again;
+  if (!state->is_ready() || state->is_cancelled()) return run_result::cancelled_within;
+  return state->has_value() ? run_result::finished : run_result::failed;
 }
 
 run_result ledger::run_plain(task& t, std::exception_ptr* caught) const noexcept {

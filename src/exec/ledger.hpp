@@ -28,10 +28,12 @@ enum class run_result : std::uint8_t {
   cancelled_before,  ///< It did not begin.
   cancelled_within,  ///< It was cancelled while it ran.
   again,             ///< It ran, and is to run again.
+  left_out,          ///< This run of a series was dropped by `decorate`; the series continues.
 };
 
 /// Counts it.
 inline void count(run_result r, task_totals& totals) noexcept {
+  if (r == run_result::left_out) return;
   if (r == run_result::cancelled_before) {
     ++totals.cancelled;
     return;
@@ -52,6 +54,7 @@ class run_counts {
   void count_submitted() noexcept { add(submitted_); }
   void count_rejected() noexcept { add(rejected_); }
   void count(run_result r) noexcept {
+    if (r == run_result::left_out) return;
     if (r == run_result::failed) add(failed_);
     if (r >= run_result::cancelled_within) add(ran_);
     if (r == run_result::again) return;
@@ -153,7 +156,11 @@ class ledger {
   run_result run_plain(task& t, std::exception_ptr* caught) const noexcept;
   run_result run_watched(task& t, const lifecycle& life, running_task* where,
                          const run_hooks& hooks, std::exception_ptr* caught) const noexcept;
-  static task_outcome run_decorated(task& t, const std::function<task(task)>& decorate);
+  [[nodiscard]] std::optional<task_event> started(const task& t) const noexcept;
+  static run_result result_of(task_outcome outcome) noexcept;
+  static task decorate(task& t, const std::function<task(task)>& hook);
+  run_result left_out(task& t) const noexcept;
+  static run_result run_instead(task& instead, const task& t);
   void pass_on(const std::exception_ptr& uncaught, std::exception_ptr* caught) const noexcept;
 
   const clock& time_;

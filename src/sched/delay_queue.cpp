@@ -351,7 +351,7 @@ bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
 
 void delay_queue::after_run(const ticket& which, task& t, run_result result,
                             const ledger& book) noexcept {
-  const bool again = result == run_result::again;
+  const bool again = result >= run_result::again;
   const time_point now = again ? time_.now() : time_point();
   mutex_lock lock(mu_);
   entry& e = table_.value(which.index);
@@ -359,6 +359,10 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
   if (again) {
     std::uint64_t missed = 0;
     std::tie(next, missed) = next_run(*e.periods, t.deadline(), now);
+    if (result == run_result::left_out) {
+      --e.periods->runs;
+      ++missed;
+    }
     if (missed != 0) {
       e.periods->runs_missed += missed;
       missed_ += missed;

@@ -333,15 +333,25 @@ TEST(scheduled_series, a_decoration_that_throws_or_drops_the_task) {
   auto dropped = pool.schedule(0s, [] { return 1; });
   EXPECT_THROW(dropped.get(), takt::abandoned);
   auto series = pool.schedule_at_fixed_rate(0s, 1ms, [] {});
-  while (series.run_count() == 0) takt::sync::yield();
+  while (series.missed_count() == 0) takt::sync::yield();
   time.wait_for_waiters(1);
   EXPECT_FALSE(series.is_ready());  // it goes on
+  EXPECT_EQ(series.run_count(), 0u);
   throws = true;
   time.advance(1ms);
   EXPECT_THROW(series.get(), std::runtime_error);
-  EXPECT_THROW(pool.schedule(0s, [] {}).get(), takt::abandoned);
+  EXPECT_EQ(series.missed_count(), 1u);
+  EXPECT_THROW(pool.schedule(0s, [] {}).get(), std::runtime_error);
+  EXPECT_TRUE(hook.uncaught().empty());
+  pool.execute([] {});
   pool.close(takt::drain);
   EXPECT_EQ(hook.uncaught(), (std::vector<std::string>{"decorate"}));
+  const takt::task_totals totals = pool.totals();
+  EXPECT_EQ(totals.ran,
+            0u);  // a run that was dropped is missed, and one that fails ends its series
+  EXPECT_EQ(totals.failed, 3u);
+  EXPECT_EQ(totals.cancelled, 1u);
+  EXPECT_EQ(totals.missed, 1u);
   expect_balance(pool);
 }
 

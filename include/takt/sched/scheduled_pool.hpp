@@ -57,10 +57,10 @@ struct scheduled_pool_options {
   std::function<void(const task&)> before{};
   std::function<void(const task&, const std::exception_ptr&)> after{};
   std::function<void()> terminated{};
-  /// Given each task, or each run of a periodic one, when its turn has come; what it returns is run
-  /// instead, on the same thread: something around the task, or something else. If it throws, the
-  /// task fails, and a series with it; if it drops the task, that does not run, and of a series
-  /// this run is left out.
+  /// Called with each task, or each run of a periodic task, right before it runs. The task that it
+  /// returns runs instead, on the same thread. If it throws, the task fails with that error, and a
+  /// series ends. If it returns an empty task, a series misses this run, and any other task is
+  /// cancelled. The task that it gets does nothing any more once the returned task has run.
   std::function<task(task)> decorate{};
 
   const clock* time = &steady;  ///< Of all deadlines. Outlives the pool, its futures and handles.
