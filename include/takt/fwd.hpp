@@ -124,6 +124,8 @@ struct then_result;
 template <class T, class F>
 class then_state;
 template <class T>
+class awaiter_base;
+template <class T>
 class future_awaiter;
 
 // takt/task/future_task.hpp
@@ -285,6 +287,7 @@ class periodic_future;
 // takt/sched/scheduler.hpp
 struct timer_options;
 struct periodic_options;
+class awaited_timer;
 class timer_awaiter;
 class scheduler;
 

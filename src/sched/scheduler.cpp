@@ -1,8 +1,9 @@
 #include <takt/sched/scheduler.hpp>
 
 #include <string>
+#include <utility>
 
-#include <takt/exec/executor.hpp>
+#include <takt/task/errors.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -30,18 +31,23 @@ timer_place scheduler::add(const when& due, task& t, const timer_options& more, 
 }
 
 timer_awaiter::~timer_awaiter() {
-  on_stop_.reset();
-  if (!arrival_.valid()) return;  // it has been resumed
-  arrival_.state().remove_continuation(*this);
-  arrival_.cancel();
+  on_stop_.reset();  // first: it uses the wait
+  if (withdraw()) result().cancel();
 }
 
-// Nothing resumes the coroutine before the last line, after which *this may be gone.
-bool timer_awaiter::await_suspend(std::coroutine_handle<> waiting) {
-  arrival_ = timers_.schedule(due_, resume_point());
-  if (stop_.stop_possible()) on_stop_.emplace(stop_, cancel_arrival{*this});
-  resumes = waiting;
-  return arrival_.state().try_set_continuation(*this);
+void timer_awaiter::await_suspend(std::coroutine_handle<> waiting) {
+  state_ref<awaited_timer> wait(new awaited_timer(timers_.future_options()));
+  wait->retain();
+  future<void> arrival{state_ref<future_state<void>>(wait.get())};
+  if (stop_.stop_possible()) on_stop_.emplace(stop_, cancel_wait{*wait});
+  task t(state_ref<future_core>(wait.share().detach()), task_options{}, false);
+  suspend_and_arm(
+      waiting, std::move(arrival),
+      [&timers = timers_, due = due_, wait = std::move(wait), t = std::move(t)]() mutable {
+        if (wait->is_stopped()) throw cancelled();
+        timers.add(due, t, {}, &wait->place, nullptr);
+        wait->open_gate();
+      });
 }
 
 }  // namespace takt::inline TAKT_ABI

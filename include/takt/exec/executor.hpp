@@ -103,35 +103,24 @@ struct resume_point {
   }
 };
 
-/// What `co_await schedule(e)` waits with.
+/// Awaiter of `co_await schedule(e)`.
 template <class E>
-class [[nodiscard]] schedule_awaiter final : private continuation {
+class [[nodiscard]] schedule_awaiter final : public awaiter_base<void> {
  public:
   schedule_awaiter(E& e, const task_options& more) noexcept : executor_(e), more_(more) {}
-  schedule_awaiter(const schedule_awaiter&) = delete;
-  schedule_awaiter& operator=(const schedule_awaiter&) = delete;
-  ~schedule_awaiter() {
-    if (arrival_.valid()) arrival_.state().remove_continuation(*this);
-  }
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> waiting) {
     future_task<void> work(resume_point(), options_of(executor_));
-    arrival_ = work.get_future();
-    resumes = waiting;
-    arrival_.state().try_set_continuation(*this);
-    try {
-      executor_.execute(task(std::move(work), more_));  // *this may be gone when it returns
-    } catch (...) {
-      // The task is gone, and so the coroutine has been resumed: it throws what became of it.
-    }
+    future<void> arrival = work.get_future();
+    suspend_and_arm(
+        waiting, std::move(arrival),
+        [&e = executor_, t = task(std::move(work), more_)]() mutable { e.execute(std::move(t)); });
   }
-  void await_resume() { arrival_.get(); }
 
  private:
   E& executor_;
-  task_options more_;
-  future<void> arrival_;
+  const task_options more_;
 };
 
 /// `co_await schedule(e)`: the coroutine goes on where the executor runs it. It throws

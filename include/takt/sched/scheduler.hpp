@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <coroutine>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
@@ -15,6 +16,7 @@
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/exec/any_executor.hpp>
+#include <takt/exec/executor.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/sched/when.hpp>
@@ -45,8 +47,39 @@ struct periodic_options {
   bool run_at_close = false;
 };
 
-/// What `co_await timers.after(d)` waits with.
-class [[nodiscard]] timer_awaiter final : private continuation {
+/// The state of a coroutine's wait for a timer. A stop request may arrive before the timer is
+/// armed. The gate keeps it until then: a task that is still being added cannot be cancelled.
+class awaited_timer final : public delayed_state<void, resume_point> {
+ public:
+  explicit awaited_timer(const future_options& options)
+      : delayed_state<void, resume_point>(options, resume_point()) {}
+
+  /// Cancels the wait if the timer is armed; otherwise whoever arms it does.
+  void request_cancel() noexcept {
+    // acq_rel: what the requester did, to whoever arms; what that one did, to the requester
+    if (gate_.exchange(gate::stopped, std::memory_order_acq_rel) == gate::armed) cancel();
+  }
+  /// The timer is armed. Cancels the wait if stop was requested before.
+  void open_gate() noexcept {
+    auto expected = gate::closed;
+    // acq_rel, acquire: as above
+    if (!gate_.compare_exchange_strong(expected, gate::armed, std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
+      cancel();
+    }
+  }
+  [[nodiscard]] bool is_stopped() const noexcept {
+    return gate_.load(std::memory_order_acquire) == gate::stopped;  // acquire: as above
+  }
+
+ private:
+  enum class gate : std::uint8_t { closed, armed, stopped };
+
+  sync::atomic<gate> gate_{gate::closed};
+};
+
+/// Awaiter of `co_await timers.after(d)`.
+class [[nodiscard]] timer_awaiter final : public awaiter_base<void> {
  public:
   timer_awaiter(scheduler& timers, when due, sync::stop_token stop) noexcept
       : timers_(timers), due_(due), stop_(std::move(stop)) {}
@@ -55,20 +88,19 @@ class [[nodiscard]] timer_awaiter final : private continuation {
   ~timer_awaiter();
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
-  bool await_suspend(std::coroutine_handle<> waiting);
-  void await_resume() { arrival_.get(); }
+  void await_suspend(std::coroutine_handle<> waiting);
 
  private:
-  struct cancel_arrival {
-    timer_awaiter& self;
-    void operator()() const noexcept { self.arrival_.cancel(); }
+  // The awaiter keeps the wait alive until the callback is destroyed, or is within it.
+  struct cancel_wait {
+    awaited_timer& wait;
+    void operator()() const noexcept { wait.request_cancel(); }
   };
 
   scheduler& timers_;
   const when due_;
   const sync::stop_token stop_;
-  scheduled_future<void> arrival_;
-  std::optional<sync::stop_callback<cancel_arrival>> on_stop_;  // last: it uses the rest
+  std::optional<sync::stop_callback<cancel_wait>> on_stop_;
 };
 
 /// Runs tasks at a time, or again and again: what scheduled_pool and event_loop have in common, and
@@ -190,6 +222,7 @@ class scheduler {
  private:
   template <class T, class F>
   friend class retry_state;
+  friend class timer_awaiter;
 
   template <class F>
   static void require_callable(const F& f) {
