@@ -8,6 +8,7 @@
 #include <takt/base/mutex.hpp>
 #include <takt/exec/lifecycle.hpp>
 
+#include "../task/delivery.hpp"
 #include "ledger.hpp"
 #include "running_task.hpp"
 #include "task_queue.hpp"
@@ -35,6 +36,7 @@ class manual_executor::impl {
   }
 
   bool poll_one() {
+    const delivery_scope deliveries;
     running here;
     task t;
     {

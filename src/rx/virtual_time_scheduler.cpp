@@ -9,6 +9,8 @@
 
 #include <takt/rx/aggregate_error.hpp>
 
+#include "../task/delivery.hpp"
+
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
@@ -33,6 +35,7 @@ std::size_t virtual_time_scheduler::flush() {
 }
 
 bool virtual_time_scheduler::step(clock::time_point until) {
+  const delivery_scope deliveries;
   const clock::time_point next = turns_.next_deadline();
   if (next == clock::time_point::max() || next > until) return false;
   if (next > now_) {

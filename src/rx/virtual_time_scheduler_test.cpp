@@ -8,6 +8,9 @@
 
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
+#include <takt/task/future.hpp>
+
+#include "../../tests/support/nesting.hpp"
 
 namespace {
 
@@ -43,6 +46,23 @@ TEST(virtual_time_scheduler, a_nested_flush_runs_what_is_left) {
   v.schedule(3ms, [&] { log += 'b'; });
   EXPECT_EQ(v.flush(), 1U);
   EXPECT_EQ(log, "(ab)");
+}
+
+// Results that actions deliver reach their continuations at once, though a continuation flushes.
+TEST(virtual_time_scheduler, actions_deliver_at_once) {
+  takt_test::fully_nested([] {
+    rx::virtual_time_scheduler v;
+    bool called = false;
+    bool at_once = false;
+    promise<void> p;
+    auto f = p.get_future().then([&] { called = true; });
+    v.schedule(1ms, [&] {
+      p.set_value();
+      at_once = called;
+    });
+    EXPECT_EQ(v.flush(), 1U);
+    EXPECT_TRUE(at_once);
+  });
 }
 
 TEST(virtual_time_scheduler, never_is_never_and_time_does_not_go_back) {

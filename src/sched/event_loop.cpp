@@ -39,6 +39,7 @@
 #include "../exec/ledger.hpp"
 #include "../exec/os.hpp"
 #include "../exec/running_task.hpp"
+#include "../task/delivery.hpp"
 #include "delay_queue.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -92,6 +93,7 @@ class loop_core final : public delayed_tasks_owner {
   // --- running
 
   std::size_t run(time_point deadline, std::size_t most) {
+    const delivery_scope deliveries;
     const runner here(*this);
     std::size_t ran = 0;
     while (ran < most && (deadline == time_point::max() || time_.now() < deadline) &&
@@ -102,6 +104,7 @@ class loop_core final : public delayed_tasks_owner {
   }
 
   std::size_t poll() {
+    const delivery_scope deliveries;
     const runner here(*this);
     std::size_t ran = 0;
     while (run_next(time_point::min())) ++ran;
@@ -109,6 +112,7 @@ class loop_core final : public delayed_tasks_owner {
   }
 
   std::size_t run_frame() {
+    const delivery_scope deliveries;
     const runner here(*this);
     {
       const mutex_lock lock(mu_);

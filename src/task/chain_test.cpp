@@ -1,7 +1,9 @@
 // Chains of any length, and continuations that come to their turn one after the other.
+#include <algorithm>
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include <takt/task/when.hpp>
 
 #include "../../tests/support/coroutines.hpp"
+#include "../../tests/support/nesting.hpp"
 #include "../base/counting_new.hpp"
 
 namespace {
@@ -80,7 +83,6 @@ TEST(chain, of_a_million_waits_of_one_coroutine_needs_no_stack) {
     int n = co_await std::move(start);
     for (int i = 0; i < million; ++i) n = co_await takt::make_ready_future(n + 1);
     for (int i = 0; i < million; ++i) {
-      // Within a continuation, which the resumption of a coroutine is: this one is not ready yet.
       n = co_await takt::make_ready_future(n).then([](int m) { return m + 1; });
     }
     out = n;
@@ -113,23 +115,64 @@ TEST(chain, of_a_million_promises_in_closures_needs_no_stack) {
   }
 }
 
-// This thread has futures in its queue whose continuations have been taken back, by a when_any()
-// that another thread completes. Continued again, they wait for their turn like all others.
-TEST(chain, futures_that_come_back_queued_wait_for_their_turn) {
+// Continuations that complete one future after the other are nested, but not without a limit.
+TEST(chain, nests_no_deeper_than_the_limit) {
+  constexpr int count = 100;
+  int depth = 0;
+  int deepest = 0;
+  std::vector<int> order;
+  std::vector<promise<void>> steps(count);
+  std::vector<future<void>> ends;
+  for (int i = 0; i < count; ++i) {
+    ends.push_back(steps[static_cast<std::size_t>(i)].get_future().then([&, i] {
+      deepest = std::max(deepest, ++depth);
+      order.push_back(i);
+      if (i + 1 < count) steps[static_cast<std::size_t>(i + 1)].set_value();
+      --depth;
+    }));
+  }
+  steps[0].set_value();
+  EXPECT_EQ(deepest, static_cast<int>(takt::max_nested_continuations));
+  EXPECT_TRUE(std::ranges::is_sorted(order));
+  EXPECT_EQ(order.size(), static_cast<std::size_t>(count));
+}
+
+// What is deferred is called when the innermost continuation returns, in order.
+TEST(chain, beyond_the_limit_continuations_wait_for_the_innermost_one) {
+  promise<void> a;
+  promise<void> b;
+  std::string said;
+  auto f = a.get_future().then([&] { said += "a"; });
+  auto g = b.get_future().then([&] { said += "b"; });
+  std::string before;
+  takt_test::nested(takt::max_nested_continuations - 1, [&] {
+    takt::make_ready_future()
+        .then([&] {
+          a.set_value();
+          b.set_value();
+          before = said;
+        })
+        .get();
+    EXPECT_EQ(said, "ab");
+  });
+  EXPECT_EQ(before, "");
+}
+
+// This thread has deferred futures whose continuations have been taken back, by a when_any() that
+// another thread completes. Continued again, they wait for their turn like all others.
+TEST(chain, futures_that_come_back_deferred_wait_for_their_turn) {
   promise<int> a;
   promise<int> b;
   auto any = takt::when_any(a.get_future(), b.get_future());
   bool called = false;
   future<void> inner;
-  takt::make_ready_future()
-      .then([&] {
-        a.set_value(1);  // queues up: this is a continuation
-        takt::sync::thread([&] { b.set_value(2); }).join();
-        ASSERT_TRUE(any.is_ready());
-        inner = std::move(std::get<0>(any.get().futures)).then([&](int) { called = true; });
-        EXPECT_FALSE(called) << "it was called within another continuation";
-      })
-      .get();
+  takt_test::fully_nested([&] {
+    a.set_value(1);  // deferred
+    takt::sync::thread([&] { b.set_value(2); }).join();
+    ASSERT_TRUE(any.is_ready());
+    inner = std::move(std::get<0>(any.get().futures)).then([&](int) { called = true; });
+    EXPECT_FALSE(called) << "it was called within another continuation";
+  });
   EXPECT_TRUE(called);
   inner.get();
 }

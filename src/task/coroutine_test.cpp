@@ -1,9 +1,12 @@
 // Futures inside coroutines of anybody's.
 #include <coroutine>
 
+#include <chrono>
 #include <exception>
+#include <future>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -12,6 +15,7 @@
 #include <takt/task/future.hpp>
 
 #include "../../tests/support/coroutines.hpp"
+#include "../../tests/support/nesting.hpp"
 
 namespace {
 
@@ -95,13 +99,11 @@ TEST(co_await_future, frame_destroyed_between_result_and_resumption_is_not_resum
   promise<int> p;
   int out = 0;
   std::optional<owned> c(store(p.get_future(), out));
-  takt::make_ready_future()
-      .then([&] {
-        p.set_value(1);  // within a continuation: the coroutine has to wait for its turn
-        EXPECT_FALSE(c->done());
-        c.reset();
-      })
-      .get();
+  takt_test::fully_nested([&] {
+    p.set_value(1);  // deferred
+    EXPECT_FALSE(c->done());
+    c.reset();
+  });
   EXPECT_EQ(out, 0);
 }
 
@@ -116,6 +118,60 @@ TEST(co_await_future, resumes_on_the_thread_that_delivers) {
   const auto id = deliverer.get_id();
   deliverer.join();
   EXPECT_EQ(resumed_on, id);
+}
+
+// Delivers 1 and returns whether the continuation has been called by then.
+bool delivers_at_once() {
+  promise<int> p;
+  int got = 0;
+  auto f = p.get_future().then([&](int n) { got = n; });
+  p.set_value(1);
+  return got == 1;
+}
+
+// A coroutine is user code: that a continuation has resumed it defers nothing.
+TEST(co_await_future, results_of_a_resumed_coroutine_are_delivered_at_once) {
+  promise<void> p;
+  bool at_once = false;
+  const owned c = [](future<void> start, bool& result) -> owned {
+    co_await std::move(start);
+    result = delivers_at_once();
+  }(p.get_future(), at_once);
+  p.set_value();
+  EXPECT_TRUE(at_once);
+}
+
+// It may wait by means of the standard library for what a continuation delivers.
+TEST(co_await_future, resumed_coroutine_may_wait_without_takt_for_a_continuation) {
+  promise<void> p;
+  bool delivered = false;
+  const owned c = [](future<void> start, bool& result) -> owned {
+    co_await std::move(start);
+    std::promise<int> out;
+    auto got = out.get_future();
+    auto f = takt::make_ready_future(1).then([&](int n) { out.set_value(n); });
+    result = got.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }(p.get_future(), delivered);
+  p.set_value();
+  EXPECT_TRUE(delivered);
+}
+
+// A consumer gets the value before the producer goes on.
+TEST(co_await_future, a_coroutine_resumes_another_one_at_once) {
+  promise<void> start;
+  promise<int> p;
+  std::string order;
+  const owned consumer = [](future<int> in, std::string& said) -> owned {
+    co_await std::move(in);
+    said += "consumer ";
+  }(p.get_future(), order);
+  const owned producer = [](future<void> begin, promise<int> out, std::string& said) -> owned {
+    co_await std::move(begin);
+    out.set_value(1);
+    said += "producer";
+  }(start.get_future(), std::move(p), order);
+  start.set_value();
+  EXPECT_EQ(order, "consumer producer");
 }
 
 // Each coroutine, when resumed, resumes the next.

@@ -22,18 +22,21 @@
 //      waiters under it; a waiter looks, and begins to wait, under mu_. So none is missed.
 //   3. The continuation is called by the thread that takes it out, under mu_, of a ready future.
 //      One that resumes a coroutine is not touched after that: its frame may be on its way out.
-//   4. On one thread no continuation is called within another, unless that one waits: a future that
-//      becomes ready within one queues up (its state, not the continuation, which may be taken
-//      back). So chains of any length need no stack. A thread calls what it has queued before it
-//      waits for anything: see owed_calls. The one exception: what another thread has queued, and
-//      is continued here, is called here at once, since that thread may be busy for long.
+//   4. Whoever makes a future ready calls its continuation at once, on its own stack, also within
+//      another continuation, or within a coroutine that one has resumed. So a result is delivered
+//      before set_value() returns, whoever calls that. The exception: max_nested_continuations of
+//      them are nested already. Then the state (not the continuation, which may be taken back)
+//      joins the thread's list, and the innermost of them calls what is listed when it returns, or
+//      before it blocks: see owed_calls. Hence chains of any length need little stack. A list is
+//      empty unless that many are nested: no task of an executor leaves any behind, since tasks
+//      begin without nesting (see task_runner). What another thread has listed, and is continued
+//      here, is called here at once, since that thread may be busy for long.
 //   5. Whoever changes the state holds a reference to it for as long as it does.
 //   6. What the body and its closure use is not touched after the state is neither running nor
 //      completing: results that come too late are destroyed before that.
 #include <takt/task/future_state.hpp>
 
 #include <future>
-#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -41,6 +44,8 @@
 #include <takt/base/assert.hpp>
 #include <takt/base/owed_calls.hpp>
 #include <takt/task/task_runner.hpp>
+
+#include "delivery.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace {
@@ -74,12 +79,11 @@ void throw_promise_already_satisfied() {
   throw std::future_error(std::future_errc::promise_already_satisfied);
 }
 
-// Futures of this thread that are ready and whose continuations are to be called. Has no
-// destructor: a thread's last futures may end after its thread-local data.
-struct future_core::ready_queue {
+// Futures whose continuations this thread has deferred. Has no destructor: a thread's last futures
+// may end after its thread-local data.
+struct future_core::deferred_list {
   future_core* first;
   future_core* last;
-  bool busy;
 };
 
 future_core::future_core(const future_options& options) : options_(options) {
@@ -212,12 +216,12 @@ cancel_result future_core::cancel() noexcept {
       changed_.notify_all();
     }
     request_stop();
-    bool call = false;
+    taken_continuation next;
     {
       const mutex_lock lock(mu_);  // not before: a stop callback may have continued it by itself
-      call = owes_a_call();
+      next = take_or_defer();
     }
-    if (call) call_continuation();
+    deliver(next);
     return cancel_result::running;
   }
 }
@@ -241,16 +245,16 @@ bool future_core::claim() noexcept {
 
 void future_core::publish(std::uint32_t from, std::uint32_t to) noexcept {
   const keep_alive mine(*this);
-  bool call = false;
+  taken_continuation next;
   {
     const mutex_lock lock(mu_);
     TAKT_ASSERT(word_.load(std::memory_order_relaxed) == from);  // relaxed: must not hide a race
     static_cast<void>(from);
     word_.store(to, std::memory_order_release);  // release: the result
     changed_.notify_all();
-    call = owes_a_call();
+    next = take_or_defer();
   }
-  if (call) call_continuation();
+  deliver(next);
 }
 
 void future_core::publish_value() noexcept { publish(completing, with_value); }
@@ -294,7 +298,7 @@ bool future_core::begin() noexcept {
 
 // Ends the body with `result`, unless it was cancelled meanwhile: false, and it has not ended.
 bool future_core::finish(std::uint32_t result) noexcept {
-  bool call = false;
+  taken_continuation next;
   {
     const mutex_lock lock(mu_);
     std::uint32_t word = pending | running;
@@ -304,9 +308,9 @@ bool future_core::finish(std::uint32_t result) noexcept {
       return false;
     }
     changed_.notify_all();
-    call = owes_a_call();
+    next = take_or_defer();
   }
-  if (call) call_continuation();
+  deliver(next);
   return true;
 }
 
@@ -370,22 +374,17 @@ void future_core::throw_error() {
 }
 
 void future_core::set_continuation(continuation& c) noexcept {
-  bool call = false;
-  std::optional<keep_alive> mine;
+  taken_continuation next;
   {
     const mutex_lock lock(mu_);
     TAKT_ASSERT(continuation_ == nullptr);
     continuation_ = &c;
     if (not_ready(word_.load(std::memory_order_relaxed))) return;  // relaxed: under mu_
-    if (queue_ == &sync::tls<ready_queue>::get()) return;          // this thread comes to it
-    call = owes_a_call();
-    mine.emplace(*this);  // a thread that has it in its queue may call `c` and drop the last owner
+    if (deferred_by_ == &sync::tls<deferred_list>::get()) return;  // this thread comes to it
+    // If another thread has deferred it: that one may be busy for long.
+    next = deferred_by_ == nullptr ? take_or_defer() : take_continuation();
   }
-  if (call) {
-    call_continuation();
-  } else {
-    take_and_call();  // the thread that has it in its queue may be busy for long
-  }
+  deliver(next);
 }
 
 bool future_core::try_set_continuation(continuation& c) noexcept {
@@ -403,54 +402,55 @@ bool future_core::remove_continuation(continuation& c) noexcept {
   return true;
 }
 
-// Of a ready future: must the caller call the continuation? Else there is none, or another thread
-// has the future in its queue.
-bool future_core::owes_a_call() noexcept {
-  if (continuation_ == nullptr || queue_ != nullptr) return false;
-  queue_ = &sync::tls<ready_queue>::get();
-  return true;
+// Of a ready future: its continuation, if it has one.
+future_core::taken_continuation future_core::take_continuation() noexcept {
+  continuation* const called = std::exchange(continuation_, nullptr);
+  if (called == nullptr) return {};
+  return {called, called->resumes};
 }
 
-void future_core::call_continuation() noexcept {
-  ready_queue& queue = sync::tls<ready_queue>::get();
+// The same, for deliver(). None if this thread has to defer it, or another thread has.
+future_core::taken_continuation future_core::take_or_defer() noexcept {
+  if (continuation_ == nullptr || deferred_by_ != nullptr) return {};
+  if (delivery_depth::here() < max_nested_continuations) return take_continuation();
+  deferred_list& deferred = sync::tls<deferred_list>::get();
+  deferred_by_ = &deferred;
   retain();
-  (queue.first == nullptr ? queue.first : queue.last->next_queued_) = this;
-  queue.last = this;
-  if (queue.busy) {
-    owed_calls::add(&call_queued);
-    return;
-  }
-  queue.busy = true;
-  call_queued();
-  owed_calls::make();  // nothing is left; this thread owes none any more
-  queue.busy = false;
+  (deferred.first == nullptr ? deferred.first : deferred.last->next_deferred_) = this;
+  deferred.last = this;
+  owed_calls::add(&deliver_deferred);
+  return {};
 }
 
-void future_core::call_queued() noexcept {
-  ready_queue& queue = sync::tls<ready_queue>::get();
-  while (queue.first != nullptr) {
-    const state_ref<future_core> next(queue.first);
-    queue.first = std::exchange(next->next_queued_, nullptr);
-    {
-      const mutex_lock lock(next->mu_);
-      next->queue_ = nullptr;
-    }
-    next->take_and_call();
-  }
-}
-
-void future_core::take_and_call() noexcept {
-  continuation* called = nullptr;
-  std::coroutine_handle<> resumed;
-  {
-    const mutex_lock lock(mu_);
-    called = std::exchange(continuation_, nullptr);
-    if (called != nullptr) resumed = called->resumes;
-  }
+void future_core::taken_continuation::operator()() const noexcept {
   if (resumed) {
     resumed.resume();
   } else if (called != nullptr) {
     called->on_ready();
+  }
+}
+
+void future_core::deliver(const taken_continuation& c) noexcept {
+  if (c.called == nullptr) return;
+  std::size_t& depth = delivery_depth::here();
+  ++depth;
+  c();
+  if (depth >= max_nested_continuations) owed_calls::make();
+  --depth;
+}
+
+void future_core::deliver_deferred() noexcept {
+  deferred_list& deferred = sync::tls<deferred_list>::get();
+  while (deferred.first != nullptr) {
+    const state_ref<future_core> next(deferred.first);
+    deferred.first = std::exchange(next->next_deferred_, nullptr);
+    taken_continuation c;
+    {
+      const mutex_lock lock(next->mu_);
+      next->deferred_by_ = nullptr;
+      c = next->take_continuation();
+    }
+    c();
   }
 }
 

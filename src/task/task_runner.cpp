@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include <takt/base/owed_calls.hpp>
 #include <takt/base/sync.hpp>
+
+#include "delivery.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace {
@@ -16,9 +19,14 @@ task_runner*& last_made() noexcept { return sync::tls<innermost_runner>::get().r
 }  // namespace
 
 task_runner::task_runner(const void* executor) noexcept
-    : executor_(executor), outer_(std::exchange(last_made(), this)) {}
+    : executor_(executor),
+      outer_(std::exchange(last_made(), this)),
+      outer_depth_(std::exchange(delivery_depth::here(), 0)) {}
 
-task_runner::~task_runner() { last_made() = outer_; }
+task_runner::~task_runner() {
+  last_made() = outer_;
+  delivery_depth::here() = outer_depth_;
+}
 
 task_runner* task_runner::innermost() noexcept { return last_made(); }
 
@@ -29,6 +37,7 @@ task_runner* task_runner::of(const void* executor) noexcept {
 }
 
 blocking_region::blocking_region() noexcept {
+  owed_calls::make();
   for (task_runner* r = task_runner::innermost(); r != nullptr; r = r->outer()) r->begin_blocking();
 }
 

@@ -14,6 +14,7 @@
 #include <takt/clock/manual_clock.hpp>
 #include <takt/task/unhandled.hpp>
 
+#include "../../tests/support/nesting.hpp"
 #include "../base/counting_new.hpp"
 
 namespace {
@@ -70,17 +71,15 @@ TEST(when_any, gives_the_first_and_the_others_back) {
   EXPECT_EQ(futures[0].cancel(), takt::cancel_result::prevented);
 }
 
-// What has been continued once is continued again like any other: not within a continuation.
+// What has been continued once is continued again like any other: also deferred like any other.
 TEST(when_any, futures_that_come_back_wait_for_their_turn) {
   auto [index, futures] = takt::when_any(takt::make_ready_future(1)).get();
   future<void> inner;
   bool called = false;
-  takt::make_ready_future()
-      .then([&, first = &std::get<0>(futures)] {
-        inner = std::move(*first).then([&](int) { called = true; });
-        EXPECT_FALSE(called);
-      })
-      .get();
+  takt_test::fully_nested([&, first = &std::get<0>(futures)] {
+    inner = std::move(*first).then([&](int) { called = true; });
+    EXPECT_FALSE(called);
+  });
   inner.get();
   EXPECT_TRUE(called);
 }

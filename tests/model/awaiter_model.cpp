@@ -7,6 +7,7 @@
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/any_executor.hpp>
+#include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/serial_executor.hpp>
 #include <takt/exec/stealing_pool.hpp>
@@ -18,6 +19,7 @@
 #include <takt/task/future.hpp>
 
 #include "../support/coroutines.hpp"
+#include "../support/nesting.hpp"
 #include "support.hpp"
 
 namespace {
@@ -26,6 +28,7 @@ using namespace takt;
 using namespace std::chrono_literals;
 using model::require;
 using takt_test::detached;
+using takt_test::fully_nested;
 
 // Where a coroutine has been resumed. Outlives the executor.
 struct landing {
@@ -271,6 +274,50 @@ TEST(awaiter_model, after_against_the_end_of_its_scheduler) {
     pool.await_termination();
     require(l.times.read() == 1, "once");
     require(pool.totals().pending() == 0, "the ledger balances");
+  });
+}
+
+// A coroutine on a pool delivers a result and blocks, by means that takt does not know, until the
+// consumer has it: what it delivers is not deferred because a continuation has resumed it.
+TEST(awaiter_model, a_resumed_coroutine_delivers_before_it_goes_on) {
+  check({.runs = 10'000}, [] {
+    parker consumed;
+    parker ended;
+    promise<int> p;
+    thread_pool pool({.core = 1});
+    [](future<int> in, parker& done) -> detached {
+      require(co_await std::move(in) == 1, "the value");
+      done.unpark();
+    }(p.get_future(), consumed);
+    [](thread_pool& on, promise<int> out, parker& got, parker& done) -> detached {
+      co_await on.schedule();
+      out.set_value(1);
+      got.park();  // a deadlock if the consumer waits for this coroutine to suspend
+      done.unpark();
+    }(pool, std::move(p), consumed, ended);
+    ended.park();
+    pool.close(drain);
+  });
+}
+
+// Two coroutines on a strand whose drain runs within continuations, as deep as may be: they resume
+// within the strand all the same.
+TEST(awaiter_model, schedule_of_a_strand_that_is_drained_within_continuations) {
+  check({.runs = 10'000}, [] {
+    sync::var<int> inside;
+    inline_executor here;
+    serial_executor strand(here);
+    const auto section = [&] {
+      [](serial_executor& on, sync::var<int>& in) -> detached {
+        co_await on.schedule();
+        ++in.write();  // the checker looks for races on it
+      }(strand, inside);
+    };
+    sync::thread other([&] { fully_nested(section); });
+    fully_nested(section);
+    other.join();
+    strand.close(drain);
+    require(inside.read() == 2, "each once");
   });
 }
 

@@ -14,6 +14,7 @@
 #include <takt/task/task.hpp>
 #include <takt/task/unhandled.hpp>
 
+#include "../support/nesting.hpp"
 #include "support.hpp"
 
 namespace {
@@ -204,13 +205,10 @@ TEST(completion_model, taken_within_a_continuation) {
     completion_queue<int> done{e};
     done.submit([] { return 1; });
     sync::thread runner([&] { e.run(0); });
-    promise<void> p;
-    auto continued = p.get_future().then([&] {
+    takt_test::fully_nested([&] {
       done.cancel_pending();
-      require(done.take().is_ready(), "what this thread owes is not waited for");
+      require(done.take().is_ready(), "what this thread has deferred is not waited for");
     });
-    p.set_value();
-    continued.get();
     runner.join();
   });
 }

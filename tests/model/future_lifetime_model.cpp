@@ -11,12 +11,14 @@
 #include <takt/task/future_task.hpp>
 #include <takt/task/when.hpp>
 
+#include "../support/nesting.hpp"
 #include "support.hpp"
 
 namespace {
 
 using namespace takt;
 using model::require;
+using takt_test::fully_nested;
 
 // Plain data that is checked for races, and can be moved.
 class tracked {
@@ -350,66 +352,64 @@ TEST(future_lifetime_model, when_any_cancelled_and_dropped_while_its_futures_end
   });
 }
 
-// One thread has a future in its queue whose continuation was taken back; another continues it, and
-// whoever calls that lets go of the future.
-TEST(future_lifetime_model, future_queued_elsewhere_may_go_while_it_is_continued_here) {
+// One thread has deferred a future whose continuation was taken back; another continues it, and
+// whoever calls that releases the future.
+TEST(future_lifetime_model, future_deferred_elsewhere_may_go_while_it_is_continued_here) {
   check({.runs = 10'000}, [] {
     promise<int> a;
     promise<int> b;
-    promise<int> start;
-    sync::atomic<bool> queued{false};
+    sync::atomic<bool> deferred{false};
     sync::atomic<bool> go_on{false};
     auto any = when_any(a.get_future(), b.get_future());
-    auto outer = start.get_future().then([&](int) {
-      {
-        promise<int> gone(std::move(a));
-        gone.set_value(1);  // queues up: this is a continuation
-      }
-      queued.store(true);
-      while (!go_on.load()) sync::yield();
+    sync::thread other([&] {
+      fully_nested([&] {
+        {
+          promise<int> gone(std::move(a));
+          gone.set_value(1);
+        }
+        deferred.store(true);
+        while (!go_on.load()) sync::yield();
+      });
     });
-    sync::thread other([&] { start.set_value(0); });
-    while (!queued.load()) sync::yield();
+    while (!deferred.load()) sync::yield();
     b.set_value(2);
     auto first = std::move(std::get<0>(any.get().futures));
     go_on.store(true);
     auto g = std::move(first).then([](int n) { return n; });
     require(g.get() == 1, "continued by one of them");
     other.join();
-    outer.get();
   });
 }
 
-// One thread is inside a continuation and waits for the other, which continues a future that the
-// first one has in its queue.
-TEST(future_lifetime_model, future_queued_elsewhere_is_continued_here) {
+// One thread waits within continuations for the other, which continues a future that the first one
+// has deferred.
+TEST(future_lifetime_model, future_deferred_elsewhere_is_continued_here) {
   check({.runs = 5'000}, [] {
     promise<int> a;
     promise<int> b;
-    promise<int> start;
-    sync::atomic<bool> queued{false};
+    sync::atomic<bool> deferred{false};
     parker done;
     auto any = when_any(a.get_future(), b.get_future());
-    auto outer = start.get_future().then([&](int) {
-      a.set_value(1);  // queues up: this is a continuation
-      queued.store(true);
-      done.park();
+    sync::thread other([&] {
+      fully_nested([&] {
+        a.set_value(1);
+        deferred.store(true);
+        done.park();
+      });
     });
-    sync::thread other([&] { start.set_value(0); });
-    while (!queued.load()) sync::yield();
+    while (!deferred.load()) sync::yield();
     b.set_value(2);
     auto result = any.get();
     auto g = std::move(std::get<0>(result.futures)).then([](int n) { return n; });
     require(g.get() == 1, "continued by this thread");
     done.unpark();
     other.join();
-    outer.get();
   });
 }
 
-// The same on one thread: what it has in its queue waits for its turn, whoever else took the
+// The same on one thread: what it has deferred waits for its turn, whoever else took the
 // continuation back.
-TEST(future_lifetime_model, future_queued_here_waits_for_its_turn) {
+TEST(future_lifetime_model, future_deferred_here_waits_for_its_turn) {
   check({.runs = 10'000}, [] {
     promise<int> a;
     promise<int> b;
@@ -418,9 +418,9 @@ TEST(future_lifetime_model, future_queued_here_waits_for_its_turn) {
     bool within = false;
     bool called = false;
     future<void> inner;
-    auto outer = make_ready_future().then([&] {
+    fully_nested([&] {
       within = true;
-      a.set_value(1);  // queues up: this is a continuation
+      a.set_value(1);
       while (!any.is_ready()) sync::yield();
       inner = std::move(std::get<0>(any.get().futures)).then([&](int) {
         require(!within, "not within another continuation");
@@ -428,7 +428,6 @@ TEST(future_lifetime_model, future_queued_here_waits_for_its_turn) {
       });
       within = false;
     });
-    outer.get();
     require(called, "but right after it");
     inner.get();
     other.join();

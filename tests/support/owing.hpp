@@ -5,27 +5,25 @@
 
 #include <takt/task/future.hpp>
 
+#include "nesting.hpp"
+
 namespace takt_test {
 
-// Calls `wait` within a continuation that has made a future ready: `owed`, which continues that
-// one, is put off, and is what `wait` waits for.
+// Calls `wait` where the thread has deferred `owed`, which is what `wait` waits for.
 template <class Owed, class Wait>
 void owe_and_wait(Owed owed, Wait wait) {
-  takt::promise<void> first;
-  takt::promise<void> second;
+  takt::promise<void> p;
   bool was_owed = false;
   bool called = false;
-  auto continued = second.get_future().then([&] {
+  auto continued = p.get_future().then([&] {
     called = true;
     owed();
   });
-  auto waited = first.get_future().then([&] {
-    second.set_value();
+  fully_nested([&] {
+    p.set_value();
     was_owed = !called;
     wait();
   });
-  first.set_value();
-  waited.get();
   continued.get();
   EXPECT_TRUE(was_owed);
 }

@@ -6,9 +6,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Calls that this thread owes to others and has put off; a future puts off its continuation while
-/// another one runs on its thread. They may be what the thread is about to wait for: whatever
-/// blocks it has them made first.
+/// Continuations that this thread has deferred, because too many are nested on its stack. The
+/// thread may be about to wait for what they do: blocking calls run them first.
 ///
 /// \code
 /// void my_latch::wait() {
@@ -19,7 +18,7 @@ namespace takt::inline TAKT_ABI {
 /// \endcode
 ///
 /// condition, timed_condition and all that waits by them do so; a parker does not. Before you park
-/// by yourself, call make(): a continuation that this thread has put off may be what you wait for.
+/// by yourself, call make(): a continuation that this thread has deferred may be what you wait for.
 /// No lock is held meanwhile: these calls run code of anybody's.
 ///
 /// **Thread safety**: all members, for the calling thread.

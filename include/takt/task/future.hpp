@@ -158,9 +158,10 @@ class [[nodiscard]] future {
   /// into the future that is returned. If `f` takes no T but a future<T>, it is called in any
   /// case, with this future, which is ready then.
   ///
-  /// It is called by the thread that delivers the result, or by this one if it is there already;
-  /// not within another continuation, unless that one waits, so chains may be of any length. `f` is
-  /// called as an rvalue, if it can be. A future that `f` returns is not unwrapped.
+  /// The thread that delivers the result calls it before it goes on, or this thread does if the
+  /// result is there already. Continuations may nest; chains may be of any length, see
+  /// max_nested_continuations. `f` is called as an rvalue, if it can be. A future that `f` returns
+  /// is not unwrapped.
   ///
   /// Cancelling the returned future prevents `f`; it does not cancel what `f` waits for. It has the
   /// clock and the hook of this one.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -32,6 +33,11 @@ struct future_options {
 [[noreturn]] void throw_no_state();
 [[noreturn]] void throw_future_already_retrieved();
 [[noreturn]] void throw_promise_already_satisfied();
+
+/// How many continuations may be nested on one thread: a continuation completes a future, whose
+/// continuation completes another one, and so on. A thread that is so deep defers further ones
+/// until the innermost of them returns or blocks, so that chains of any length need little stack.
+inline constexpr std::size_t max_nested_continuations = 16;
 
 /// What happens, once, when a future is ready, on the thread that made it so: a coroutine goes on,
 /// or on_ready() is called. A future has at most one. For those who combine futures.
@@ -72,8 +78,7 @@ class future_core : public counted<future_core> {
   bool prevent() noexcept;
   cancel_result cancel_and_join(clock::time_point deadline, const sync::stop_token& stop);
 
-  /// Registers `c`, or, if the future is ready, calls it as soon as no other continuation is
-  /// running on this thread.
+  /// Registers `c`, or, if the future is ready, calls it; see max_nested_continuations.
   void set_continuation(continuation& c) noexcept;
   /// Registers `c` and returns true, unless the future is ready.
   bool try_set_continuation(continuation& c) noexcept;
@@ -145,7 +150,13 @@ class future_core : public counted<future_core> {
  private:
   friend class counted<future_core>;
   friend class body_scope;
-  struct ready_queue;
+  struct deferred_list;
+  // A continuation that has been taken out of a ready future, to be called without its lock.
+  struct taken_continuation {
+    continuation* called = nullptr;
+    std::coroutine_handle<> resumed{};
+    void operator()() const noexcept;
+  };
 
   bool runs_on_this_thread() const noexcept;
   bool finish(std::uint32_t result) noexcept;
@@ -154,10 +165,10 @@ class future_core : public counted<future_core> {
   void publish(std::uint32_t from, std::uint32_t to) noexcept;
   bool wait_while(bool (*condition)(std::uint32_t word), clock::time_point deadline,
                   const sync::stop_token& stop);
-  bool owes_a_call() noexcept TAKT_REQUIRES(mu_);
-  void call_continuation() noexcept;
-  static void call_queued() noexcept;
-  void take_and_call() noexcept;
+  taken_continuation take_continuation() noexcept TAKT_REQUIRES(mu_);
+  taken_continuation take_or_defer() noexcept TAKT_REQUIRES(mu_);
+  static void deliver(const taken_continuation& c) noexcept;
+  static void deliver_deferred() noexcept;
 
   // Constant after construction.
   const future_options options_;
@@ -173,15 +184,15 @@ class future_core : public counted<future_core> {
   mutable mutex mu_;
   timed_condition changed_ TAKT_GUARDED_BY(mu_);  // ready, or the body has ended
   continuation* continuation_ TAKT_GUARDED_BY(mu_) = nullptr;
-  // Of the thread that will call the continuation; null if none.
-  const ready_queue* queue_ TAKT_GUARDED_BY(mu_) = nullptr;
+  // Of the thread that has deferred the continuation; null if none has.
+  const deferred_list* deferred_by_ TAKT_GUARDED_BY(mu_) = nullptr;
 
   // Written before the future becomes ready, then by its only owner.
   std::exception_ptr error_;
   bool observed_ = false;  // the error has been seen, or is nobody's fault
 
-  // Belongs to the thread that has the future in its queue.
-  future_core* next_queued_ = nullptr;
+  // Belongs to the thread that has the future in its list.
+  future_core* next_deferred_ = nullptr;
 };
 
 /// Keeps a state alive while one of its members runs, which may let go of the last owner. For

@@ -2,6 +2,8 @@
 /// Whose tasks the calling thread runs. For executors.
 #pragma once
 
+#include <cstddef>
+
 #include <takt/base/config.hpp>
 #include <takt/base/intrusive_list.hpp>
 
@@ -23,6 +25,10 @@ class task_wait : public list_node<> {
 /// this thread could do is found out instead of lasting for ever.
 ///
 /// A thread may have several, innermost last: a worker of a pool drains a strand.
+///
+/// Its tasks are not part of a continuation, even if one runs them, by event_loop::poll() say: the
+/// continuations of futures that a task completes are called before the task ends. See
+/// max_nested_continuations.
 ///
 /// **Thread safety**: belongs to the thread that made it. **Destruction**: in reverse order.
 class task_runner {
@@ -54,6 +60,7 @@ class task_runner {
  private:
   const void* const executor_;
   task_runner* const outer_;
+  const std::size_t outer_depth_;  // of continuations
 };
 
 /// Says that the calling task is about to block for something that is not work: input, a lock, an
@@ -66,7 +73,8 @@ class task_runner {
 /// });
 /// \endcode
 ///
-/// Outside of an executor it does nothing. **Thread safety**: belongs to the thread that made it.
+/// Continuations that the thread has deferred are called first. Outside of an executor it does
+/// nothing else. **Thread safety**: belongs to the thread that made it.
 class blocking_region {
  public:
   blocking_region() noexcept;

@@ -1,0 +1,124 @@
+// Results that tasks and coroutines deliver reach their continuations at once, wherever the
+// executor is run.
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include <takt/exec/inline_executor.hpp>
+#include <takt/exec/manual_executor.hpp>
+#include <takt/exec/serial_executor.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/task/future.hpp>
+#include <takt/task/task_runner.hpp>
+
+#include "../../tests/support/coroutines.hpp"
+#include "../../tests/support/nesting.hpp"
+#include "../../tests/support/pools.hpp"
+
+namespace {
+
+using takt_test::detached;
+using takt_test::fully_nested;
+using takt_test::gate;
+
+// Delivers a result and returns whether its continuation has been called by then.
+bool delivers_at_once() {
+  bool called = false;
+  takt::promise<void> p;
+  auto f = p.get_future().then([&] { called = true; });
+  p.set_value();
+  return called;
+}
+
+// Calls `f` in a coroutine that a pool has resumed.
+void in_a_resumed_coroutine(const std::function<void()>& f) {
+  takt::thread_pool pool({.core = 1});
+  gate ended;
+  [](takt::thread_pool& on, const std::function<void()>& call, gate& done) -> detached {
+    co_await on.schedule();
+    call();
+    done.open();
+  }(pool, f, ended);
+  ended.wait();
+  pool.close(takt::drain);
+}
+
+TEST(delivery, by_a_coroutine_on_a_pool) {
+  in_a_resumed_coroutine([] { EXPECT_TRUE(delivers_at_once()); });
+}
+
+void poll_delivers() {
+  takt::manual_executor later;
+  bool at_once = false;
+  later.execute([&] { at_once = delivers_at_once(); });
+  EXPECT_EQ(later.poll(), 1U);
+  EXPECT_TRUE(at_once);
+}
+
+TEST(delivery, by_a_task_that_a_coroutine_polls) { in_a_resumed_coroutine(poll_delivers); }
+TEST(delivery, by_a_task_that_a_continuation_polls) { fully_nested(poll_delivers); }
+
+// What the thread has deferred before is called, too.
+TEST(delivery, polling_calls_deferred_continuations) {
+  fully_nested([] {
+    bool called = false;
+    takt::promise<void> p;
+    auto f = p.get_future().then([&] { called = true; });
+    p.set_value();
+    EXPECT_FALSE(called);
+    takt::manual_executor later;
+    EXPECT_EQ(later.poll(), 0U);
+    EXPECT_TRUE(called);
+  });
+}
+
+TEST(delivery, a_blocking_region_calls_deferred_continuations) {
+  fully_nested([] {
+    bool called = false;
+    takt::promise<void> p;
+    auto f = p.get_future().then([&] { called = true; });
+    p.set_value();
+    EXPECT_FALSE(called);
+    const takt::blocking_region waiting;
+    EXPECT_TRUE(called);
+  });
+}
+
+// Resumes within the strand, though the strand is drained within continuations.
+void resumes_on_a_strand() {
+  const takt::task_runner* const outer = takt::task_runner::innermost();
+  takt::inline_executor here;
+  takt::serial_executor strand(here);
+  bool arrived = false;
+  const takt::task_runner* runner = outer;
+  [](takt::serial_executor& on, bool& ended, const takt::task_runner*& runs_it) -> detached {
+    co_await on.schedule();
+    runs_it = takt::task_runner::innermost();
+    ended = true;
+  }(strand, arrived, runner);
+  EXPECT_TRUE(arrived);
+  EXPECT_NE(runner, outer) << "it was resumed after the strand had been drained";
+}
+
+TEST(delivery, a_coroutine_resumes_another_one_within_its_strand) {
+  in_a_resumed_coroutine(resumes_on_a_strand);
+}
+TEST(delivery, continuations_resume_a_coroutine_within_its_strand) {
+  fully_nested(resumes_on_a_strand);
+}
+
+// One coroutine that goes on within execute(), again and again.
+TEST(delivery, a_million_hops_on_an_inline_executor_need_no_stack) {
+  constexpr int count = 1'000'000;
+  int hops = 0;
+  [](int& n) -> detached {
+    takt::inline_executor here;
+    while (n < count) {
+      co_await here.schedule();
+      ++n;
+    }
+  }(hops);
+  EXPECT_EQ(hops, count);
+}
+
+}  // namespace

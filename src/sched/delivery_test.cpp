@@ -1,0 +1,91 @@
+// Results that tasks of a loop deliver reach their continuations before run() returns, whoever runs
+// the loop.
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include <takt/sched/event_loop.hpp>
+#include <takt/task/future.hpp>
+
+#include "../../tests/support/coroutines.hpp"
+#include "../../tests/support/nesting.hpp"
+
+namespace {
+
+using takt::event_loop;
+using takt_test::detached;
+using takt_test::fully_nested;
+
+// Calls `f` in a coroutine that a continuation has resumed.
+void in_a_resumed_coroutine(const std::function<void()>& f) {
+  takt::promise<void> start;
+  [](takt::future<void> begin, const std::function<void()>& call) -> detached {
+    co_await std::move(begin);
+    call();
+  }(start.get_future(), f);
+  start.set_value();
+}
+
+// A task delivers; the tasks that follow look whether that has arrived, and give up some time.
+void run_delivers() {
+  event_loop loop;
+  bool called = false;
+  int looks = 0;
+  takt::future<void> f;
+  std::function<void()> look = [&] {
+    if (called || ++looks == 100) {
+      loop.stop();
+    } else {
+      loop.execute([&] { look(); });
+    }
+  };
+  loop.execute([&] {
+    takt::promise<void> p;
+    f = p.get_future().then([&] { called = true; });
+    p.set_value();
+    look();
+  });
+  loop.run();
+  EXPECT_TRUE(called);
+  EXPECT_EQ(looks, 0);
+}
+
+TEST(delivery, by_a_loop_that_a_coroutine_runs) { in_a_resumed_coroutine(run_delivers); }
+TEST(delivery, by_a_loop_that_a_continuation_runs) { fully_nested(run_delivers); }
+
+// What was deferred before the loop is run does not wait for an idle moment.
+void busy_loop(std::size_t (event_loop::*run)()) {
+  fully_nested([&] {
+    event_loop loop;
+    bool called = false;
+    bool called_before = false;
+    takt::promise<void> p;
+    auto f = p.get_future().then([&] { called = true; });
+    p.set_value();
+    EXPECT_FALSE(called);
+    loop.execute([&] {
+      called_before = called;
+      loop.stop();
+    });
+    (loop.*run)();
+    EXPECT_TRUE(called_before);
+  });
+}
+
+TEST(delivery, running_a_loop_calls_deferred_continuations) { busy_loop(&event_loop::run); }
+TEST(delivery, polling_a_loop_calls_deferred_continuations) { busy_loop(&event_loop::poll); }
+
+TEST(delivery, a_frame_calls_deferred_continuations) {
+  fully_nested([] {
+    event_loop loop;
+    bool called = false;
+    takt::promise<void> p;
+    auto f = p.get_future().then([&] { called = true; });
+    p.set_value();
+    EXPECT_FALSE(called);
+    loop.run_frame();
+    EXPECT_TRUE(called);
+  });
+}
+
+}  // namespace

@@ -1,0 +1,26 @@
+// Continuations within continuations.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include <takt/task/future.hpp>
+#include <takt/task/future_state.hpp>
+
+namespace takt_test {
+
+// Calls `f` within that many nested continuations.
+inline void nested(std::size_t levels, const std::function<void()>& f) {
+  if (levels == 0) {
+    f();
+    return;
+  }
+  takt::make_ready_future().then([&] { nested(levels - 1, f); }).get();
+}
+
+// Calls `f` where the thread defers the continuations of what `f` completes.
+inline void fully_nested(const std::function<void()>& f) {
+  nested(takt::max_nested_continuations, f);
+}
+
+}  // namespace takt_test
