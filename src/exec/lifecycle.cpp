@@ -1,16 +1,17 @@
-// The word: state << 32 | workers.
+// The word: state << 56 | holds << 28 | workers.
 //
-//   running             -> shutdown, stop   advance_to()
-//   shutdown            -> stop             advance_to()
-//   shutdown, 0 workers -> tidying          try_tidy(true): nothing is queued
-//   stop, 0 workers     -> tidying          try_tidy()
-//   tidying             -> terminated       terminate()
+//   running                      -> shutdown, stop   advance_to()
+//   shutdown                     -> stop             advance_to()
+//   shutdown, 0 workers, 0 holds -> tidying          try_tidy(true): nothing is queued
+//   stop, 0 workers, 0 holds     -> tidying          try_tidy()
+//   tidying                      -> terminated       terminate()
 //
 // Invariants
 //   1. The state only grows. Each transition is made by one thread.
-//   2. From stop on no worker is added, so that tidying is reached with none and keeps none. In
-//      shutdown workers may still be added, while there is work: whoever says `drained` knows that
-//      none will be.
+//   2. From stop on no worker is added, and from tidying on no hold, so that tidying is reached
+//   with
+//      neither and keeps it so. In shutdown workers may still be added, while there is work:
+//      whoever says `drained` knows that none will be.
 #include <takt/exec/lifecycle.hpp>
 
 #include <takt/base/assert.hpp>
@@ -18,15 +19,17 @@
 namespace takt::inline TAKT_ABI {
 namespace {
 
-constexpr int state_shift = 32;
+constexpr int state_shift = 56;
+constexpr std::uint64_t one_hold = std::uint64_t{1} << 28;
+constexpr std::uint64_t counts = (std::uint64_t{1} << state_shift) - 1;  // holds and workers
 
-constexpr std::uint64_t word_of(life_state s, std::uint64_t workers) {
-  return static_cast<std::uint64_t>(s) << state_shift | workers;
+constexpr std::uint64_t word_of(life_state s, std::uint64_t held_and_workers = 0) {
+  return static_cast<std::uint64_t>(s) << state_shift | held_and_workers;
 }
 constexpr life_state state_in(std::uint64_t word) {
   return static_cast<life_state>(word >> state_shift);
 }
-constexpr std::uint64_t workers_in(std::uint64_t word) { return word & 0xffff'ffff; }
+constexpr std::uint64_t workers_in(std::uint64_t word) { return word & (one_hold - 1); }
 
 }  // namespace
 
@@ -46,17 +49,14 @@ std::string_view to_string(life_state s) noexcept {
   return "terminated";
 }
 
-lifecycle::lifecycle(const clock& time)
-    : time_(time), end_(future_options{.time = &time}), ended_(end_.get_future()) {}
-
 bool lifecycle::advance_to(life_state next) noexcept {
   TAKT_ASSERT(next == life_state::shutdown || next == life_state::stop);
   std::uint64_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   while (state_in(word) < next) {
     // release: what was done before, to who sees the state. That a submission is not missed is the
     // owner's concern, and the business of its lock.
-    if (word_.compare_exchange_weak(word, word_of(next, workers_in(word)),
-                                    std::memory_order_release, std::memory_order_relaxed)) {
+    if (word_.compare_exchange_weak(word, word_of(next, word & counts), std::memory_order_release,
+                                    std::memory_order_relaxed)) {
       return true;
     }
   }
@@ -80,31 +80,62 @@ std::size_t lifecycle::remove_worker() noexcept {
   return workers_in(before) - 1;
 }
 
+bool lifecycle::hold() noexcept {
+  std::uint64_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+  while (state_in(word) < life_state::tidying) {
+    // relaxed: as in add_worker()
+    if (word_.compare_exchange_weak(word, word + one_hold, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+void lifecycle::release_hold() noexcept {
+  // acq_rel: as in remove_worker()
+  const std::uint64_t before = word_.fetch_sub(one_hold, std::memory_order_acq_rel);
+  TAKT_ASSERT((before & counts) >= one_hold);
+}
+
 bool lifecycle::try_tidy(bool drained) noexcept {
   // relaxed: who ends it comes here afterwards
   std::uint64_t word = word_.load(std::memory_order_relaxed);
   if (state_in(word) == life_state::running) return false;
-  word = word_of(life_state::stop, 0);
+  word = word_of(life_state::stop);
   // acq_rel: all that the workers did happens before the end
-  if (word_.compare_exchange_strong(word, word_of(life_state::tidying, 0),
-                                    std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  if (word_.compare_exchange_strong(word, word_of(life_state::tidying), std::memory_order_acq_rel,
+                                    std::memory_order_relaxed)) {
     return true;
   }
-  word = word_of(life_state::shutdown, 0);
-  return drained && word_.compare_exchange_strong(word, word_of(life_state::tidying, 0),
+  word = word_of(life_state::shutdown);
+  return drained && word_.compare_exchange_strong(word, word_of(life_state::tidying),
                                                   std::memory_order_acq_rel,  // as above
                                                   std::memory_order_relaxed);
 }
 
 void lifecycle::terminate() noexcept {
   TAKT_ASSERT(state() == life_state::tidying);
-  // release: what the hook did, to who sees the end
-  word_.store(word_of(life_state::terminated, 0), std::memory_order_release);
-  end_.set_value();
+  const mutex_lock lock(mu_);
+  // release: what the hook did, to who sees the end without the lock
+  word_.store(word_of(life_state::terminated), std::memory_order_release);
+  changed_.notify_all();
 }
 
 bool lifecycle::await(clock::time_point deadline, const sync::stop_token& stop) const {
-  return ended_.wait_until(deadline, stop);
+  if (state() == life_state::terminated) return true;
+  mutex_lock lock(mu_);
+  ++users_;
+  bool goes_on = true;
+  while (state() != life_state::terminated && goes_on) {
+    goes_on = changed_.wait_until(lock, time_, deadline, stop);
+  }
+  if (--users_ == 0) changed_.notify_all();
+  return state() == life_state::terminated;
+}
+
+void lifecycle::await_unused() const {
+  mutex_lock lock(mu_);
+  while (state() != life_state::terminated || users_ != 0) {
+    changed_.wait_until(lock, time_, clock::time_point::max());
+  }
 }
 
 }  // namespace takt::inline TAKT_ABI

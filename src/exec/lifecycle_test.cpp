@@ -1,6 +1,7 @@
 #include <takt/exec/lifecycle.hpp>
 
 #include <chrono>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -79,6 +80,45 @@ TEST(lifecycle, tidies_when_it_is_stopped_whatever_is_queued) {
   life.remove_worker();
   EXPECT_TRUE(life.try_tidy(false));
   life.terminate();
+}
+
+TEST(lifecycle, a_hold_keeps_it_from_tidying_in_shutdown_and_in_stop) {
+  for (const life_state next : {life_state::shutdown, life_state::stop}) {
+    lifecycle life(takt::steady);
+    ASSERT_TRUE(life.hold());
+    life.advance_to(next);
+    ASSERT_TRUE(life.hold());  // another call
+    EXPECT_EQ(life.workers(), 0u);
+    EXPECT_TRUE(life.is_held());
+    life.release_hold();
+    EXPECT_FALSE(life.try_tidy(true));
+    life.release_hold();
+    EXPECT_FALSE(life.is_held());
+    EXPECT_TRUE(life.try_tidy(true));
+    EXPECT_FALSE(life.hold());  // too late
+    life.terminate();
+    EXPECT_FALSE(life.hold());
+  }
+}
+
+TEST(lifecycle, is_unused_when_all_have_left_await_and_close) {
+  takt::manual_clock time;
+  lifecycle life(time);
+  std::optional<lifecycle::user> closes(life);
+  takt::sync::thread awaits([&] { EXPECT_TRUE(life.await(takt::clock::time_point::max(), {})); });
+  takt::sync::atomic<bool> unused{false};
+  takt::sync::thread destroys([&] {
+    life.await_unused();
+    unused = true;
+  });
+  time.wait_for_waiters(2);
+  life.advance_to(life_state::stop);
+  ASSERT_TRUE(life.try_tidy(true));
+  life.terminate();
+  awaits.join();
+  EXPECT_FALSE(unused);  // close() is under way
+  closes.reset();
+  destroys.join();
 }
 
 TEST(lifecycle, await_ends_with_the_deadline_the_token_or_the_end) {

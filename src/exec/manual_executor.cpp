@@ -4,18 +4,21 @@
 #include <stdexcept>
 #include <utility>
 
+#include <takt/base/counted.hpp>
 #include <takt/base/intrusive_list.hpp>
 #include <takt/base/mutex.hpp>
+#include <takt/exec/home_process.hpp>
 #include <takt/exec/lifecycle.hpp>
 
 #include "../task/delivery.hpp"
+#include "ending_guard.hpp"
 #include "ledger.hpp"
 #include "running_task.hpp"
 #include "task_queue.hpp"
 
 namespace takt::inline TAKT_ABI {
 
-class manual_executor::impl {
+class manual_executor::impl : public counted<impl> {
  public:
   void execute(task t) {
     if (!t) throw std::invalid_argument("takt::manual_executor: the task is empty");
@@ -56,8 +59,14 @@ class manual_executor::impl {
     return true;
   }
 
+  void shutdown() noexcept {
+    const ending_guard ending(*this, life_);
+    life_.advance_to(life_state::shutdown);
+  }
+
   // Gives back what has not begun, or cancels it and gives back nothing.
   task_list stop(bool give_back) noexcept {
+    const ending_guard ending(*this, life_);
     task_list unstarted;
     {
       const mutex_lock lock(mu_);
@@ -72,6 +81,20 @@ class manual_executor::impl {
     return unstarted;
   }
 
+  // It terminates in the destructor, after all other calls that end it.
+  void end_if_over() noexcept {
+    if (life_.try_tidy(false)) life_.terminate();
+  }
+  void destroy() noexcept {
+    // After fork() the mutex is in no known state, and other calls are not in this process.
+    if (!home_.is_here()) return;
+    static_cast<void>(stop(false));
+    if (!is_ending_here(life_)) life_.await_unused();
+    release();
+  }
+
+  bool is_shutdown() const noexcept { return life_.state() != life_state::running; }
+
   std::size_t queued() const {
     const mutex_lock lock(mu_);
     return queue_.size();
@@ -82,9 +105,10 @@ class manual_executor::impl {
     return book_.totals;
   }
 
-  lifecycle life_{steady};
-
  private:
+  friend class counted<impl>;
+  ~impl() = default;
+
   // On the stack of a thread that runs a task.
   struct running : list_node<> {
     running_task what;
@@ -109,6 +133,9 @@ class manual_executor::impl {
     }
   }
 
+  const home_process home_;
+  lifecycle life_{steady};
+
   mutable mutex mu_;
   ledger book_{steady, strict, nullptr};  // its counts: guarded by mu_
   task_queue queue_ TAKT_GUARDED_BY(mu_);
@@ -117,10 +144,7 @@ class manual_executor::impl {
 
 manual_executor::manual_executor() : impl_(new impl) {}
 
-manual_executor::~manual_executor() {
-  static_cast<void>(impl_->stop(false));
-  delete impl_;
-}
+manual_executor::~manual_executor() { impl_->destroy(); }
 
 void manual_executor::execute(task t) { impl_->execute(std::move(t)); }
 bool manual_executor::poll_one() { return impl_->poll_one(); }
@@ -133,11 +157,8 @@ std::size_t manual_executor::poll() {
 
 std::size_t manual_executor::queued() const { return impl_->queued(); }
 task_totals manual_executor::totals() const { return impl_->totals(); }
-void manual_executor::shutdown() noexcept { impl_->life_.advance_to(life_state::shutdown); }
+void manual_executor::shutdown() noexcept { impl_->shutdown(); }
 task_list manual_executor::shutdown_now() noexcept { return impl_->stop(true); }
-
-bool manual_executor::is_shutdown() const noexcept {
-  return impl_->life_.state() != life_state::running;
-}
+bool manual_executor::is_shutdown() const noexcept { return impl_->is_shutdown(); }
 
 }  // namespace takt::inline TAKT_ABI

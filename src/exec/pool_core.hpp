@@ -33,7 +33,8 @@
 //   4. A slot is never freed before the pool: who calls a worker does so after unlocking, and may
 //      be late; and others look into its ring.
 //   5. Each worker that leaves joins the one that left before it; so at most one ended thread is
-//      unjoined, and the last one knows that all others have ended.
+//      unjoined. It holds the lifecycle until then: when the pool terminates, all others have
+//      ended.
 //   6. If a delayed task waits and a worker is idle, one is the leader, or some worker is coming,
 //      or about to be called. The last one that is free does not leave while one waits; who takes
 //      a task and leaves none that is free starts one, if there are less than core.
@@ -120,7 +121,7 @@ class pool_core final : public delayed_tasks_owner {
 
   // --- delayed tasks: pool_submit.cpp
   bool attend() noexcept override;
-  void delayed_are_gone() noexcept override;
+  void delayed_are_gone() noexcept override { end_if_over(); }
   [[nodiscard]] const ledger& book() const noexcept override { return book_; }
 
   // --- children: pool_submit.cpp
@@ -140,6 +141,8 @@ class pool_core final : public delayed_tasks_owner {
   void shutdown() noexcept;
   task_list stop(bool give_back) noexcept;
   void destroy() noexcept;
+  /// For ending_guard, and when no delayed task is left: ends the pool if nothing keeps it.
+  void end_if_over() noexcept;
 
   // --- the rest: pool_work.cpp
   std::size_t prestart(std::size_t at_most);
@@ -150,12 +153,16 @@ class pool_core final : public delayed_tasks_owner {
   task_totals totals() const;
   pool_statistics statistics() const;
   std::pair<std::size_t, std::size_t> sizes() const;
-  /// \throws std::system_error if the calling thread runs a task of it.
+  /// Whether the calling thread runs a task of it, or is within a call that ends it: it cannot wait
+  /// for the end.
+  [[nodiscard]] bool is_own_task() const noexcept;
+  /// \throws std::system_error if it is.
   void throw_if_own_task() const;
   [[nodiscard]] takt::future_options future_options() const noexcept {
     return {.time = how_.time, .unhandled = how_.unhandled};
   }
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
+  [[nodiscard]] lifecycle& life() noexcept { return life_; }
   [[nodiscard]] std::size_t queue_capacity() const noexcept { return how_.queue_capacity; }
   /// Whether this is the process that it was made in.
   [[nodiscard]] bool is_here() const noexcept { return home_.is_here(); }
@@ -207,7 +214,6 @@ class pool_core final : public delayed_tasks_owner {
   struct departure {
     sync::thread before;       // to be joined
     worker* called = nullptr;  // to be woken
-    bool last = false;         // the pool is at its end
   };
 
   // For alert_.
@@ -310,7 +316,6 @@ class pool_core final : public delayed_tasks_owner {
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;  // for futures of this pool
   intrusive_list<task_wait> waits_ TAKT_GUARDED_BY(mu_);
   std::size_t blocked_ TAKT_GUARDED_BY(mu_) = 0;  // in a blocking_region
-  std::size_t holds_ TAKT_GUARDED_BY(mu_) = 0;    // counted as workers, but are none
   std::size_t largest_ TAKT_GUARDED_BY(mu_) = 0;
   // Atomic. Written under mu_; what it points to, and what is older, stays.
   sync::atomic<worker*> newest_{nullptr};

@@ -2,6 +2,7 @@
 
 #include <takt/base/owed_calls.hpp>
 
+#include "ending_guard.hpp"
 #include "pool_core.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -11,38 +12,42 @@ void pool_core::end() noexcept {
   life_.terminate();
 }
 
-void pool_core::shutdown() noexcept {
-  mutex_lock lock(mu_);
-  if (!life_.advance_to(life_state::shutdown)) return;
-  if (delayed_ != nullptr)
-    delayed_->close(false);  // before a worker leaves because nothing is left
-  recall_idle();
-  room_.notify_all();
-  if (delayed_ != nullptr) {
-    lock.unlock();
-    delayed_->cancel_unwanted();
-    lock.lock();
-    recall_idle();
+void pool_core::end_if_over() noexcept {
+  bool last = false;
+  {
+    const mutex_lock lock(mu_);
+    const bool drained = is_drained();
+    if (drained && life_.state() == life_state::shutdown) recall_idle();  // for delayed ones
+    last = life_.try_tidy(drained);
   }
-  const bool last = life_.try_tidy(is_drained());
-  lock.unlock();
   if (last) end();
+}
+
+void pool_core::shutdown() noexcept {
+  const ending_guard ending(*this, life_);
+  {
+    const mutex_lock lock(mu_);
+    if (!life_.advance_to(life_state::shutdown)) return;
+    // Before a worker leaves because nothing is left.
+    if (delayed_ != nullptr) delayed_->close(false);
+    recall_idle();
+    room_.notify_all();
+  }
+  if (delayed_ != nullptr) delayed_->cancel_unwanted();
 }
 
 // Gives back what has not begun, or cancels it and gives back nothing.
 task_list pool_core::stop(bool give_back) noexcept {
   owed_calls::make();  // now: they may wait for what this call is about to take
+  const ending_guard ending(*this, life_);
+  if (!ending) return {};
   task_list unstarted;
   task_list added;  // behind those
   task_list in_rings;
   std::size_t cancelled = 0;
-  bool holds = false;
   bool first = false;
   {
     mutex_lock lock(mu_);
-    // Counts as a worker, so that the pool does not end before what was queued has ended.
-    holds = life_.add_worker();
-    holds_ += holds ? 1U : 0U;
     first = life_.advance_to(life_state::stop);
     if (delayed_ != nullptr) delayed_->close(true);  // before what runs is asked to stop
     recall_idle();                                   // and closes the queue
@@ -71,19 +76,9 @@ task_list pool_core::stop(bool give_back) noexcept {
   cancelled += book_.end_unstarted(unstarted, give_back);
   const std::size_t returned = unstarted.size();
   if (delayed_ != nullptr) delayed_->stop(unstarted, give_back);  // counts its own
-  bool last = false;
-  {
-    const mutex_lock lock(mu_);
-    book_.totals.cancelled += cancelled;
-    book_.totals.returned += returned;
-    if (holds) {
-      --holds_;
-      life_.remove_worker();
-      gone_.notify_all();
-    }
-    last = life_.try_tidy(true);
-  }
-  if (last) end();
+  const mutex_lock lock(mu_);
+  book_.totals.cancelled += cancelled;
+  book_.totals.returned += returned;
   return unstarted;
 }
 
@@ -91,13 +86,14 @@ void pool_core::destroy() noexcept {
   static_cast<void>(stop(false));
   if (delayed_ != nullptr) delayed_->await_told();  // the observer may be gone after that
   sync::thread last;
-  if (task_runner::of(this) == nullptr) {
-    life_.await(clock::time_point::max(), {});
+  const std::size_t own = task_runner::of(this) != nullptr ? 1 : 0;
+  if (own == 0 && !is_ending_here(life_)) {
+    life_.await_unused();
     const mutex_lock lock(mu_);
     last = std::move(last_gone_);
   } else {
     mutex_lock lock(mu_);
-    while (life_.workers() - holds_ != 1) {
+    while (life_.workers() != own) {
       gone_.wait_until(lock, *how_.time, clock::time_point::max());
     }
     last = std::move(last_gone_);

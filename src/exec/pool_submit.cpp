@@ -166,17 +166,6 @@ bool pool_core::attend() noexcept {
   return true;
 }
 
-void pool_core::delayed_are_gone() noexcept {
-  bool last = false;
-  {
-    const mutex_lock lock(mu_);
-    if (life_.state() != life_state::shutdown || !is_drained()) return;
-    recall_idle();
-    last = life_.try_tidy(true);
-  }
-  if (last) end();
-}
-
 // --- rings
 
 pool_core::ring_answer pool_core::add_to_ring(worker& self, task& t, bool child) {

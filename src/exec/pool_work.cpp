@@ -5,6 +5,9 @@
 #include <system_error>
 #include <utility>
 
+#include <takt/base/assert.hpp>
+
+#include "ending_guard.hpp"
 #include "pool_core.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -216,7 +219,8 @@ void pool_core::work(worker& self) noexcept {
   }
   if (gone.before.joinable()) gone.before.join();
   if (how_.thread.on_exit != nullptr) how_.thread.on_exit();
-  if (gone.last) end();
+  life_.release_hold();
+  end_if_over();
   release();
 }
 
@@ -380,12 +384,13 @@ pool_core::departure pool_core::depart(worker& self) noexcept {
     last_gone_ = std::move(self.thread);
   }
   vacant_.push_front(self);
+  [[maybe_unused]] const bool holds = life_.hold();  // until its on_exit has returned
+  TAKT_ASSERT(holds);                                // as it is a worker
   life_.remove_worker();
   if (delayed_ != nullptr && life_.state() == life_state::shutdown && is_drained()) {
     recall_idle();  // it was not so when they became idle
   }
   gone.called = call_worker();
-  gone.last = life_.try_tidy(is_drained());
   gone_.notify_all();
   return gone;
 }
@@ -500,13 +505,13 @@ task_totals pool_core::totals() const {
   for (const worker* w = newest; w != nullptr; w = w->older) w->counts.add_submissions_to(tasks);
   if (delayed_ != nullptr) delayed_->add_counts_to(tasks);
   queue_.add_counts_to(tasks);
-  tasks.started += life_.workers() - holds_ - free_;
+  tasks.started += life_.workers() - free_;
   return tasks;
 }
 
 pool_statistics pool_core::statistics() const {
   const mutex_lock lock(mu_);
-  const std::size_t workers = life_.workers() - holds_;
+  const std::size_t workers = life_.workers();
   std::size_t queued = queue_.size();
   if (steals_) {
     // acquire: the slots
@@ -525,8 +530,12 @@ std::pair<std::size_t, std::size_t> pool_core::sizes() const {
   return {core_, max_};
 }
 
+bool pool_core::is_own_task() const noexcept {
+  return task_runner::of(this) != nullptr || is_ending_here(life_);
+}
+
 void pool_core::throw_if_own_task() const {
-  if (task_runner::of(this) == nullptr) return;
+  if (!is_own_task()) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                           "takt: a task of a pool waits for the end of the pool");
 }

@@ -32,6 +32,7 @@
 #include <takt/task/task_runner.hpp>
 
 #include "drain_task.hpp"
+#include "ending_guard.hpp"
 #include "ledger.hpp"
 #include "running_task.hpp"
 #include "task_queue.hpp"
@@ -51,6 +52,7 @@ class serial_executor::impl : public counted<impl> {
   void shutdown() noexcept;
   task_list stop(bool give_back) noexcept;
   void destroy() noexcept;
+  void end_if_over() noexcept;  // for ending_guard
   std::size_t queued() const;
   task_totals totals() const;
 
@@ -90,7 +92,6 @@ class serial_executor::impl : public counted<impl> {
   std::uint64_t drains_ TAKT_GUARDED_BY(mu_) = 0;        // begun by execute()
   std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;  // of them, with what was queued
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
-  std::size_t holds_ TAKT_GUARDED_BY(mu_) = 0;  // counted as workers, but are no drains
   timed_condition gone_ TAKT_GUARDED_BY(mu_);   // a drain, in stop
   task_queue queue_{queue_order::fifo, false};  // but for add(): guarded by mu_
 };
@@ -179,11 +180,7 @@ void serial_executor::impl::run_drain() noexcept {
 // The next drain goes on, or has ended; then this one may be the last.
 void serial_executor::impl::end_hand_over() noexcept {
   life_.remove_worker();
-  if (life_.state() == life_state::running) return;  // who ends it comes afterwards
-  mutex_lock lock(mu_);
-  const bool last = is_at_its_end();
-  lock.unlock();
-  if (last) life_.terminate();
+  if (life_.state() != life_state::running) end_if_over();  // else who ends it comes afterwards
 }
 
 // A drain is gone without having been run. If that is within another one, that one goes on. Counts
@@ -228,20 +225,23 @@ bool serial_executor::impl::is_at_its_end() noexcept {
   return life_.try_tidy(queue_.empty());
 }
 
-void serial_executor::impl::shutdown() noexcept {
+void serial_executor::impl::end_if_over() noexcept {
   mutex_lock lock(mu_);
-  life_.advance_to(life_state::shutdown);
-  queue_.set_open(false);
   const bool last = is_at_its_end();
   lock.unlock();
   if (last) life_.terminate();
 }
 
+void serial_executor::impl::shutdown() noexcept {
+  const ending_guard ending(*this, life_);
+  const mutex_lock lock(mu_);
+  life_.advance_to(life_state::shutdown);
+  queue_.set_open(false);
+}
+
 task_list serial_executor::impl::stop(bool give_back) noexcept {
+  const ending_guard ending(*this, life_);
   mutex_lock lock(mu_);
-  // Counts as a drain that runs, so that it does not end before what was queued has ended.
-  const bool holds = life_.add_worker();
-  holds_ += holds ? 1U : 0U;
   life_.advance_to(life_state::stop);
   queue_.set_open(false);
   task_list unstarted = queue_.take_front();
@@ -253,23 +253,17 @@ task_list serial_executor::impl::stop(bool give_back) noexcept {
   lock.lock();
   book_.totals.cancelled += cancelled;
   book_.totals.returned += unstarted.size();
-  if (holds) {
-    --holds_;
-    life_.remove_worker();
-  }
-  const bool last = is_at_its_end();
-  lock.unlock();
-  if (last) life_.terminate();
   return unstarted;
 }
 
 void serial_executor::impl::destroy() noexcept {
   static_cast<void>(stop(false));
-  if (task_runner::of(this) == nullptr) {
-    life_.await(clock::time_point::max(), {});
+  const std::size_t own = task_runner::of(this) != nullptr ? 1 : 0;
+  if (own == 0 && !is_ending_here(life_)) {
+    life_.await_unused();
   } else {
     mutex_lock lock(mu_);
-    while (life_.workers() - holds_ != 1) {
+    while (life_.workers() != own) {
       gone_.wait_until(lock, *how_.time, clock::time_point::max());
     }
   }
@@ -319,7 +313,7 @@ future_options serial_executor::future_options() const noexcept {
 }
 
 void serial_executor::throw_if_own_task() const {
-  if (task_runner::of(impl_) == nullptr) return;
+  if (task_runner::of(impl_) == nullptr && !is_ending_here(impl_->life_)) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                           "takt::serial_executor: one of its own tasks waits for its end");
 }

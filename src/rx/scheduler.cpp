@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "../exec/ending_guard.hpp"
 #include "scheduler_core.hpp"
 #include "worker_core.hpp"
 
@@ -62,16 +63,17 @@ void scheduler_core::shutdown() noexcept {
   subscription closed;
   state_ref<worker_group> group;
   shared_threads* stopped = nullptr;
-  {
-    const mutex_lock lock(mu_);
-    closed = open_;
-    group = groups_.back().share();
-    stopped = threads();
-  }
+  mutex_lock lock(mu_);
+  closed = open_;
+  group = groups_.back().share();
+  stopped = threads();
+  // Under the lock: end() waits for this call, or this call finds nothing to end.
+  const ending_guard ending(*group, group->life);
+  lock.unlock();
+  if (!ending) return;
   group->stopping.store(true, std::memory_order_relaxed);  // relaxed: to who closes them: this one
   closed.core()->unsubscribe(*how_.unhandled);
   group->life.advance_to(life_state::stop);
-  if (group->life.try_tidy(true)) group->life.terminate();
   if (stopped != nullptr) stopped->stop();
 }
 

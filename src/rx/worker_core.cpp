@@ -12,6 +12,8 @@
 #include <takt/task/errors.hpp>
 #include <takt/task/task.hpp>
 
+#include "../exec/ending_guard.hpp"
+
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
@@ -309,19 +311,20 @@ void worker_core::wake() noexcept {
 }
 
 void worker_core::on_unsubscribe() {
-  const bool holds = life_.add_worker();  // so that the end comes after this
   task_list queued;
   worker_task* running = nullptr;
-  if (strand_) {
-    queued = strand_->shutdown_now();
-    running = running_.exchange(nullptr, std::memory_order_acq_rel);  // acq_rel: it is scheduled
+  {
+    const ending_guard ending(*this, life_);
+    if (strand_) {
+      queued = strand_->shutdown_now();
+      running = running_.exchange(nullptr, std::memory_order_acq_rel);  // acq_rel: it is scheduled
+    }
+    life_.advance_to(life_state::stop);  // not before: who is kept from running it leaves running_
+    if (owned_ != nullptr) {
+      stops_.store(true, std::memory_order_relaxed);  // relaxed: read by this thread
+      owned_->stop();
+    }
   }
-  life_.advance_to(life_state::stop);  // not before: who is kept from running it leaves running_
-  if (owned_ != nullptr) {
-    stops_.store(true, std::memory_order_relaxed);  // relaxed: read by this thread
-    owned_->stop();
-  }
-  if (holds) leave();
   error_collector errors;
   const auto end = [&](worker_task& a) {
     close_tracked(a.number_, errors);  // what was scheduled before it
@@ -352,9 +355,9 @@ void worker_core::destroy() noexcept {
   stops_.store(true, std::memory_order_relaxed);  // relaxed: read by this thread
   unsubscribe(*how_.unhandled);
   if (strand_) strand_->shutdown_and_cancel();
-  if (task_runner::of(this) == nullptr) {
+  if (task_runner::of(this) == nullptr && !is_ending_here(life_)) {
     stop_what_runs();  // also what was cancelled before
-    life_.await(clock::time_point::max(), {});
+    life_.await_unused();
     owned_.reset();
   }
   disown();
@@ -362,11 +365,15 @@ void worker_core::destroy() noexcept {
 
 void worker_core::leave() noexcept {
   life_.remove_worker();
+  end_if_over();
+}
+
+void worker_core::end_if_over() noexcept {
   if (!life_.try_tidy(true)) return;
   life_.terminate();
   if (!counted_) return;
   group_->life.remove_worker();  // from here on the scheduler may be gone, but not the group
-  if (group_->life.try_tidy(true)) group_->life.terminate();
+  group_->end_if_over();
 }
 
 }  // namespace rx

@@ -69,6 +69,8 @@ class worker_core final : public sociable_core {
   /// The worker goes: closes it, waits for what runs, and ends the executor that it owns; if a task
   /// of its own calls it, it does not wait, and that executor goes with the last who uses this.
   void destroy() noexcept;
+  /// For ending_guard.
+  void end_if_over() noexcept;
 
   [[nodiscard]] clock::time_point now() const noexcept { return time_->now(); }
   [[nodiscard]] const clock& time() const noexcept { return *time_; }

@@ -497,16 +497,11 @@ void delay_queue::cancel_unwanted() noexcept {
       if (stage_ != stage::closed) return;
       count = take_some(from, taken, unwanted);
       cancelled_ += count;
-      running_ += count;  // the pool does not end before they have
-      changed();
     }
     for (task& t : std::span(taken).first(count)) {
       owner_->book().tell(task_event::kind::cancelled, t);
       t.cancel();
     }
-    const mutex_lock lock(mu_);
-    running_ -= count;
-    changed();
   } while (count != 0);
   if (attend) owner_->attend();
 }
@@ -517,7 +512,6 @@ void delay_queue::keep_after_shutdown(after_shutdown keep) noexcept {
     keep_ = keep;
   }
   cancel_unwanted();
-  owner_->delayed_are_gone();
 }
 
 after_shutdown delay_queue::kept_after_shutdown() const noexcept {

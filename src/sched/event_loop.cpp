@@ -18,6 +18,9 @@
 //      frame_due_ is when that is, if there is a ticker and something was asked.
 //   4. A task that was taken is counted when it has been run, before anything leaves the loop by an
 //      exception.
+//   5. It is over when it was shut down, nothing is left to be run, and no call holds it that ends
+//      it: run() returns then. It terminates when it is over and nobody runs it, which the
+//      destructor waits for.
 #include <takt/sched/event_loop.hpp>
 
 #include <algorithm>
@@ -36,6 +39,7 @@
 #include <takt/exec/lifecycle.hpp>
 #include <takt/task/task_runner.hpp>
 
+#include "../exec/ending_guard.hpp"
 #include "../exec/ledger.hpp"
 #include "../exec/os.hpp"
 #include "../exec/running_task.hpp"
@@ -162,7 +166,7 @@ class loop_core final : public delayed_tasks_owner {
 
   time_point next_deadline() noexcept {
     const mutex_lock lock(mu_);
-    if (!stopped_ && !has_ended()) return arm();
+    if (!stopped_ && !is_over()) return arm();
     waits_ = true;  // for restart()
     return time_point::max();
   }
@@ -176,6 +180,7 @@ class loop_core final : public delayed_tasks_owner {
   // --- the end
 
   void shutdown() noexcept {
+    const ending_guard ending(*this, life_);
     task_list unwanted;
     {
       const mutex_lock lock(mu_);
@@ -183,18 +188,16 @@ class loop_core final : public delayed_tasks_owner {
       delays_.close(false);
       unwanted = std::move(frames_);
       frame_due_ = time_point::max();
-      cancels_ = true;
     }
     delays_.cancel_unwanted();
     const std::size_t cancelled = book_.end_unstarted(unwanted, false);
     const mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
-    cancels_ = false;
-    wake();
   }
 
   // Gives back what has not begun, or cancels it and gives back nothing.
   task_list stop_now(bool give_back) noexcept {
+    const ending_guard ending(*this, life_);
     task_list unstarted;
     std::array<task_list, 3> more;
     {
@@ -204,7 +207,6 @@ class loop_core final : public delayed_tasks_owner {
       unstarted = std::move(microtasks_);
       more = {std::move(batch_), std::move(posts_), std::move(frames_)};
       frame_due_ = time_point::max();
-      wake();
     }
     running_.request_stop();
     for (task_list& list : more) unstarted.append(std::move(list));
@@ -217,9 +219,30 @@ class loop_core final : public delayed_tasks_owner {
     return unstarted;
   }
 
+  // For ending_guard.
+  void end_if_over() noexcept {
+    bool last = false;
+    {
+      const mutex_lock lock(mu_);
+      wake();  // run(), which may have waited for this call
+      last = !runs_ && life_.try_tidy(is_drained());
+    }
+    if (last) life_.terminate();
+  }
+
+  void destroy() noexcept {
+    // After fork() the mutex is in no known state.
+    if (!process_.is_here()) return;
+    if (task_runner::of(this) != nullptr || is_ending_here(life_)) {
+      refuse_own_destruction("takt::event_loop");
+    }
+    static_cast<void>(stop_now(false));
+    delays_.await_told();
+    life_.await_unused();  // other calls that end it
+    release();
+  }
+
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
-  /// Whether this is the process that it was made in.
-  [[nodiscard]] bool is_here() const noexcept { return process_.is_here(); }
 
   task_totals totals() const {
     const mutex_lock lock(mu_);
@@ -251,8 +274,12 @@ class loop_core final : public delayed_tasks_owner {
     runner(const runner&) = delete;
     runner& operator=(const runner&) = delete;
     ~runner() {
-      const mutex_lock lock(of_.mu_);
-      of_.runs_ = false;
+      {
+        const mutex_lock lock(of_.mu_);
+        of_.runs_ = false;
+        if (of_.life_.state() == life_state::running) return;
+      }
+      of_.end_if_over();
     }
     [[nodiscard]] bool begin_wait(task_wait& w) noexcept override {
       const mutex_lock lock(of_.mu_);
@@ -288,10 +315,13 @@ class loop_core final : public delayed_tasks_owner {
     frame_due_ = time_point::max();
   }
 
-  [[nodiscard]] bool has_ended() const noexcept TAKT_REQUIRES(mu_) {
+  [[nodiscard]] bool is_drained() const noexcept TAKT_REQUIRES(mu_) {
+    return microtasks_.empty() && batch_.empty() && posts_.empty() && delays_.empty();
+  }
+  [[nodiscard]] bool is_over() const noexcept TAKT_REQUIRES(mu_) {
     const life_state state = life_.state();
-    if (state != life_state::shutdown) return state > life_state::shutdown;
-    return !cancels_ && microtasks_.empty() && batch_.empty() && posts_.empty() && delays_.empty();
+    if (state == life_state::running || life_.is_held()) return false;
+    return state != life_state::shutdown || is_drained();
   }
 
   // What is to be done now: microtasks, the frame that has begun, and then by deadline.
@@ -329,13 +359,13 @@ class loop_core final : public delayed_tasks_owner {
         delayed_tasks::ticket which;
         bool delayed = false;
         mutex_lock lock(mu_);
-        if (stopped_ || life_.state() >= life_state::stop) return false;
-        if (take(t, which, delayed)) {
+        if (stopped_) return false;
+        if (life_.state() < life_state::stop && take(t, which, delayed)) {
           lock.unlock();
           run_one(t, delayed ? &which : nullptr);
           return true;
         }
-        if (has_ended() || (deadline != time_point::max() && time_.now() >= deadline)) return false;
+        if (is_over() || (deadline != time_point::max() && time_.now() >= deadline)) return false;
         if (owed_calls::any()) {
           lock.unlock();
           owed_calls::make();
@@ -364,6 +394,7 @@ class loop_core final : public delayed_tasks_owner {
   [[nodiscard]] time_point arm() noexcept TAKT_REQUIRES(mu_) {
     if (!microtasks_.empty() || !batch_.empty() || !posts_.empty()) return time_point::min();
     waits_ = true;
+    if (life_.state() >= life_state::stop) return time_point::max();  // who ends it, at last
     return std::min(delays_.watch_next(false), frame_due_);
   }
 
@@ -400,7 +431,6 @@ class loop_core final : public delayed_tasks_owner {
   bool stopped_ TAKT_GUARDED_BY(mu_) = false;
   bool waits_ TAKT_GUARDED_BY(mu_) = false;
   bool signalled_ TAKT_GUARDED_BY(mu_) = false;
-  bool cancels_ TAKT_GUARDED_BY(mu_) = false;  // shutdown() has taken what has not ended yet
   os::signal_descriptor signal_ TAKT_GUARDED_BY(mu_);
   task_list microtasks_ TAKT_GUARDED_BY(mu_);
   task_list posts_ TAKT_GUARDED_BY(mu_);
@@ -448,13 +478,7 @@ event_loop::event_loop(delay_queue& delays, const options& how)
       microtasks_(core_, false, future_options()),
       frames_(core_, true, future_options()) {}
 
-event_loop::~event_loop() {
-  // After fork() the mutex is in no known state.
-  if (!core_.is_here()) return;
-  static_cast<void>(core_.stop_now(false));
-  delays_.await_told();
-  core_.release();
-}
+event_loop::~event_loop() { core_.destroy(); }
 
 void event_loop::execute(task t) { core_.execute(loop_core::where::posts, std::move(t)); }
 

@@ -444,6 +444,24 @@ TEST_F(event_loop_test, time_outs_and_retries_live_on_it) {
   EXPECT_THROW(answer.get(), takt::wait_timed_out);
 }
 
+TEST(event_loop, must_not_be_destroyed_by_its_own_task_or_its_own_end) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const char* const message = "takt::event_loop: destroyed by one of its own tasks";
+  const auto by_task = [] {
+    auto loop = std::make_unique<event_loop>();
+    loop->execute([&] { loop.reset(); });
+    loop->run_one();
+  };
+  EXPECT_DEATH(by_task(), message);
+  const auto by_closure = [] {
+    auto loop = std::make_shared<event_loop>();
+    event_loop& alive = *loop;
+    alive.execute([own = std::move(loop)] {});
+    alive.shutdown_and_cancel();
+  };
+  EXPECT_DEATH(by_closure(), message);
+}
+
 TEST_F(event_loop_test, an_observer_hears_of_everything) {
   takt::task_statistics heard;
   event_loop other({.frame = 10ms, .time = &time, .observer = &heard});

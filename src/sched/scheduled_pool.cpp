@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "../exec/ending_guard.hpp"
 #include "../exec/pool_core.hpp"
 #include "delay_queue.hpp"
 
@@ -72,6 +73,7 @@ void scheduled_pool::shutdown() noexcept { core_->shutdown(); }
 task_list scheduled_pool::shutdown_now() noexcept { return core_->stop(true); }
 void scheduled_pool::shutdown_and_cancel() noexcept { static_cast<void>(core_->stop(false)); }
 void scheduled_pool::keep_after_shutdown(after_shutdown what) noexcept {
+  const ending_guard ending(*core_, core_->life());
   delays_.keep_after_shutdown(what);
 }
 after_shutdown scheduled_pool::kept_after_shutdown() const noexcept {

@@ -87,9 +87,9 @@ void wheel_core::recycle(timer_node& n, std::uint32_t index, bool was_cancelled)
   if (nodes_.give_back(index, was_cancelled)) delete this;
 }
 
-// By the scheduler and its thread.
+// By the scheduler, its thread, and calls that end it.
 void wheel_core::release() noexcept {
-  // acq_rel: what the other one did
+  // acq_rel: what the others did
   if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1 && nodes_.close()) delete this;
 }
 
@@ -213,6 +213,7 @@ timer_id wheel_core::insert(when due, task& t, any_executor where, const timer_r
       wake();
       refuse(t, rejection::shut_down);
     }
+    const runner here(&book_);
     where.execute(run_of(index));
     made.detach();
     return id;
@@ -252,6 +253,7 @@ void wheel_core::add_at_once(task& t, any_executor where) {
     t.set_id(next_id());
     book_.tell(task_event::kind::submitted, t);
   }
+  const runner here(&book_);
   hand_over(t, where);
 }
 

@@ -72,6 +72,7 @@
 #include <takt/task/future.hpp>
 #include <takt/task/task.hpp>
 #include <takt/task/task_list.hpp>
+#include <takt/task/task_runner.hpp>
 #include <takt/timer/hashed_wheel.hpp>
 
 #include "../exec/ledger.hpp"
@@ -117,6 +118,14 @@ class wheel_core final : public timer_source {
   task_list stop(bool give_back) noexcept;
   task_list close(std::chrono::nanoseconds timeout, at_close policy);
   void destroy() noexcept;
+  /// For ending_guard.
+  void retain() noexcept {
+    references_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller has a reference
+  }
+  void release() noexcept;
+  void end_if_over() noexcept {
+    if (life_.try_tidy(true)) life_.terminate();
+  }
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
   /// \throws std::system_error if the calling thread is the timer thread, or runs a task of it.
   void throw_if_own_task() const;
@@ -128,6 +137,14 @@ class wheel_core final : public timer_source {
  private:
   enum class stage : std::uint8_t { open, closed, stopped };
   using nanoseconds = std::chrono::nanoseconds;
+
+  // On the stack of a thread that runs a task of `this`, which cannot wait for its end; or, of
+  // `book_`, that hands over what is due at once, to an executor that may run it inline.
+  class runner final : public task_runner {
+   public:
+    using task_runner::task_runner;
+    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+  };
 
   explicit wheel_core(wheel_scheduler_options how);
   ~wheel_core() = default;
@@ -156,7 +173,6 @@ class wheel_core final : public timer_source {
   // Places.
   void end_locked(timer_node& n, std::uint32_t index) noexcept;
   void recycle(timer_node& n, std::uint32_t index, bool was_cancelled) noexcept;
-  void release() noexcept;
 
   // Times.
   [[nodiscard]] time_point deadline_of(const timer_node& n) const noexcept;
@@ -220,7 +236,6 @@ class wheel_core final : public timer_source {
   void wake_if_closing() noexcept;
   bool set_stage(stage to) noexcept;
   void begin_stop() noexcept;
-  void begin_ending() noexcept;
   void end_stop() noexcept;
 
   // Constant after construction.
@@ -248,16 +263,18 @@ class wheel_core final : public timer_source {
   sync::atomic<std::int64_t> passed_;
   // Atomic, seq_cst. Only grows.
   sync::atomic<stage> stage_{stage::open};
-  // Atomic. The scheduler and the timer thread.
+  // Atomic. The scheduler, the timer thread, and calls that end it.
   sync::atomic<std::uint32_t> references_{2};
 
   mutable mutex mu_;
   // In ticks since start_, or in ns if exact.
   hashed_order order_ TAKT_GUARDED_BY(mu_);
 
-  // Workers of life_ that are none, left by those who wait for the thread, or have given up.
-  std::size_t holds_ TAKT_GUARDED_BY(mu_) = 0;
-  std::size_t enders_ TAKT_GUARDED_BY(mu_) = 0;  // who ends what waits
+  // After stop: all timers that waited have ended, and no other will wait.
+  bool none_waits_ TAKT_GUARDED_BY(mu_) = false;
+  // Holds of life_ that close() has left when it timed out: the scheduler does not terminate before
+  // somebody has ended what waits.
+  std::size_t left_holds_ TAKT_GUARDED_BY(mu_) = 0;
 
   // Written by the timer thread, under mu_. What it has taken out of order_, and hands over.
   std::array<timer_id, most_due> due_{};

@@ -12,6 +12,7 @@
 #include <takt/exec/executor.hpp>
 #include <takt/task/task_runner.hpp>
 
+#include "../exec/ending_guard.hpp"
 #include "wheel_core.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -143,13 +144,9 @@ void wheel_core::end_series_and_paused() noexcept {
 }
 
 void wheel_core::shutdown() noexcept {
-  // Counts as a worker, so that it does not end before what is cancelled here has ended.
-  const bool holds = life_.add_worker();
+  const ending_guard ending(*this, life_);
   life_.advance_to(life_state::shutdown);
   if (set_stage(stage::closed)) end_series_and_paused();
-  if (!holds) return;
-  life_.remove_worker();
-  if (life_.try_tidy(true)) life_.terminate();
 }
 
 void wheel_core::ask_series_to_stop() noexcept {
@@ -165,36 +162,25 @@ void wheel_core::ask_series_to_stop() noexcept {
   }
 }
 
-// After which it does not end before somebody has ended what waits: see end_stop().
+// By a call that holds it, and ends what waits.
 void wheel_core::begin_stop() noexcept {
-  {
-    const mutex_lock lock(mu_);
-    holds_ += life_.add_worker() ? 1U : 0U;
-    life_.advance_to(life_state::stop);
-  }
+  life_.advance_to(life_state::stop);
   set_stage(stage::stopped);
   wake();
 }
 
-// By who ends what waits, before and after. Others may be at it, too: the last one lets it end.
-void wheel_core::begin_ending() noexcept {
-  const mutex_lock lock(mu_);
-  ++enders_;
-}
+// By such a call, when nothing waits any more.
 void wheel_core::end_stop() noexcept {
-  {
-    const mutex_lock lock(mu_);
-    if (--enders_ != 0) return;
-    for (; holds_ != 0; --holds_) life_.remove_worker();
-  }
-  if (life_.try_tidy(true)) life_.terminate();
+  const mutex_lock lock(mu_);
+  none_waits_ = true;
+  for (; left_holds_ != 0; --left_holds_) life_.release_hold();
 }
 
 task_list wheel_core::stop(bool give_back) noexcept {
   owed_calls::make();  // now: they may wait for what this call is about to take
+  const ending_guard ending(*this, life_);
   task_list rest;
   begin_stop();
-  begin_ending();
   ask_series_to_stop();
   take_all([&](task& t, bool /*marked*/) {
     t.end_periods();
@@ -215,14 +201,16 @@ task_list wheel_core::close(nanoseconds timeout, at_close policy) {
   throw_if_timer_thread();
   const time_point until = deadline_after(time_.now(), timeout);
   owed_calls::make();  // as in stop()
+  const ending_guard ending(*this, life_);
   begin_stop();
   ask_series_to_stop();  // one may be with the timer thread
   if (!thread_ended_.wait_until(until)) {
+    const mutex_lock lock(mu_);
+    if (!none_waits_ && life_.hold()) ++left_holds_;
     throw std::system_error(std::make_error_code(std::errc::timed_out),
                             "takt::wheel_scheduler: the timer thread has not ended within " +
                                 std::to_string(timeout.count()) + " ns");
   }
-  begin_ending();
   task_list rest;
   ask_series_to_stop();
   take_all_in_order([&](task& t, bool marked) {
@@ -262,11 +250,6 @@ void wheel_core::throw_if_own_task() const {
 
 // One that has not come to its end when its executor has it: a run of a series, or by close().
 run_result wheel_core::run_task(task& t) noexcept {
-  class runner final : public task_runner {
-   public:
-    using task_runner::task_runner;
-    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
-  };
   const runner here(this);
   return book_.run(t, life_, nullptr);
 }
@@ -274,15 +257,16 @@ run_result wheel_core::run_task(task& t) noexcept {
 void wheel_core::destroy() noexcept {
   // After fork() the thread is not in this process, and the mutex is in no known state.
   if (!home_.is_here()) return;
+  if (is_timer_thread() || task_runner::of(this) != nullptr || task_runner::of(&book_) != nullptr ||
+      is_ending_here(life_)) {
+    refuse_own_destruction("takt::wheel_scheduler");
+  }
   static_cast<void>(stop(false));
   owed_calls::make();  // before it waits for its thread
   // acquire: those who have cancelled tasks have told the observer, which may go after that
   while (telling_.load(std::memory_order_acquire) != 0) sync::yield();
-  if (is_timer_thread()) {
-    thread_.detach();
-  } else if (thread_.joinable()) {
-    thread_.join();
-  }
+  life_.await_unused();
+  thread_.join();
   release();
 }
 

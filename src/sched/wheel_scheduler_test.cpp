@@ -117,46 +117,45 @@ TEST(wheel_scheduler, names_its_thread) {
 }
 #endif
 
-TEST(wheel_scheduler, may_be_destroyed_on_its_own_thread) {
+// Destroys a wheel by its own task, which is a series if it has a period; on a pool or inline.
+void destroy_by_own_task(std::chrono::milliseconds delay, std::chrono::milliseconds period,
+                         bool inline_run) {
   manual_clock time;
   gate exited;
+  takt::thread_pool pool({.core = 1});
+  const takt::any_executor where =
+      inline_run ? takt::any_executor(inline_executor()) : takt::any_executor(pool);
   auto wheel = std::make_unique<wheel_scheduler>(
       wheel_scheduler::options{.thread = {.on_exit = [&] { exited.open(); }}, .time = &time});
-  auto later = wheel->schedule(20ms, inline_executor(), [] {});
-  const auto same_tick = wheel->execute(10ms, inline_executor(), [&] {
+  gate made;
+  const auto destroy = [&] {
+    if (!inline_run || delay > 0ms) made.wait();
     wheel.reset();
-    EXPECT_TRUE(later.is_cancelled());
-  });
-  auto next = wheel->schedule(10ms, inline_executor(), [] {});
-  time.wait_for_waiters(1);
-  time.advance(10ms);
+  };
+  takt::periodic_future series;
+  if (period > 0ms) {
+    series = wheel->schedule_at_fixed_rate(delay, period, where, destroy);
+  } else {
+    wheel->execute(delay, where, destroy);
+  }
+  made.open();
+  if (delay > 0ms) time.advance(delay);
   exited.wait();
-  EXPECT_TRUE(next.is_cancelled());
-  EXPECT_EQ(later.timer_handle::cancel(), cancel_result::done);
-  EXPECT_EQ(same_tick.cancel(), cancel_result::done);
 }
 
-TEST(wheel_scheduler, may_be_destroyed_in_a_run_of_a_series) {
-  for (const bool at_once : {true, false}) {
-    manual_clock time;
-    takt::thread_pool pool({.core = 1});
-    auto wheel = std::make_unique<wheel_scheduler>(wheel_scheduler::options{.time = &time});
-    gate begun;
-    gate made;
-    auto series = wheel->schedule_at_fixed_rate(at_once ? 0ms : 10ms, 10ms, pool, [&] {
-      begun.open();
-      made.wait();
-      wheel.reset();
-    });
-    time.wait_for_waiters(1);
-    time.advance(10ms);
-    begun.wait();
-    made.open();
-    pool.close(takt::drain);
-    EXPECT_EQ(wheel, nullptr);
-    EXPECT_TRUE(series.is_cancelled());
-    EXPECT_EQ(series.run_count(), 1u);
-  }
+TEST(wheel_scheduler, must_not_be_destroyed_by_a_task_that_it_runs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const char* const message = "takt::wheel_scheduler: destroyed by one of its own tasks";
+  EXPECT_DEATH(destroy_by_own_task(10ms, 0ms, true), message);
+  EXPECT_DEATH(destroy_by_own_task(0ms, 0ms, true), message);
+  EXPECT_DEATH(destroy_by_own_task(0ms, 10ms, true), message);
+  EXPECT_DEATH(destroy_by_own_task(10ms, 10ms, false), message);
+  EXPECT_DEATH(destroy_by_own_task(0ms, 10ms, false), message);
+}
+
+TEST(wheel_scheduler, may_be_destroyed_by_a_task_that_runs_once_elsewhere) {
+  destroy_by_own_task(10ms, 0ms, false);
+  destroy_by_own_task(0ms, 0ms, false);
 }
 
 // --- handles

@@ -48,7 +48,7 @@ void wheel_core::run() noexcept {
   }
   if (how_.thread.on_exit != nullptr) how_.thread.on_exit();
   life_.remove_worker();
-  if (life_.try_tidy(true)) life_.terminate();
+  end_if_over();
   thread_end_.set_value();
   release();
 }

@@ -11,6 +11,7 @@
 #include <takt/task/errors.hpp>
 #include <takt/task/task.hpp>
 
+#include "../exec/ending_guard.hpp"
 #include "crawler_impl.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -294,10 +295,15 @@ void crawler::impl::refused(const std::exception_ptr& why) noexcept {
   by_drop_ = false;
 }
 
-// A worker less. The last one gives back what was put aside, and ends it.
+// A worker less.
 void crawler::impl::leave() noexcept {
-  mutex_lock lock(mu_);
   life_.remove_worker();
+  end_if_over();
+}
+
+// The last worker, or call that ends it, gives back what was put aside, and ends it.
+void crawler::impl::end_if_over() noexcept {
+  mutex_lock lock(mu_);
   if (!life_.try_tidy(true)) return;
   while (one* const next = aside_.pop_front()) {
     lock.unlock();
@@ -312,23 +318,23 @@ void crawler::impl::leave() noexcept {
 }
 
 void crawler::impl::shutdown() noexcept {
-  mutex_lock lock(mu_);
-  if (!life_.add_worker()) return;
-  life_.advance_to(life_state::shutdown);
-  lock.unlock();
+  const ending_guard guard(*this, life_);
+  {
+    const mutex_lock lock(mu_);
+    life_.advance_to(life_state::shutdown);
+  }
   go_on();
-  leave();
 }
 
 void crawler::impl::stop() noexcept {
-  mutex_lock lock(mu_);
-  const bool holds = life_.add_worker();
-  life_.advance_to(life_state::stop);
-  give_back_all(ready_, lock);
-  give_back_all(handed_, lock);
-  give_back_all(waiting_, lock);
-  lock.unlock();
-  if (holds) leave();
+  {
+    const ending_guard guard(*this, life_);
+    mutex_lock lock(mu_);
+    life_.advance_to(life_state::stop);
+    give_back_all(ready_, lock);
+    give_back_all(handed_, lock);
+    give_back_all(waiting_, lock);
+  }
   inside* const here = inside::innermost_of(*this);
   TAKT_ASSERT(here != nullptr);
   here->note_stop();
@@ -337,7 +343,7 @@ void crawler::impl::stop() noexcept {
 
 void crawler::impl::destroy() noexcept {
   inside(*this)->stop();
-  if (task_runner::of(this) == nullptr) life_.await(clock::time_point::max(), {});
+  if (task_runner::of(this) == nullptr) life_.await_unused();
   release();
 }
 

@@ -109,6 +109,7 @@ class crawler::impl : public counted<impl> {
   void shutdown() noexcept;
   void stop() noexcept;
   void destroy() noexcept;
+  void end_if_over() noexcept;  // for ending_guard
   std::exception_ptr error() const;
   task_totals totals() const;
 

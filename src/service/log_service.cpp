@@ -38,6 +38,7 @@
 #include <takt/task/task_runner.hpp>
 
 #include "../exec/drain_task.hpp"
+#include "../exec/ending_guard.hpp"
 
 namespace takt::inline TAKT_ABI {
 
@@ -49,6 +50,7 @@ class log_service::impl : public counted<impl> {
   void shutdown() noexcept;
   std::list<std::string> stop(bool give_back) noexcept;
   void destroy() noexcept;
+  void end_if_over() noexcept;  // for ending_guard
   std::exception_ptr error() const;
   log_statistics statistics() const;
 
@@ -269,27 +271,32 @@ void log_service::impl::finish() noexcept {
   life_.terminate();
 }
 
-void log_service::impl::shutdown() noexcept {
-  queue_.close();
+void log_service::impl::end_if_over() noexcept {
   mutex_lock lock(mu_);
-  life_.advance_to(life_state::shutdown);
   if (is_last(lock)) have_finished();
 }
 
+void log_service::impl::shutdown() noexcept {
+  const ending_guard ending(*this, life_);
+  queue_.close();
+  const mutex_lock lock(mu_);
+  life_.advance_to(life_state::shutdown);
+}
+
 std::list<std::string> log_service::impl::stop(bool give_back) noexcept {
-  mutex_lock lock(mu_);
+  const ending_guard ending(*this, life_);
+  const mutex_lock lock(mu_);
   life_.advance_to(life_state::stop);
   std::list<std::string> rest = queue_.abort();
   (give_back ? counts_.returned : counts_.discarded) += rest.size();
   if (give_back) rest.splice(rest.begin(), failed_);
-  if (is_last(lock)) have_finished();
   return rest;
 }
 
 void log_service::impl::destroy() noexcept {
   static_cast<void>(stop(false));
   if (task_runner::of(this) == nullptr) {
-    life_.await(clock::time_point::max(), {});
+    life_.await_unused();
     if (own_) own_->await_termination();
   }
   release();
@@ -332,27 +339,9 @@ bool log_service::log(std::string line, const sync::stop_token& stop) {
   return impl_->log(std::move(line), stop);
 }
 
-void log_service::shutdown() noexcept {
-  impl* const alive = impl_;  // which the sink may destroy when it is closed
-  alive->retain();
-  alive->shutdown();
-  alive->release();
-}
-
-std::list<std::string> log_service::shutdown_now() noexcept {
-  impl* const alive = impl_;  // as above
-  alive->retain();
-  std::list<std::string> rest = alive->stop(true);
-  alive->release();
-  return rest;
-}
-
-void log_service::shutdown_and_cancel() noexcept {
-  impl* const alive = impl_;  // as above
-  alive->retain();
-  static_cast<void>(alive->stop(false));
-  alive->release();
-}
+void log_service::shutdown() noexcept { impl_->shutdown(); }
+std::list<std::string> log_service::shutdown_now() noexcept { return impl_->stop(true); }
+void log_service::shutdown_and_cancel() noexcept { static_cast<void>(impl_->stop(false)); }
 
 std::exception_ptr log_service::error() const { return impl_->error(); }
 log_statistics log_service::statistics() const { return impl_->statistics(); }

@@ -31,7 +31,9 @@
 #include <takt/base/counted.hpp>
 #include <takt/base/mutex.hpp>
 #include <takt/exec/home_process.hpp>
-#include <takt/exec/thread_pool.hpp>
+
+#include "../exec/ending_guard.hpp"
+#include "../exec/pool_core.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace {
@@ -139,11 +141,11 @@ class pipeline_core final : public counted<pipeline_core>, private pipeline_cont
       : unhandled_(*all.unhandled),
         stages_(std::move(stages)),
         sources_(stages_.front()->threads()),
-        pool_({.core = threads_of(stages_),
-               .queue_capacity = 0,
-               .name = all.name,
-               .resizable = false,
-               .time = all.time}) {}
+        pool_(*new pool_core({.core = threads_of(stages_),
+                              .queue_capacity = 0,
+                              .name = all.name,
+                              .resizable = false,
+                              .time = all.time})) {}
 
   void start();
   void shutdown() noexcept;
@@ -151,7 +153,8 @@ class pipeline_core final : public counted<pipeline_core>, private pipeline_cont
   void destroy() noexcept;
   std::optional<stage_failed> error();
   std::vector<stage_statistics> statistics();
-  [[nodiscard]] const thread_pool& pool() const noexcept { return pool_; }
+  void end_if_over() noexcept { pool_.end_if_over(); }  // for ending_guard
+  [[nodiscard]] const pool_core& pool() const noexcept { return pool_; }
 
   const home_process home_;  // constant after construction
 
@@ -208,11 +211,12 @@ class pipeline_core final : public counted<pipeline_core>, private pipeline_cont
   bool observed_ TAKT_GUARDED_BY(mu_) = false;              // somebody was told of it
   bool destroyed_ TAKT_GUARDED_BY(mu_) = false;             // nobody can ask any more
 
-  thread_pool pool_;  // last: its end is that of all who use the rest
+  pool_core& pool_;  // its end is that of all who use the rest
 };
 
 // The producers of a stage belong to the queue of the next one.
 pipeline_core::~pipeline_core() {
+  pool_.destroy();
   for (auto& stage : stages_) stage.reset();
 }
 
@@ -232,16 +236,18 @@ void pipeline_core::start() {
 }
 
 void pipeline_core::shutdown() noexcept {
+  const ending_guard ending(*this, pool_.life());
   stages_[1]->queue()->close();
   stop_source_.request_stop();
   pool_.shutdown();
 }
 
 void pipeline_core::cancel() noexcept {
+  const ending_guard ending(*this, pool_.life());
   for (const auto& stage : stages_) stage->abort();
   stop_source_.request_stop();
   stop_all_.request_stop();
-  pool_.shutdown_and_cancel();
+  static_cast<void>(pool_.stop(false));
 }
 
 void pipeline_core::source_ended() noexcept {
@@ -271,10 +277,8 @@ void pipeline_core::failed(stage_failed& how, const std::exception_ptr& cause,
 
 void pipeline_core::destroy() noexcept {
   cancel();
-  try {
-    pool_.await_termination();
-  } catch (const std::system_error&) {  // a worker of its own, which keeps the rest alive
-  }
+  // A worker of its own, or who ends it, keeps the rest alive.
+  if (!pool_.is_own_task()) pool_.life().await_unused();
   std::optional<stage_failed> unseen;
   {
     const mutex_lock lock(mu_);
@@ -324,19 +328,8 @@ void pipeline::join() {
   if (const std::optional<stage_failed> e = core_->error()) throw stage_failed(*e);
 }
 
-// What is asked to stop may destroy it.
-void pipeline::shutdown() noexcept {
-  pipeline_core& core = *core_;
-  core.retain();
-  core.shutdown();
-  core.release();
-}
-void pipeline::shutdown_and_cancel() noexcept {
-  pipeline_core& core = *core_;
-  core.retain();
-  core.cancel();
-  core.release();
-}
+void pipeline::shutdown() noexcept { core_->shutdown(); }
+void pipeline::shutdown_and_cancel() noexcept { core_->cancel(); }
 std::optional<stage_failed> pipeline::error() const { return core_->error(); }
 std::vector<stage_statistics> pipeline::statistics() const { return core_->statistics(); }
 const lifecycle& pipeline::life() const noexcept { return core_->pool().life(); }

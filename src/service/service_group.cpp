@@ -227,8 +227,14 @@ stop_report service_group::impl::stop_until(clock::time_point deadline,
     walk(phase::stopping);
   }
   stop_members(deadline, linger_, force);
-  stand(phase::stopped);
-  return report_;
+  try {
+    stop_report report = report_;
+    stand(phase::stopped);  // from here on another thread may destroy it
+    return report;
+  } catch (...) {  // there is no memory
+    stand(phase::stopped);
+    throw;
+  }
 }
 
 // Those that are in the report.

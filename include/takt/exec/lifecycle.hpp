@@ -9,10 +9,12 @@
 #include <string_view>
 
 #include <takt/base/config.hpp>
+#include <takt/base/mutex.hpp>
 #include <takt/base/sync.hpp>
+#include <takt/base/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
-#include <takt/task/future.hpp>
+#include <takt/clock/timed_condition.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -28,8 +30,8 @@ enum class life_state : std::uint8_t {
 /// "running", "shutdown", and so on.
 [[nodiscard]] std::string_view to_string(life_state s) noexcept;
 
-/// The life of an owner of threads: its state and the number of its workers, in one word, so that
-/// both change together; and waiting for the end.
+/// The life of an owner of threads: its state, the number of its workers and the number of calls
+/// that are ending it, in one word, so that they change together; and waiting for the end.
 ///
 /// \code
 ///   running --shutdown()--> shutdown -- no work, no workers --+--> tidying --> terminated
@@ -37,27 +39,36 @@ enum class life_state : std::uint8_t {
 ///      +----shutdown_now()-----+--> stop ----- no workers ----+
 /// \endcode
 ///
+/// Tidying also needs that no call holds it. A call that ends the owner holds it until it has
+/// returned, so that the owner terminates after each of them: see hold().
+///
 /// Owners: thread_pool, stealing_pool, scheduled_pool, wheel_scheduler, serial_executor,
 /// log_service, crawler; a pipeline has that of its threads. The word is atomic so that a
 /// submission can look at it without a lock; what an owner changes together with its queue, it
 /// changes under its lock.
 ///
-/// **Thread safety**: all members from any thread. **Destruction**: nobody waits for the end.
+/// **Thread safety**: all members from any thread. **Destruction**: nobody is within await() or
+/// close(). The destructor of an owner calls await_unused() for that.
 class lifecycle {
  public:
   /// \param time  for await().
-  explicit lifecycle(const clock& time);
+  explicit lifecycle(const clock& time) noexcept : time_(time) {}
   lifecycle(const lifecycle&) = delete;
   lifecycle& operator=(const lifecycle&) = delete;
 
   /// What was done before the transition to it happens before this returns.
   [[nodiscard]] life_state state() const noexcept {
     // acquire: what was done before the transition that is seen
-    return static_cast<life_state>(word_.load(std::memory_order_acquire) >> state_shift);
+    return static_cast<life_state>(word_.load(std::memory_order_acquire) >> 56);
   }
   /// What those did that have left happens before this returns.
   [[nodiscard]] std::size_t workers() const noexcept {
-    return word_.load(std::memory_order_acquire) & 0xffff'ffff;  // acquire: what the workers did
+    return word_.load(std::memory_order_acquire) & 0xfff'ffff;  // acquire: what the workers did
+  }
+  /// Whether a call holds it. What the calls did that have released it happens before this returns.
+  [[nodiscard]] bool is_held() const noexcept {
+    // acquire: what those calls did
+    return (word_.load(std::memory_order_acquire) >> 28 & 0xfff'ffff) != 0;
   }
 
   /// Goes on to `next`, shutdown or stop, unless it is there or beyond.
@@ -69,8 +80,15 @@ class lifecycle {
   /// One less, who sees what those did that left before. \return how many are left.
   std::size_t remove_worker() noexcept;
 
-  /// From shutdown, if `drained`, or from stop to tidying, if there is no worker. True for one
-  /// caller only, who runs the termination hook and then calls terminate().
+  /// Keeps it from terminating until release_hold(). Unlike a worker, a hold is also possible in
+  /// stop: several calls may end the owner at once. \return false in tidying or later: all tasks
+  /// have ended, and there is nothing to release.
+  [[nodiscard]] bool hold() noexcept;
+  /// The caller looks with try_tidy() afterwards whether it was the last one.
+  void release_hold() noexcept;
+
+  /// From shutdown, if `drained`, or from stop to tidying, if there is no worker and no hold. True
+  /// for one caller only, who runs the termination hook and then calls terminate().
   [[nodiscard]] bool try_tidy(bool drained) noexcept;
   /// From tidying to terminated: whoever awaits it goes on.
   void terminate() noexcept;
@@ -78,21 +96,41 @@ class lifecycle {
   /// Blocks until terminated, until the deadline or until stop is requested.
   /// \return whether it is terminated.
   bool await(clock::time_point deadline, const sync::stop_token& stop) const;
+  /// Blocks until terminated, and until all other threads have left await() and close(). For the
+  /// destructor of an owner.
+  void await_unused() const;
+
+  /// While it exists, await_unused() waits. For close(), which ends the owner and then waits: so
+  /// another thread may destroy the owner meanwhile.
+  class user {
+   public:
+    explicit user(const lifecycle& of) : of_(of) {
+      const mutex_lock lock(of_.mu_);
+      ++of_.users_;
+    }
+    user(const user&) = delete;
+    user& operator=(const user&) = delete;
+    ~user() {
+      const mutex_lock lock(of_.mu_);
+      if (--of_.users_ == 0) of_.changed_.notify_all();
+    }
+
+   private:
+    const lifecycle& of_;
+  };
 
   [[nodiscard]] const clock& time() const noexcept { return time_; }
 
  private:
-  static constexpr int state_shift = 32;
-
   // Constant after construction.
   const clock& time_;
 
-  // Atomic. The state in the high half, the number of workers in the low half.
+  // Atomic. The state in 8 bits, the number of holds in 28 bits, the number of workers in 28 bits.
   sync::atomic<std::uint64_t> word_{0};
 
-  // Ends when terminated.
-  promise<void> end_;
-  future<void> ended_;
+  mutable mutex mu_;
+  mutable std::size_t users_ TAKT_GUARDED_BY(mu_) = 0;    // within await() or close()
+  mutable timed_condition changed_ TAKT_GUARDED_BY(mu_);  // terminated, or users_ is 0
 };
 
 /// What close() does about work that is still there. Copied like an int.
@@ -134,7 +172,7 @@ template <class Rep, class Period>
 /// \code
 /// class poller : public takt::lifecycle_interface<poller> {
 ///  public:
-///   ~poller() { close(takt::cancel_rest); }
+///   ~poller() { close(takt::cancel_rest); life_.await_unused(); }
 ///   void shutdown() noexcept { end(takt::life_state::shutdown); }
 ///   void shutdown_and_cancel() noexcept { end(takt::life_state::stop); }
 ///   const takt::lifecycle& life() const noexcept { return life_; }
@@ -154,7 +192,9 @@ template <class Rep, class Period>
 /// };
 /// \endcode
 ///
-/// **Thread safety**: all members from any thread, if those four are.
+/// **Thread safety**: all members from any thread, if those four are. While one thread is within
+/// any of them, another one that awaits termination may destroy the owner, if its destructor calls
+/// lifecycle::await_unused().
 template <class Derived>
 class lifecycle_interface {
  public:
@@ -195,6 +235,7 @@ class lifecycle_interface {
   /// \throws std::system_error (resource_deadlock_would_occur) if called from one of its own tasks.
   bool close(const close_policy& policy) {
     self().throw_if_own_task();
+    const lifecycle::user here(self().life());  // another thread may destroy it when it has ended
     self().shutdown();
     if (await_termination(policy.cancel_after())) return true;
     self().shutdown_and_cancel();

@@ -30,7 +30,8 @@ namespace takt::inline TAKT_ABI {
 ///
 /// **Shutdown.** shutdown(): later tasks are rejected, queued ones can still be run.
 /// shutdown_now(): queued ones are given back, running ones are asked to stop. The destructor
-/// cancels what is queued.
+/// cancels what is queued, and waits for other threads that are within these two. In a child
+/// process after fork() it does nothing.
 ///
 /// **Thread safety**: all members from any thread, but for the destructor, which needs that nobody
 /// is in poll_one() or poll().

@@ -60,7 +60,7 @@ struct thread_pool_options {
   /// future is ready before `after` is called.
   std::function<void(const task&)> before{};
   std::function<void(const task&, const std::exception_ptr&)> after{};
-  /// Run once, before is_terminated(), by the last thread or, if there is none, by who shuts down.
+  /// Run once, before is_terminated(), by the last thread or by a call that ends the pool.
   /// Must not throw, nor destroy the pool.
   std::function<void()> terminated{};
 
@@ -116,11 +116,13 @@ class pool_core;
 /// A submission that races with either is run, given back or rejected: never lost. The destructor
 /// does what close(cancel_rest) does: queued tasks are cancelled, running ones are asked to stop
 /// and waited for. All three may be called by a task of the pool, where close() throws; if that
-/// destroys the pool, the other threads are waited for, and its own ends with the task. In a child
-/// process after fork() the destructor does nothing.
+/// destroys the pool, the other threads are waited for, and its own ends with the task: until then
+/// it uses the clock, the observer and the hooks. In a child process after fork() the destructor
+/// does nothing.
 ///
-/// **Thread safety**: all members from any thread. The destructor must not overlap with a call by a
-/// thread outside of the pool, waits included; tasks of the pool may still call it.
+/// **Thread safety**: all members from any thread. A thread that awaits termination may destroy the
+/// pool while others are still within the calls that end it or wait for it. The destructor must not
+/// overlap with other calls by threads outside of the pool; tasks of the pool may still call it.
 ///
 /// **Cost**: an idle pool uses no CPU and wakes for nothing. execute() of a callable of up to 32
 /// bytes does not allocate by itself, submit() once; for one that takes a token, both twice.

@@ -85,6 +85,11 @@ class worker_group final : public counted<worker_group> {
  public:
   explicit worker_group(const clock& time) : life(time) {}
 
+  /// Ends it, if it was shut down and none is left.
+  void end_if_over() noexcept {
+    if (life.try_tidy(true)) life.terminate();
+  }
+
   lifecycle life;                      ///< Counts those that nobody but their task keeps.
   sync::atomic<bool> stopping{false};  ///< Set before they are closed: what runs is asked to stop.
 

@@ -101,8 +101,10 @@ class loop_queue : public executor_interface<loop_queue> {
 /// when nothing is left; periodic tasks and what was asked of the next frame are cancelled.
 /// shutdown_now() gives back what has not begun, asks what runs to stop, and run() ends; a series
 /// does not run again. shutdown_and_cancel() and the destructor cancel instead. Later tasks are
-/// rejected. In a child process after fork() the destructor does nothing. stop() is something else:
-/// run() returns, and everything stays as it is, for the next call after restart().
+/// rejected. run() returns when these calls have ended what they took, so that the thread that has
+/// run the loop may then destroy it. A task of the loop must not destroy it: std::terminate() with
+/// a message. In a child process after fork() the destructor does nothing. stop() is something
+/// else: run() returns, and everything stays as it is, for the next call after restart().
 ///
 /// **Thread safety**: all members from any thread, but for the destructor. One thread at a time
 /// runs it; a second one, or a task of its own, gets a std::logic_error from run() and the like. A

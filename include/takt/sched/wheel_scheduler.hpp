@@ -68,8 +68,8 @@ struct wheel_scheduler_options {
   /// Of all deadlines. Outlives the scheduler, its handles, and what is then still under way.
   const clock* time = &steady;
   const unhandled_hook* unhandled = &strict;  ///< Outlives the scheduler and its futures.
-  /// Told of everything, if given. Outlives the scheduler, and what is then still under way: runs
-  /// of series, and what the timer thread runs inline. Does not destroy the scheduler.
+  /// Told of everything, if given. Outlives the scheduler, and runs of series that are then still
+  /// under way. Does not destroy the scheduler.
   task_observer* observer = nullptr;
 };
 
@@ -151,10 +151,15 @@ class wheel_view : public scheduler {
 /// executors. End it before the executors that it names. Later tasks are rejected, those that are
 /// due at once as well. In a child process after fork() the destructor does nothing.
 ///
-/// **Thread safety**: all members from any thread, but for the destructor. A run of a series, or a
-/// task that close() runs, gets an error if it waits for the end of its own scheduler; it may call
-/// close(at_close), which does not wait for series, unless it is on the timer thread. Moving a
-/// callable must not use its own handle.
+/// A task that runs within the scheduler must not destroy it: std::terminate() with a message. That
+/// is a run of a series, what close(at_close) runs, and what an executor runs inline. A task that
+/// runs once on another executor may.
+///
+/// **Thread safety**: all members from any thread, but for the destructor, which a thread that
+/// awaits termination may call while others are within the calls that end the scheduler. A run of a
+/// series, or a task that close() runs, gets an error if it waits for the end of its own scheduler;
+/// it may call close(at_close), which does not wait for series, unless it is on the timer thread.
+/// Moving a callable must not use its own handle.
 ///
 /// **Cost**: execute() of a callable of up to 32 bytes does not allocate once there were as many
 /// before, schedule() once. 80 to 100 bytes per pending timer; 40 more if it has a name or is a

@@ -62,9 +62,10 @@ struct task_scope_options {
 /// task that is asked and finishes all the same has finished, and one that throws takt::cancelled
 /// was stopped.
 ///
-/// Tasks may spawn further ones; join() waits for these as well, and for a spawn() under way to
-/// return, which is up to the executor. A task that wants a scope of its own gives it its token:
-/// `takt::task_scope<int> inner{{.stop = stop}};`.
+/// Tasks may spawn further ones; join() waits for these as well, and for a spawn() or
+/// request_stop() under way to return, which is up to the executor and to stop callbacks. A task
+/// that wants a scope of its own gives it its token: `takt::task_scope<int> inner{{.stop =
+/// stop}};`.
 ///
 /// **Beside** fork_join, which splits the work of a stealing_pool's task, a scope has a deadline,
 /// results, and any executor; beside invoke_all(), it leaves nothing behind that still runs.
@@ -113,7 +114,7 @@ class task_scope {
       const mutex_lock lock(s_->mu_);
       index = s_->spawned_.size();
       s_->spawned_.push_back(std::move(its));  // before it begins: who stops it or waits finds it
-      ++s_->spawning_;
+      ++s_->calls_;
       stopped = s_->stopping_;
       s_->changed_.notify_all();
     }
@@ -135,13 +136,18 @@ class task_scope {
     {
       const mutex_lock lock(s_->mu_);
       if (std::exchange(s_->stopping_, true)) return;
+      ++s_->calls_;
     }
     // One by one and without the lock: closures are destroyed, and callbacks run.
     for (std::size_t i = 0;; ++i) {
       state_ref<future_state<T>> next;
       {
         const mutex_lock lock(s_->mu_);
-        if (i >= s_->spawned_.size()) return;
+        if (i >= s_->spawned_.size()) {
+          --s_->calls_;
+          s_->changed_.notify_all();
+          return;  // the scope may be gone
+        }
         if (!s_->spawned_[i].valid()) continue;
         next = shared_state(i);
       }
@@ -200,20 +206,19 @@ class task_scope {
     future<T> none;  // outlives the lock
     const mutex_lock lock(s_->mu_);
     if (refused) none = std::move(s_->spawned_[index]);
-    --s_->spawning_;
+    --s_->calls_;
     s_->changed_.notify_all();
   }
 
   // Calls wait(state) for each, those included that are spawned meanwhile. \return all of them,
-  // when none is being spawned: by then they have all ended, so that there is nobody to be asked to
-  // stop.
+  // when no call of spawn() or request_stop() is under way: by then they have all ended.
   template <class Wait>
   std::vector<future<T>> for_each_spawned(Wait wait) {
     for (std::size_t i = 0;; ++i) {
       state_ref<future_state<T>> next;
       {
         mutex_lock lock(s_->mu_);
-        while (i == s_->spawned_.size() && s_->spawning_ != 0) s_->changed_.wait(lock);
+        while (i == s_->spawned_.size() && s_->calls_ != 0) s_->changed_.wait(lock);
         if (i == s_->spawned_.size()) return std::exchange(s_->spawned_, {});
         if (!s_->spawned_[i].valid()) continue;
         next = shared_state(i);
@@ -236,8 +241,8 @@ class task_scope {
     mutable mutex mu_;
     // An empty one was refused.
     std::vector<future<T>> spawned_ TAKT_GUARDED_BY(mu_);
-    std::size_t spawning_ TAKT_GUARDED_BY(mu_) = 0;
-    condition changed_ TAKT_GUARDED_BY(mu_);  // either of them
+    std::size_t calls_ TAKT_GUARDED_BY(mu_) = 0;  // of spawn() and request_stop(), under way
+    condition changed_ TAKT_GUARDED_BY(mu_);      // either of them
     bool stopping_ TAKT_GUARDED_BY(mu_) = false;
 
     std::optional<sync::stop_callback<stop_all>> on_stop_;  // last: it uses the rest

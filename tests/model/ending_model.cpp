@@ -1,0 +1,417 @@
+// One thread ends a component; another waits for its termination, and destroys it together with its
+// clock and its observer. And two threads end it at once: nothing is pending when it has
+// terminated. For all owners of threads and loops, and for every member that ends something.
+//
+// A component is described by a struct:
+//
+//   component()      makes it, with work in it
+//   verbs            the members that end it; each leads to its termination by itself
+//   await()          waits for its termination
+//   destroy()        destroys it, and then all that it has borrowed
+//   pending()        how much has no outcome; 0 once it has terminated
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <takt/base/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
+#include <takt/exec/inline_executor.hpp>
+#include <takt/exec/manual_executor.hpp>
+#include <takt/exec/serial_executor.hpp>
+#include <takt/exec/stealing_pool.hpp>
+#include <takt/exec/thread_pool.hpp>
+#include <takt/exec/tracking_executor.hpp>
+#include <takt/rx/scheduler.hpp>
+#include <takt/rx/schedulers.hpp>
+#include <takt/rx/worker.hpp>
+#include <takt/sched/event_loop.hpp>
+#include <takt/sched/scheduled_pool.hpp>
+#include <takt/sched/wheel_scheduler.hpp>
+#include <takt/service/crawler.hpp>
+#include <takt/service/log_service.hpp>
+#include <takt/service/memory_work_list.hpp>
+#include <takt/service/pipeline.hpp>
+#include <takt/service/service_group.hpp>
+#include <takt/service/task_scope.hpp>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace takt;
+using namespace std::chrono_literals;
+using model::require;
+
+// A use after its destruction fails the run.
+class counting_observer final : public task_observer {
+ public:
+  void on_event(const task_event&) noexcept override { events_.fetch_add(1); }
+
+ private:
+  sync::atomic<int> events_{0};
+};
+
+// What a component borrows.
+struct borrowed {
+  manual_clock time;
+  counting_observer observer;
+};
+
+template <class T>
+struct verb {
+  const char* name;
+  void (*call)(T&);
+};
+
+// For what cannot be moved.
+template <class F>
+struct made_by {
+  explicit made_by(F f) : make(std::move(f)) {}
+  operator std::invoke_result_t<F>() const { return make(); }  // NOLINT: for emplace()
+  F make;
+};
+
+// What all components with a lifecycle have.
+template <class T>
+constexpr auto lifecycle_verbs = std::to_array<verb<T>>({
+    {"shutdown", [](T& c) { c.shutdown(); }},
+    {"shutdown_and_cancel", [](T& c) { c.shutdown_and_cancel(); }},
+    {"close", [](T& c) { c.close(drain); }},
+    {"close at once", [](T& c) { c.close(cancel_rest); }},
+});
+
+template <class T>
+constexpr auto executor_verbs = std::to_array<verb<T>>({
+    lifecycle_verbs<T>[0],
+    lifecycle_verbs<T>[1],
+    lifecycle_verbs<T>[2],
+    lifecycle_verbs<T>[3],
+    {"shutdown_now", [](T& c) { static_cast<void>(c.shutdown_now()); }},
+});
+
+// What components with a lifecycle do alike.
+template <class T>
+struct with_lifecycle {
+  void await() { it->await_termination(); }
+  void destroy() {
+    it.reset();
+    with.reset();
+  }
+  std::uint64_t pending() { return it->totals().pending(); }
+
+  std::optional<borrowed> with{std::in_place};
+  std::optional<T> it;
+};
+
+struct a_thread_pool : with_lifecycle<thread_pool> {
+  static constexpr auto& verbs = executor_verbs<thread_pool>;
+  a_thread_pool() {
+    it.emplace(thread_pool_options{.core = 1, .time = &with->time, .observer = &with->observer});
+    it->execute([] {});
+    it->execute([] {});
+  }
+};
+
+struct a_stealing_pool : with_lifecycle<stealing_pool> {
+  static constexpr auto& verbs = executor_verbs<stealing_pool>;
+  a_stealing_pool() {
+    it.emplace(
+        stealing_pool_options{.threads = 1, .time = &with->time, .observer = &with->observer});
+    it->execute([] {});
+    it->execute([] {});
+  }
+};
+
+struct a_scheduled_pool : with_lifecycle<scheduled_pool> {
+  static constexpr auto verbs = std::to_array<verb<scheduled_pool>>({
+      executor_verbs<scheduled_pool>[0],
+      executor_verbs<scheduled_pool>[1],
+      executor_verbs<scheduled_pool>[2],
+      executor_verbs<scheduled_pool>[3],
+      executor_verbs<scheduled_pool>[4],
+      {"keep_after_shutdown",
+       [](scheduled_pool& c) {
+         c.keep_after_shutdown({.delayed = true});
+         c.shutdown();
+         c.keep_after_shutdown({.delayed = false});
+       }},
+  });
+  a_scheduled_pool() {
+    it.emplace(scheduled_pool_options{
+        .core = 1, .keep = {.delayed = false}, .time = &with->time, .observer = &with->observer});
+    it->execute(1h, [] {});
+    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, [] {}));
+  }
+};
+
+struct a_wheel : with_lifecycle<wheel_scheduler> {
+  static constexpr auto verbs = std::to_array<verb<wheel_scheduler>>({
+      executor_verbs<wheel_scheduler>[0],
+      executor_verbs<wheel_scheduler>[1],
+      executor_verbs<wheel_scheduler>[2],
+      executor_verbs<wheel_scheduler>[3],
+      executor_verbs<wheel_scheduler>[4],
+      {"close(at_close)", [](wheel_scheduler& c) { c.close(at_close::run_all); }},
+  });
+  a_wheel() {
+    it.emplace(wheel_scheduler_options{
+        .tick = 1ms, .ticks_per_wheel = 2, .time = &with->time, .observer = &with->observer});
+    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, inline_executor(), [] {}));
+    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, inline_executor(), [] {}));
+  }
+};
+
+struct a_strand : with_lifecycle<serial_executor> {
+  static constexpr auto& verbs = executor_verbs<serial_executor>;
+  a_strand() {
+    it.emplace(pool, serial_executor_options{.time = &with->time, .observer = &with->observer});
+    it->execute([] {});
+    it->execute([] {});
+  }
+  thread_pool pool{{.core = 1}};
+};
+
+// With the pool that it tracks.
+struct tracked_pool {
+  explicit tracked_pool(borrowed& with)
+      : pool({.core = 1, .time = &with.time, .observer = &with.observer}) {}
+  void await_termination() { pool.await_termination(); }
+  [[nodiscard]] task_totals totals() const { return pool.totals(); }
+  thread_pool pool;
+  tracking_executor<thread_pool> tracker{pool};
+};
+
+struct a_tracking_executor : with_lifecycle<tracked_pool> {
+  static constexpr auto verbs = std::to_array<verb<tracked_pool>>({
+      {"shutdown_now", [](tracked_pool& c) { static_cast<void>(c.tracker.shutdown_now()); }},
+  });
+  a_tracking_executor() {
+    it.emplace(*with);
+    it->tracker.execute([] {});
+    it->tracker.execute([] {});
+  }
+};
+
+struct a_loop : with_lifecycle<event_loop> {
+  static constexpr auto verbs = std::to_array<verb<event_loop>>({
+      {"shutdown", [](event_loop& c) { c.shutdown(); }},
+      {"shutdown_and_cancel", [](event_loop& c) { c.shutdown_and_cancel(); }},
+      {"shutdown_now", [](event_loop& c) { static_cast<void>(c.shutdown_now()); }},
+  });
+  a_loop() {
+    it.emplace(event_loop_options{.time = &with->time, .observer = &with->observer});
+    it->execute([] {});
+    it->frames().execute([] {});
+    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, [] {}));
+  }
+  void await() { it->run(); }
+};
+
+// It terminates in its destructor, which waits for other calls.
+struct a_manual_executor : with_lifecycle<manual_executor> {
+  static constexpr auto verbs = std::to_array<verb<manual_executor>>({
+      {"shutdown", [](manual_executor& c) { c.shutdown(); }},
+      {"shutdown_now", [](manual_executor& c) { static_cast<void>(c.shutdown_now()); }},
+  });
+  a_manual_executor() {
+    it.emplace();
+    it->execute([] {});
+  }
+  void await() {
+    while (!it->is_shutdown()) sync::yield();
+    it->poll();
+  }
+  std::uint64_t pending() { return 0; }
+};
+
+class null_sink final : public log_sink {
+  void write(std::string_view) override {}
+};
+
+struct a_log_service : with_lifecycle<log_service> {
+  static constexpr auto& verbs = executor_verbs<log_service>;
+  a_log_service() {
+    it.emplace(std::make_unique<null_sink>(),
+               log_service_options{.capacity = 2, .where = pool, .time = &with->time});
+    it->log("a line");
+  }
+  std::uint64_t pending() { return it->statistics().pending(); }
+  thread_pool pool{{.core = 1}};
+};
+
+struct a_log_service_with_a_thread : with_lifecycle<log_service> {
+  static constexpr auto& verbs = executor_verbs<log_service>;
+  a_log_service_with_a_thread() {
+    it.emplace(std::make_unique<null_sink>(),
+               log_service_options{.capacity = 2, .time = &with->time});
+    it->log("a line");
+  }
+  std::uint64_t pending() { return it->statistics().pending(); }
+};
+
+struct a_pipeline : with_lifecycle<pipeline> {
+  static constexpr auto& verbs = lifecycle_verbs<pipeline>;
+  a_pipeline() {
+    it.emplace(made_by([this] {
+      return pipeline::from<int>(
+                 [](outlet<int>& out) {
+                   out.push(1);
+                   while (!out.stop().stop_requested()) sync::yield();
+                 },
+                 {}, {.time = &with->time})
+          .into([](int) {}, {.capacity = 1});
+    }));
+  }
+  std::uint64_t pending() {
+    std::uint64_t all = 0;
+    for (const stage_statistics& s : it->statistics()) all += s.pending();
+    return all;
+  }
+};
+
+struct a_crawler : with_lifecycle<crawler> {
+  static constexpr auto& verbs = lifecycle_verbs<crawler>;
+  a_crawler() {
+    list.accept({.key = "a"});
+    const auto visit = [](const work_item&, const sync::stop_token&) {
+      return std::vector<work_item>();
+    };
+    it.emplace(pool, list, visit, crawler_options{.visits = 1, .time = &with->time});
+    it->start();
+  }
+  memory_work_list list;
+  thread_pool pool{{.core = 1}};
+};
+
+// Of these, stop() and join() are what waits; not before the other thread has begun.
+struct a_service_group : with_lifecycle<service_group> {
+  static constexpr auto verbs = std::to_array<verb<service_group>>({
+      {"stop", [](service_group& c) { static_cast<void>(c.stop(never)); }},
+  });
+  a_service_group() {
+    it.emplace(service_group_options{.time = &with->time});
+    it->add("pool", pool);
+    it->start();
+  }
+  void await() {
+    while (!pool.is_shutdown()) sync::yield();
+    require(it->stop(never).services.size() == 1, "the report");
+  }
+  std::uint64_t pending() { return pool.is_terminated() ? 0 : 1; }
+  thread_pool pool{{.core = 1}};
+};
+
+struct a_task_scope : with_lifecycle<task_scope<void>> {
+  static constexpr auto verbs = std::to_array<verb<task_scope<void>>>({
+      {"request_stop", [](task_scope<void>& c) { c.request_stop(); }},
+  });
+  a_task_scope() {
+    it.emplace(task_scope_options{.where = pool, .time = &with->time});
+    it->spawn([] {});
+    it->spawn([](const sync::stop_token&) {});
+  }
+  void await() {
+    while (!it->stop_requested()) sync::yield();
+    require(it->join().size() == 2, "both have ended");
+  }
+  std::uint64_t pending() { return 0; }
+  thread_pool pool{{.core = 1}};
+};
+
+// Their destructors wait.
+struct an_rx_worker : with_lifecycle<rx::worker> {
+  static constexpr auto verbs = std::to_array<verb<rx::worker>>({
+      {"unsubscribe", [](rx::worker& c) { c.unsubscribe(); }},
+  });
+  an_rx_worker() {
+    it.emplace(pool);
+    it->schedule([] {});
+    it->schedule(1h, [] {});
+  }
+  void await() {
+    while (!it->is_unsubscribed()) sync::yield();
+  }
+  std::uint64_t pending() { return 0; }
+  manual_clock time;
+  scheduled_pool pool{{.core = 1, .time = &time}};
+};
+
+struct an_rx_scheduler : with_lifecycle<rx::scheduler> {
+  static constexpr auto verbs = std::to_array<verb<rx::scheduler>>({
+      {"shutdown", [](rx::scheduler& c) { c.shutdown(); }},
+  });
+  an_rx_scheduler() {
+    it.emplace(made_by([this] { return rx::scheduler::from(pool); }));
+    it->schedule(1h, [] {});
+  }
+  void await() {
+    while (!it->is_shutdown()) sync::yield();
+  }
+  std::uint64_t pending() { return 0; }
+  manual_clock time;
+  scheduled_pool pool{{.core = 1, .time = &time}};
+};
+
+template <class T>
+class ending : public testing::Test {};
+
+using components = testing::Types<a_thread_pool, a_stealing_pool, a_scheduled_pool, a_wheel,
+                                  a_strand, a_tracking_executor, a_loop, a_manual_executor,
+                                  a_log_service, a_log_service_with_a_thread, a_pipeline, a_crawler,
+                                  a_service_group, a_task_scope, an_rx_worker, an_rx_scheduler>;
+
+struct names {
+  template <class T>
+  static std::string GetName(int number) {
+    static const std::array all{"thread_pool",     "stealing_pool",
+                                "scheduled_pool",  "wheel_scheduler",
+                                "serial_executor", "tracking_executor",
+                                "event_loop",      "manual_executor",
+                                "log_service",     "log_service_with_a_thread",
+                                "pipeline",        "crawler",
+                                "service_group",   "task_scope",
+                                "rx_worker",       "rx_scheduler"};
+    return all[static_cast<std::size_t>(number)];
+  }
+};
+TYPED_TEST_SUITE(ending, components, names);
+
+TYPED_TEST(ending, against_who_awaits_it_and_destroys) {
+  for (const auto& v : TypeParam::verbs) {
+    SCOPED_TRACE(v.name);
+    check({.runs = 3'000}, [&] {
+      TypeParam c;
+      sync::thread other([&] { v.call(*c.it); });
+      c.await();
+      c.destroy();
+      other.join();
+    });
+  }
+}
+
+TYPED_TEST(ending, by_two_at_once_leaves_nothing_pending) {
+  for (const auto& first : TypeParam::verbs) {
+    for (const auto& second : TypeParam::verbs) {
+      SCOPED_TRACE(std::string(first.name) + " and " + second.name);
+      check({.runs = 1'000}, [&] {
+        TypeParam c;
+        sync::thread other([&] { first.call(*c.it); });
+        second.call(*c.it);
+        c.await();
+        require(c.pending() == 0, "nothing is pending when it has terminated");
+        other.join();
+        c.destroy();
+      });
+    }
+  }
+}
+
+}  // namespace
