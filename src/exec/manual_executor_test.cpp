@@ -1,10 +1,20 @@
 #include <takt/exec/manual_executor.hpp>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#if defined(__linux__)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include <gtest/gtest.h>
+
+#include <takt/base/sync.hpp>
+
+#include "../../tests/support/pools.hpp"
 
 namespace {
 
@@ -88,5 +98,43 @@ TEST(manual_executor, an_empty_task_is_an_error) {
   EXPECT_THROW(later.execute(takt::task()), std::invalid_argument);
   EXPECT_THROW(later.execute(std::function<void()>()), std::invalid_argument);
 }
+
+#if defined(__linux__) && !defined(TAKT_PORTABLE_PARKING)
+
+// A thread that is not in the child process is within shutdown_now() there for ever.
+TEST(manual_executor, does_not_wait_in_a_child_process) {
+  auto later = std::make_unique<manual_executor>();
+  takt_test::gate begun;
+  takt_test::gate asked;
+  takt_test::gate go_on;
+  auto f = later->submit([&](const takt::sync::stop_token& stop) {
+    const takt::sync::stop_callback on_stop(stop, [&] {
+      asked.open();
+      go_on.wait();
+    });
+    begun.open();
+    asked.wait();
+  });
+  takt::sync::thread runs([&] { later->poll(); });
+  begun.wait();
+  takt::sync::thread ends([&] { static_cast<void>(later->shutdown_now()); });
+  asked.wait();
+  const pid_t child = fork();
+  ASSERT_NE(child, -1);
+  if (child == 0) {
+    alarm(30);  // ends it, if it hangs
+    later.reset();
+    _exit(0);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  go_on.open();
+  runs.join();
+  ends.join();
+  EXPECT_TRUE(f.is_ready());
+}
+
+#endif
 
 }  // namespace

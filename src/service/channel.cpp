@@ -38,9 +38,7 @@ std::size_t checked_capacity(const channel_options& how) {
 channel_core::channel_core(const channel_options& how)
     : capacity_(checked_capacity(how)), full_(how.rejection), time_(*how.time) {}
 
-channel_core::~channel_core() {
-  TAKT_ASSERT(!home_.is_here() || (producers_ == 0 && consumers_ == 0 && waiting_ == 0));
-}
+channel_core::~channel_core() { TAKT_ASSERT(producers_ == 0 && consumers_ == 0 && waiting_ == 0); }
 
 push_result channel_core::look_for_room() noexcept {
   if (!open_) return push_result::closed;
@@ -116,7 +114,6 @@ void channel_core::add_producer() {
 }
 
 void channel_core::remove_producer() noexcept {
-  if (!home_.is_here()) return;  // after fork() the mutex is in no known state
   const mutex_lock lock(mu_);
   if (--producers_ == 0) end_intake();
 }

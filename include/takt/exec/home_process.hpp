@@ -6,9 +6,9 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Remembers the process that made it, for destructors of what has threads or locks: in a child
-/// process after fork() the threads do not exist, and nobody knows who holds the locks, so that
-/// neither may be used there.
+/// Remembers the process that made it, for destructors that wait for threads: in a child process
+/// after fork() the threads do not exist, and their locks are in no known state, so that neither
+/// may be used there.
 ///
 /// \code
 /// my_service::~my_service() {

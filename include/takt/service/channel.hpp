@@ -19,7 +19,6 @@
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/clock/timed_condition.hpp>
-#include <takt/exec/home_process.hpp>
 #include <takt/service/when_full.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/task_runner.hpp>
@@ -101,7 +100,6 @@ class channel_core {
   [[nodiscard]] clock::time_point push_deadline() const;
   [[nodiscard]] bool is_in(push_result result) const;
 
-  const home_process home_;  // constant after construction
   mutable mutex mu_;
 
  private:
@@ -165,7 +163,6 @@ class channel_core {
 ///
 /// **Thread safety**: all members from any thread, but for the destructor; those of a handle too,
 /// but for its end and its moves. **Destruction**: after the handles; what is queued is destroyed.
-/// In a child process after fork() the end of a handle does nothing.
 /// **Cost**: an allocation for each value, and the lock once on each side.
 template <class T>
 class channel : public channel_core {
@@ -241,7 +238,6 @@ class channel : public channel_core {
 
   // Deciding and aborting are one step: a consumer that is made in between would lose what is left.
   void end_consumer() noexcept {
-    if (!home_.is_here()) return;  // after fork() the mutex is in no known state
     std::list<T> rest;
     const mutex_lock lock(mu_);
     if (!remove_consumer()) return;
