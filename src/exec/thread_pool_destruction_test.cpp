@@ -137,6 +137,22 @@ TEST(thread_pool_destructor, can_be_called_with_a_closure_that_owns_the_pool) {
   gone.wait();
 }
 
+TEST(thread_pool_destructor, can_be_called_by_a_closure_that_its_shutdown_destroys) {
+  gate gone;
+  gate begun;
+  auto pool = std::make_shared<thread_pool>(
+      thread_pool::options{.core = 1, .terminated = [last = witness(gone)] {}});
+  thread_pool& alive = *pool;
+  alive.execute([&](const stop_token& stop) {
+    begun.open();
+    until_stopped(stop);
+  });
+  begun.wait();
+  alive.execute([own = std::move(pool)] {});
+  alive.shutdown_and_cancel();
+  gone.wait();
+}
+
 // --- after fork()
 
 #if defined(__linux__) && !defined(TAKT_PORTABLE_PARKING)
