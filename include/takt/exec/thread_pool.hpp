@@ -54,10 +54,10 @@ struct thread_pool_options {
   thread_options thread{};  ///< What the threads are like.
   bool resizable = true;    ///< Whether resize() may be called, and a blocking_region add a thread.
 
-  /// Called on the thread that runs the task, before and after it. If `before` throws, the task does
-  /// not run: its future gets the error, and `after` is not called. The second argument of `after`
-  /// is the exception of a task without a future. An `after` that throws ends the program. The
-  /// future is ready before `after` is called.
+  /// Called on the thread that runs the task, before and after it. If `before` throws, the task
+  /// does not run: its future gets the error, and `after` is not called. The second argument of
+  /// `after` is the exception of a task without a future. An `after` that throws ends the program.
+  /// The future is ready before `after` is called.
   std::function<void(const task&)> before{};
   std::function<void(const task&, const std::exception_ptr&)> after{};
   /// Run once, before is_terminated(), by the last thread or by a call that ends the pool.
