@@ -72,6 +72,9 @@ class delayed_tasks : public counted<delayed_tasks, cache_line> {
   virtual void set_attention(time_point until) noexcept = 0;
   /// As above, for next(), or if `called_for_all` not for any time. \return next().
   virtual time_point watch_next(bool called_for_all) noexcept = 0;
+  /// Calls the owner's delayed_are_gone(), once, when no task is left. \return false if none is
+  /// left already.
+  virtual bool report_empty() noexcept = 0;
   /// As !any(), and exactly.
   [[nodiscard]] virtual bool empty() const noexcept = 0;
   /// How many wait for their time.

@@ -121,7 +121,7 @@ class pool_core final : public delayed_tasks_owner {
 
   // --- delayed tasks: pool_submit.cpp
   bool attend() noexcept override;
-  void delayed_are_gone() noexcept override { end_if_over(); }
+  void delayed_are_gone() noexcept override;
   [[nodiscard]] const ledger& book() const noexcept override { return book_; }
 
   // --- children: pool_submit.cpp

@@ -166,6 +166,15 @@ bool pool_core::attend() noexcept {
   return true;
 }
 
+// An idle worker that has stayed for them is kept alive from now on.
+void pool_core::delayed_are_gone() noexcept {
+  {
+    const mutex_lock lock(mu_);
+    if (life_.state() == life_state::running) recall_idle();
+  }
+  end_if_over();
+}
+
 // --- rings
 
 pool_core::ring_answer pool_core::add_to_ring(worker& self, task& t, bool child) {

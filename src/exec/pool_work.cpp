@@ -272,9 +272,13 @@ bool pool_core::take(worker& self, task& t) {
     }
     if (state == life_state::shutdown && !has_delayed()) return false;
     clock::time_point deadline = clock::time_point::max();
+    const bool times_out = core_times_out_ || workers > core_limit_;
     // The others are at work, or wait for something: it stays to look at the time.
     const bool only = free_ == 1;
-    if (!(only && has_delayed()) && (core_times_out_ || workers > core_limit_)) {
+    if (times_out && only && has_delayed()) {
+      idle_since.reset();  // keep_alive begins when no delayed task is left
+      if (!delayed_->report_empty()) continue;
+    } else if (times_out) {
       const clock::time_point now = how_.time->now();
       if (!idle_since) idle_since = now;
       deadline = deadline_after(*idle_since, keep_alive_);

@@ -207,6 +207,7 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
   task t;
   state_ref<delayed_tasks_owner> kept;
   bool closed = false;
+  bool emptied = false;
   {
     const mutex_lock lock(mu_);
     settle();
@@ -223,7 +224,8 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
     closed = stage_ == stage::closed;
     if (closed) ++running_;  // the pool does not end before it has
     changed();
-    if (closed || observed_) kept = owner();
+    emptied = must_report_empty();
+    if (closed || observed_ || emptied) kept = owner();
     if (observed_) ++telling_;
   }
   if (observed_) {
@@ -233,15 +235,13 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
     told_.notify_all();
   }
   t.cancel();
-  if (!closed) return cancel_result::prevented;
-  bool drained = false;
-  {
+  if (closed) {
     const mutex_lock lock(mu_);
     --running_;
     changed();
-    drained = waiting_ + running_ == 0;
+    emptied = waiting_ + running_ == 0;
   }
-  if (drained) kept->delayed_are_gone();
+  if (emptied) kept->delayed_are_gone();
   return cancel_result::prevented;
 }
 
@@ -388,11 +388,14 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
   }
   remove(which.index);
   changed();
-  if (!again) return;
-  ++cancelled_;
+  const bool emptied = must_report_empty();
+  if (again) ++cancelled_;
   lock.unlock();
-  book.tell(task_event::kind::cancelled, t);
-  t.cancel();
+  if (again) {
+    book.tell(task_event::kind::cancelled, t);
+    t.cancel();
+  }
+  if (emptied) owner_->delayed_are_gone();
 }
 
 void delay_queue::set_attention(time_point until) noexcept {
@@ -409,6 +412,18 @@ clock::time_point delay_queue::watch_next(bool called_for_all) noexcept {
   const time_point next = next_in_order();
   last_attention_ = attention_ = called_for_all ? time_point::max() : next;
   return next;
+}
+
+bool delay_queue::report_empty() noexcept {
+  const mutex_lock lock(mu_);
+  settle();
+  changed();
+  reports_empty_ = waiting_ + running_ != 0;
+  return reports_empty_;
+}
+
+bool delay_queue::must_report_empty() noexcept {
+  return waiting_ + running_ == 0 && std::exchange(reports_empty_, false);
 }
 
 bool delay_queue::empty() const noexcept {

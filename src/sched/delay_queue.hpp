@@ -94,6 +94,7 @@ class delay_queue final : public delayed_tasks, public timer_source {
   bool take_due(time_point now, task& t, ticket& which) noexcept override;
   void set_attention(time_point until) noexcept override;
   time_point watch_next(bool called_for_all) noexcept override;
+  bool report_empty() noexcept override;
   [[nodiscard]] bool empty() const noexcept override;
   [[nodiscard]] std::size_t size() const noexcept override;
   void add_counts_to(task_totals& totals) const noexcept override;
@@ -152,6 +153,7 @@ class delay_queue final : public delayed_tasks, public timer_source {
   void take_in() noexcept TAKT_REQUIRES(mu_, adding_);
   void remove(std::uint32_t index) noexcept TAKT_REQUIRES(mu_);
   void reuse_retired() noexcept TAKT_REQUIRES(mu_, adding_);
+  bool must_report_empty() noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] time_point next_in_order() const noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] bool is_attended(time_point due) const noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] bool may_wait(const entry& e, time_point due) const noexcept TAKT_REQUIRES(mu_);
@@ -178,6 +180,7 @@ class delay_queue final : public delayed_tasks, public timer_source {
   time_point reached_ TAKT_GUARDED_BY(mu_) = time_point::min();  // nothing is due later than that
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;                 // paused ones included
   std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;
+  bool reports_empty_ TAKT_GUARDED_BY(mu_) = false;
   std::size_t telling_ TAKT_GUARDED_BY(mu_) = 0;  // who cancels, and is with the observer
   timed_condition told_ TAKT_GUARDED_BY(mu_);     // one less
   // Ends that no worker counts.

@@ -448,6 +448,45 @@ TEST(scheduled_pool, works_without_core_threads) {
   EXPECT_EQ(pool.schedule(-1s, [] { return 1; }).get(), 1);
 }
 
+// keep_alive begins when the last delayed task is cancelled, however far away its deadline was.
+TEST(scheduled_pool, a_thread_ends_after_the_last_delayed_task_was_cancelled) {
+  for (const std::size_t core : {0UL, 2UL}) {
+    manual_clock time;
+    scheduled_pool pool(
+        {.core = core, .keep_alive = 1s, .core_times_out = core != 0, .time = &time});
+    auto f = pool.schedule(1h, [] {});
+    time.wait_for_waiters(1);
+    EXPECT_EQ(f.cancel(), cancel_result::prevented);
+    time.wait_for_waiters(1);
+    EXPECT_EQ(pool.statistics().threads, 1u);
+    time.advance(1s);
+    ASSERT_EQ(time.waiters(), 0u);
+    while (pool.statistics().threads != 0) takt::sync::yield();
+  }
+}
+
+// The same if the last one is a series that another thread runs meanwhile.
+TEST(scheduled_pool, a_thread_ends_after_the_last_run_of_a_series) {
+  manual_clock time;
+  scheduled_pool pool({.core = 2, .keep_alive = 1s, .core_times_out = true, .time = &time});
+  EXPECT_EQ(pool.prestart(), 2u);
+  takt::parker begun;
+  takt::parker go;
+  auto series = pool.schedule_with_fixed_delay(0s, 1h, [&] {
+    begun.unpark();
+    go.park();
+  });
+  begun.park();
+  pool.submit([] {}).get();  // the other thread goes idle again, now with a task to stay for
+  time.wait_for_waiters(1);
+  EXPECT_EQ(series.cancel(), cancel_result::running);
+  go.unpark();
+  time.wait_for_waiters(2);
+  time.advance(1s);
+  ASSERT_EQ(time.waiters(), 0u);
+  while (pool.statistics().threads != 0) takt::sync::yield();
+}
+
 TEST(scheduled_pool, changes_its_size) {
   manual_clock time;
   scheduled_pool pool({.core = 3, .time = &time});

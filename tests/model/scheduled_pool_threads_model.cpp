@@ -2,6 +2,7 @@
 // leaves, somebody looks at the time.
 #include <chrono>
 
+#include <takt/base/parker.hpp>
 #include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/sched/scheduled_pool.hpp>
@@ -42,6 +43,28 @@ TEST(scheduled_pool_model, threads_that_time_out) {
     b.get();
     time.advance(1ms);
     a.get();
+    pool.close(drain);
+    balanced(pool);
+  });
+}
+
+// keep_alive begins when no delayed task is left, whenever the thread has begun to stay for one.
+TEST(scheduled_pool_model, the_last_worker_leaves_after_the_last_delayed_task_was_cancelled) {
+  check({.runs = 20'000}, [] {
+    manual_clock time;
+    parker gone;
+    scheduled_pool pool({.core = 0,
+                         .keep_alive = 1ms,
+                         .thread = {.on_exit = [&] { gone.unpark(); }},
+                         .time = &time});
+    auto first = pool.schedule(1h, [] {});
+    auto second = pool.schedule(2h, [] {});
+    sync::thread canceller([&] { first.cancel(); });
+    second.cancel();
+    canceller.join();
+    time.wait_for_waiters(1);
+    time.advance(1ms);
+    gone.park();
     pool.close(drain);
     balanced(pool);
   });
