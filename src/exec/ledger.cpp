@@ -60,6 +60,11 @@ run_result ledger::run_watched(task& t, const lifecycle& life, running_task* whe
     return run_result::cancelled_before;
   }
   future_core* const state = t.state();
+  state_ref<future_core> kept;  // decorate() may take over the task
+  if (state != nullptr && hooks.decorate != nullptr) {
+    state->retain();
+    kept = state_ref<future_core>(state);
+  }
   if (where != nullptr && state != nullptr) {
     where->enter(*state);
     if (life.state() >= life_state::stop) state->request_stop();
@@ -75,7 +80,7 @@ run_result ledger::run_watched(task& t, const lifecycle& life, running_task* whe
     task instead;
     if (hooks.decorate != nullptr) {
       instead = decorate(t, *hooks.decorate);
-      if (!instead) result = left_out(t);
+      if (!instead) result = left_out(t, event);
     }
     if (result == run_result::finished) {
       told = true;
@@ -112,10 +117,10 @@ run_result ledger::result_of(task_outcome outcome) noexcept {
 }
 
 // Calls the hook with a task that runs `t`. A task with a future stays here: so its future gets the
-// error if the hook throws, and a series can run again. A plain task moves.
+// error if the hook throws, and a series can run again. Any other task moves.
 task ledger::decorate(task& t, const std::function<task(task)>& hook) {
+  if (!t.has_future()) return hook(std::move(t));
   future_core* const state = t.state();
-  if (state == nullptr) return hook(std::move(t));
   state->retain();
   state_ref<future_core> own(state);
   task run;
@@ -129,9 +134,14 @@ task ledger::decorate(task& t, const std::function<task(task)>& hook) {
 }
 
 // The hook has dropped the task. A series leaves out this run; any other task ends.
-run_result ledger::left_out(task& t) const noexcept {
+run_result ledger::left_out(const task& t, const std::optional<task_event>& event) const noexcept {
   if (t.is_periodic() && t.state()->is_pending()) return run_result::left_out;
-  tell(task_event::kind::cancelled, t);
+  if (event) {  // `t` may have moved
+    task_event ended = *event;
+    ended.what = task_event::kind::cancelled;
+    ended.began = {};
+    observer_->on_event(ended);
+  }
   return run_result::cancelled_before;
 }
 

@@ -159,7 +159,7 @@ class ledger {
   [[nodiscard]] std::optional<task_event> started(const task& t) const noexcept;
   static run_result result_of(task_outcome outcome) noexcept;
   static task decorate(task& t, const std::function<task(task)>& hook);
-  run_result left_out(task& t) const noexcept;
+  run_result left_out(const task& t, const std::optional<task_event>& event) const noexcept;
   static run_result run_instead(task& instead, const task& t);
   void pass_on(const std::exception_ptr& uncaught, std::exception_ptr* caught) const noexcept;
 

@@ -122,4 +122,31 @@ TEST_F(co_await_after_0, resumes_once_if_the_executor_runs_the_task_and_throws) 
   EXPECT_EQ(w.outcome, "arrived");
 }
 
+// The stop callback ends with the wait, though the awaiter lives on.
+TEST_F(co_await_after_0, a_stop_request_after_the_wait_does_nothing) {
+  eager_executor here{[](takt::task t) { t.run(); }};
+  std::string outcome;
+  [](takt::wheel_scheduler& timers, eager_executor& where, takt::sync::stop_source stop,
+     std::string& ends) -> detached {
+    auto view = timers.on(where);
+    auto wait = view.after(0s, stop.get_token());
+    co_await wait;
+    stop.request_stop();
+    ends = "arrived";
+  }(wheel, here, source, outcome);
+  EXPECT_EQ(outcome, "arrived");
+}
+
+// Each wait is over within add(): the coroutine goes on within execute(), again and again.
+TEST_F(co_await_after_0, a_million_times_on_an_inline_executor_needs_no_stack) {
+  constexpr int count = 1'000'000;
+  eager_executor here{[](takt::task t) { t.run(); }};
+  int hops = 0;
+  [](takt::wheel_scheduler& timers, eager_executor& where, int& n) -> detached {
+    auto view = timers.on(where);
+    for (; n < count; ++n) co_await view.after(0s);
+  }(wheel, here, hops);
+  EXPECT_EQ(hops, count);
+}
+
 }  // namespace

@@ -355,6 +355,24 @@ TEST(scheduled_series, a_decoration_that_throws_or_drops_the_task) {
   expect_balance(pool);
 }
 
+// A task without a future moves through decorate: its error is uncaught, as if it were not
+// decorated.
+TEST(scheduled_series, an_error_of_a_decorated_task_without_a_future_is_uncaught) {
+  recording_hook hook;
+  int after = 0;
+  scheduled_pool pool(
+      {.core = 1,
+       .after = [&](const takt::task&, const std::exception_ptr& e) { after += e != nullptr; },
+       .decorate = [](takt::task t) { return t; },
+       .unhandled = &hook});
+  pool.execute([](const takt::sync::stop_token&) { throw std::runtime_error("with a token"); });
+  pool.execute([] { throw std::runtime_error("plain"); });
+  pool.close(takt::drain);
+  EXPECT_EQ(hook.uncaught(), (std::vector<std::string>{"with a token", "plain"}));
+  EXPECT_EQ(after, 2);
+  expect_balance(pool);
+}
+
 TEST(scheduled_series, an_observer_sees_how_late_runs_were) {
   manual_clock time;
   takt::task_statistics figures;

@@ -243,7 +243,7 @@ void wheel_core::throw_if_timer_thread() const {
 
 void wheel_core::throw_if_own_task() const {
   throw_if_timer_thread();
-  if (task_runner::of(this) == nullptr) return;
+  if (task_runner::of(this) == nullptr && !is_ending_here(life_)) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                           "takt::wheel_scheduler: a task of it waits for its end");
 }

@@ -324,6 +324,7 @@ pipeline::~pipeline() {
 }
 
 void pipeline::join() {
+  const lifecycle::user here(life());  // another thread may destroy it when it has ended
   await_termination();
   if (const std::optional<stage_failed> e = core_->error()) throw stage_failed(*e);
 }

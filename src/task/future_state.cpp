@@ -412,7 +412,7 @@ future_core::taken_continuation future_core::take_continuation() noexcept {
 // The same, for deliver(). None if this thread has to defer it, or another thread has.
 future_core::taken_continuation future_core::take_or_defer() noexcept {
   if (continuation_ == nullptr || deferred_by_ != nullptr) return {};
-  if (delivery_depth::here() < max_nested_continuations) return take_continuation();
+  if (!delivery_depth::of_this_thread().is_full()) return take_continuation();
   deferred_list& deferred = sync::tls<deferred_list>::get();
   deferred_by_ = &deferred;
   retain();
@@ -432,11 +432,13 @@ void future_core::taken_continuation::operator()() const noexcept {
 
 void future_core::deliver(const taken_continuation& c) noexcept {
   if (c.called == nullptr) return;
-  std::size_t& depth = delivery_depth::here();
-  ++depth;
+  delivery_depth& depth = delivery_depth::of_this_thread();
+  ++depth.value;
+  ++depth.on_stack;
   c();
-  if (depth >= max_nested_continuations) owed_calls::make();
-  --depth;
+  if (depth.is_full()) owed_calls::make();
+  --depth.value;
+  --depth.on_stack;
 }
 
 void future_core::deliver_deferred() noexcept {

@@ -476,6 +476,34 @@ TEST(future_task, is_there_until_its_stop_callbacks_have_returned) {
   EXPECT_EQ(s.gone_within_callback, false);
 }
 
+// A series that is given back runs once more, by run(), and can be stopped there.
+TEST(future_task, the_last_run_of_a_series_can_be_stopped) {
+  std::optional<future<void>> series;
+  std::vector<bool> stopped;
+  future_task<void> task([&](const stop_token& stop) {
+    if (!stopped.empty()) series->cancel();
+    stopped.push_back(stop.stop_requested());
+  });
+  series = task.get_future();
+  EXPECT_TRUE(task.run_and_reset());
+  task.run();
+  EXPECT_EQ(stopped, (std::vector<bool>{false, true}));
+}
+
+TEST(future_task, a_run_that_takes_no_effect_does_not_keep_another_from_being_stopped) {
+  std::optional<future<void>> series;
+  bool stopped = false;
+  std::optional<future_task<void>> task;
+  task.emplace([&](const stop_token& stop) {
+    EXPECT_FALSE(task->run_and_reset());
+    series->cancel();
+    stopped = stop.stop_requested();
+  });
+  series = task->get_future();
+  EXPECT_FALSE(task->run_and_reset());
+  EXPECT_TRUE(stopped);
+}
+
 TEST(future_task, request_stop_stops_one_run_of_a_series) {
   std::optional<future<void>> series;
   std::vector<bool> stopped;

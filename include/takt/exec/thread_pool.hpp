@@ -121,7 +121,7 @@ class pool_core;
 /// does nothing.
 ///
 /// **Thread safety**: all members from any thread. A thread that awaits termination may destroy the
-/// pool while others are still within the calls that end it or wait for it. The destructor must not
+/// pool while the call that ends it has not returned on another thread. The destructor must not
 /// overlap with other calls by threads outside of the pool; tasks of the pool may still call it.
 ///
 /// **Cost**: an idle pool uses no CPU and wakes for nothing. execute() of a callable of up to 32

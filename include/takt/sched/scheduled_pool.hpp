@@ -60,7 +60,7 @@ struct scheduled_pool_options {
   /// Called with each task, or each run of a periodic task, right before it runs. The task that it
   /// returns runs instead, on the same thread. If it throws, the task fails with that error, and a
   /// series ends. If it returns an empty task, a series misses this run, and any other task is
-  /// cancelled. The task that it gets does nothing any more once the returned task has run.
+  /// cancelled. The task that it gets runs within the returned task, or not at all: do not keep it.
   std::function<task(task)> decorate{};
 
   const clock* time = &steady;  ///< Of all deadlines. Outlives the pool, its futures and handles.

@@ -89,6 +89,10 @@ class [[nodiscard]] timer_awaiter final : public awaiter_base<void> {
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> waiting);
+  void await_resume() {
+    on_stop_.reset();  // first: it uses the wait
+    awaiter_base::await_resume();
+  }
 
  private:
   // The awaiter keeps the wait alive until the callback is destroyed, or is within it.

@@ -131,7 +131,9 @@ class [[nodiscard]] future {
   void request_stop() const {
     future_core& work = state();
     const keep_alive mine(work);  // a stop callback may let go of the last owner
-    if (!work.prevent()) work.request_stop_of_run();
+    // A run may end, or the next one begin, in between.
+    while (!work.prevent() && !work.request_stop_of_run() && work.is_pending()) {
+    }
   }
 
   /// cancel(), then blocks until the body does not run (any more): only then is it safe to destroy

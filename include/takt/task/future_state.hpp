@@ -116,8 +116,9 @@ class future_core : public counted<future_core> {
   virtual bool run_and_reset() { return false; }
   /// Requests stop of the run in progress, or of the next run if there is none. Does not cancel.
   virtual void request_stop() noexcept {}
-  /// Requests stop of the run in progress; does nothing if there is none.
-  virtual void request_stop_of_run() noexcept {}
+  /// Requests stop of the run in progress. \return false if there is none; true also if the body
+  /// takes no token.
+  virtual bool request_stop_of_run() noexcept { return true; }
   /// The callable, if it has not been destroyed and `type` is its type_key.
   virtual void* target(const void* type) noexcept {
     static_cast<void>(type);

@@ -51,6 +51,7 @@ class task_state : public future_state<T> {
 
   void run() noexcept override {
     const keep_alive mine(*this);
+    const detail::run_scope run(stop_);
     if (!this->begin()) return;
     this->run_body([this]() -> decltype(auto) {
       if constexpr (takes_stop_token<F>) {
@@ -91,7 +92,7 @@ class task_state : public future_state<T> {
   }
 
   void request_stop() noexcept override { stop_.request_next(); }
-  void request_stop_of_run() noexcept override { stop_.request(); }
+  bool request_stop_of_run() noexcept override { return stop_.request(); }
 
   void* target(const void* type) noexcept override {
     return type == &type_key<F> && call_ ? std::addressof(*call_) : nullptr;

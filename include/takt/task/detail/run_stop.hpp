@@ -2,6 +2,7 @@
 /// The stop source of a callable that takes a token.
 #pragma once
 
+#include <cstddef>
 #include <utility>
 
 #include <takt/base/config.hpp>
@@ -14,18 +15,20 @@ namespace detail {
 /// Gives each run of a callable a stop token of its own: a request that stops one run of a series
 /// does not stop the next one.
 ///
-/// A series brackets every run by begin() and end(), around the transitions of the future's state.
-/// A request between an end() and the next begin() came too late for the run that it was meant for.
-/// A task whose runs share one token, because it runs once or tries again, calls neither.
+/// Whoever runs the callable brackets the run by begin() and end(), around the transitions of the
+/// future's state. A request that finds no run between the two came too late for the run that it
+/// was meant for. A task whose runs share one token, because it tries again, calls neither. Runs
+/// that overlap share a token.
 ///
-/// **Thread safety**: request() and request_next() from any thread; the rest from the thread that
-/// runs. No lock is held while stop is requested. **Cost**: a source is allocated at construction,
-/// and again only after a run whose stop was requested.
+/// **Thread safety**: all members from any thread. No lock is held while stop is requested.
+/// **Cost**: a source is allocated at construction, and again only after a run whose stop was
+/// requested.
 class run_stop {
  public:
   void begin() noexcept {
     const mutex_lock lock(mu_);
-    running_ = true;
+    bracketed_ = true;
+    ++runs_;
   }
   /// \return the token of the run in progress. \throws std::bad_alloc.
   [[nodiscard]] sync::stop_token token() {
@@ -33,54 +36,58 @@ class run_stop {
     bool requested = false;
     {
       const mutex_lock lock(mu_);
-      if (used_) source_ = sync::stop_source();
-      used_ = false;
-      current = source_;
+      if (!given_ && used_) source_ = sync::stop_source();
+      if (!given_) used_ = false;
+      given_ = true;
       requested = std::exchange(next_, false);
+      used_ = used_ || requested;
+      current = source_;
     }
     if (requested) current.request_stop();
     return current.get_token();
   }
   void end() noexcept {
     const mutex_lock lock(mu_);
-    running_ = false;
-    used_ = used_ || source_.stop_requested();
+    if (--runs_ == 0) given_ = false;
   }
 
-  /// Requests stop of the run in progress; does nothing if there is none.
-  void request() noexcept { request_stop(false); }
+  /// Requests stop of the run in progress. \return false if there is none.
+  bool request() noexcept { return request_stop(false); }
   /// Requests stop of the run in progress, or of the next run if there is none.
-  void request_next() noexcept { request_stop(true); }
+  void request_next() noexcept { static_cast<void>(request_stop(true)); }
 
  private:
-  void request_stop(bool even_of_next) noexcept {
+  bool request_stop(bool even_of_next) noexcept {
     sync::stop_source current(sync::nostopstate);
     {
       const mutex_lock lock(mu_);
-      if (!running_ && !even_of_next) return;
-      if (!running_ || used_) {  // token() will request it
+      if (bracketed_ && runs_ == 0 && !even_of_next) return false;
+      if (!given_) {  // token() will request it
         next_ = true;
-        return;
+        return true;
       }
+      used_ = true;  // now: this thread may be late, and must not reach the source of a later run
       current = source_;
     }
     current.request_stop();
+    return true;
   }
 
   mutex mu_;
   sync::stop_source source_ TAKT_GUARDED_BY(mu_);
-  bool running_ TAKT_GUARDED_BY(mu_) = true;  // false between two runs of a series
-  bool used_ TAKT_GUARDED_BY(mu_) =
-      false;  // source_ is that of an earlier run, whose stop was requested
+  std::size_t runs_ TAKT_GUARDED_BY(mu_) = 0;    // between begin() and end()
+  bool bracketed_ TAKT_GUARDED_BY(mu_) = false;  // begin() has been called
+  bool given_ TAKT_GUARDED_BY(mu_) = false;      // the run in progress has a token of source_
+  bool used_ TAKT_GUARDED_BY(mu_) = false;       // stop of source_ was requested, or is about to be
   bool next_ TAKT_GUARDED_BY(mu_) =
       false;  // stop of the run whose token() comes next was requested
 };
 
-/// A run of a callable that takes no token.
+/// The same for a callable that takes no token.
 struct no_stop {
   static void begin() noexcept {}
   static void end() noexcept {}
-  static void request() noexcept {}
+  static bool request() noexcept { return true; }
   static void request_next() noexcept {}
 };
 
