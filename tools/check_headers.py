@@ -65,7 +65,7 @@ def check(root, compilers):
     found = []
     include = pathlib.Path(root, "include")
     headers = {p.relative_to(include).as_posix(): p.read_text() for p in sorted(include.rglob("*.hpp"))}
-    public = [h for h in headers if not h.startswith("takt/model/")]
+    public = [h for h in headers if not h.startswith("takt/model/") and "/detail/" not in h]
     found += [f"{h}: no #pragma once" for h, text in headers.items() if "#pragma once" not in text]
 
     found += [f"{h}: class {c} has no comment" for h in public for c in without_comment(headers[h])]
@@ -119,6 +119,7 @@ def self_test():
         ({"takt/base/a.hpp": a.replace("#pragma once\n", "")}, "a.hpp: no #pragma once"),
         ({"takt/base/a.hpp": a + "inline missing_type x;\n"}, "a.hpp: does not compile"),
         ({"takt/base/a.hpp": a.replace("/// A.\n", "")}, "class a has no comment"),
+        ({"takt/base/detail/a.hpp": "#pragma once\nclass hidden {};\n"}, None),
         ({"takt/takt.hpp": umbrella.replace("#include <takt/base/b.hpp>\n", "")}, "does not include <takt/base/b.hpp>"),
         ({"takt/fwd.hpp": forward.replace("class b;\n", "")}, "does not declare takt::rx::b"),
         ({"takt/fwd.hpp": forward.replace("class b;\n", "class b;\nclass c;\n")}, "there is no class takt::rx::c"),
