@@ -91,7 +91,8 @@ bool lifecycle::hold() noexcept {
 
 void lifecycle::release_hold() noexcept {
   // acq_rel: as in remove_worker()
-  const std::uint64_t before = word_.fetch_sub(one_hold, std::memory_order_acq_rel);
+  [[maybe_unused]] const std::uint64_t before =
+      word_.fetch_sub(one_hold, std::memory_order_acq_rel);
   TAKT_ASSERT((before & counts) >= one_hold);
 }
 
