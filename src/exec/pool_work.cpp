@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -232,7 +231,7 @@ void pool_core::run_one(worker& self, task& t) noexcept {
 
 // The next task, if there is none in its own ring. False: this worker is not needed any more.
 bool pool_core::take(worker& self, task& t) {
-  std::optional<clock::time_point> idle_since;
+  clock::time_point idle_since = clock::time_point::max();  // not yet
   bool searched = !steals_;
   for (;;) {
     const life_state state = life_.state();
@@ -276,12 +275,12 @@ bool pool_core::take(worker& self, task& t) {
     // The others are at work, or wait for something: it stays to look at the time.
     const bool only = free_ == 1;
     if (times_out && only && has_delayed()) {
-      idle_since.reset();  // keep_alive begins when no delayed task is left
+      idle_since = clock::time_point::max();  // keep_alive begins when no delayed task is left
       if (!delayed_->report_empty()) continue;
     } else if (times_out) {
       const clock::time_point now = how_.time->now();
-      if (!idle_since) idle_since = now;
-      deadline = deadline_after(*idle_since, keep_alive_);
+      idle_since = std::min(idle_since, now);
+      deadline = deadline_after(idle_since, keep_alive_);
       if (now >= deadline) {
         if (!only || delayed_ == nullptr) return false;
         // Who added one before may have counted on this worker; who comes after calls another.
