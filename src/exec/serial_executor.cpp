@@ -180,7 +180,7 @@ void serial_executor::impl::run_drain() noexcept {
 // The next drain goes on, or has ended; then this one may be the last.
 void serial_executor::impl::end_hand_over() noexcept {
   life_.remove_worker();
-  if (life_.state() != life_state::running) end_if_over();  // else who ends it comes afterwards
+  if (life_.state() != life_state::running) end_if_over();  // else the ending call does
 }
 
 // A drain is gone without having been run. If that is within another one, that one goes on. Counts

@@ -319,7 +319,7 @@ void worker_core::on_unsubscribe() {
       queued = strand_->shutdown_now();
       running = running_.exchange(nullptr, std::memory_order_acq_rel);  // acq_rel: it is scheduled
     }
-    life_.advance_to(life_state::stop);  // not before: who is kept from running it leaves running_
+    life_.advance_to(life_state::stop);  // now: a thread that may not run it leaves running_
     if (owned_ != nullptr) {
       stops_.store(true, std::memory_order_relaxed);  // relaxed: read by this thread
       owned_->stop();

@@ -1,5 +1,5 @@
-// Results that tasks of a loop deliver reach their continuations before run() returns, whoever runs
-// the loop.
+// Results that tasks of a loop deliver reach their continuations before run() returns, from
+// whatever code the loop is run.
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ void in_a_resumed_coroutine(const std::function<void()>& f) {
   start.set_value();
 }
 
-// A task delivers; the tasks that follow look whether that has arrived, and give up some time.
+// A task delivers a result. The tasks that follow look for it, at most a hundred times.
 void run_delivers() {
   event_loop loop;
   bool called = false;

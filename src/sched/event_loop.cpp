@@ -394,7 +394,7 @@ class loop_core final : public delayed_tasks_owner {
   [[nodiscard]] time_point arm() noexcept TAKT_REQUIRES(mu_) {
     if (!microtasks_.empty() || !batch_.empty() || !posts_.empty()) return time_point::min();
     waits_ = true;
-    if (life_.state() >= life_state::stop) return time_point::max();  // who ends it, at last
+    if (life_.state() >= life_state::stop) return time_point::max();  // the ending call wakes it
     return std::min(delays_.watch_next(false), frame_due_);
   }
 

@@ -277,7 +277,7 @@ void pipeline_core::failed(stage_failed& how, const std::exception_ptr& cause,
 
 void pipeline_core::destroy() noexcept {
   cancel();
-  // A worker of its own, or who ends it, keeps the rest alive.
+  // Its own worker, or the ending call, keeps the rest alive.
   if (!pool_.is_own_task()) pool_.life().await_unused();
   std::optional<stage_failed> unseen;
   {

@@ -31,7 +31,7 @@ struct delivery_depth {
 };
 
 // While it exists, the thread runs tasks that are not part of a continuation, though one may have
-// called who runs them. What was deferred before is called first.
+// led to them. Deferred continuations are called first.
 class delivery_scope {
  public:
   delivery_scope() noexcept {

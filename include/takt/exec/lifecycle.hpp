@@ -88,7 +88,7 @@ class lifecycle {
   void release_hold() noexcept;
 
   /// From shutdown, if `drained`, or from stop to tidying, if there is no worker and no hold. True
-  /// for one caller only, who runs the termination hook and then calls terminate().
+  /// for one caller only. That caller runs the termination hook and then calls terminate().
   [[nodiscard]] bool try_tidy(bool drained) noexcept;
   /// From tidying to terminated: whoever awaits it goes on.
   void terminate() noexcept;
