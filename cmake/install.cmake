@@ -7,7 +7,7 @@ set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/takt")
 install(TARGETS takt EXPORT takt INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT takt NAMESPACE takt:: FILE takt-targets.cmake DESTINATION "${config_dir}")
 install(DIRECTORY include/takt DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-        FILES_MATCHING PATTERN "*.hpp" PATTERN model EXCLUDE)
+        FILES_MATCHING PATTERN "*.hpp")
 
 configure_package_config_file(cmake/takt-config.cmake.in takt-config.cmake
                               INSTALL_DESTINATION "${config_dir}")

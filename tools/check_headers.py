@@ -16,11 +16,12 @@ import checking
 
 COMPILERS = ["g++", "clang++-19"]
 UMBRELLA, FORWARD = "takt/takt.hpp", "takt/fwd.hpp"
+MODEL = "src/model/include"  # headers of the model checker, which is not installed
 
 OPEN = re.compile(r"^(?:inline )?namespace ([\w:]+?)(?:::inline TAKT_ABI)?(?: TAKT_ABI)? ?\{")
 CLOSE = re.compile(r"^\}  // namespace")
 ATTRIBUTE = r'(?:\[\[[^\]]*\]\] |alignas\([^)]*\) |[A-Z]+_[A-Z_]+(?:\([^)]*\))? )*'
-CLASS = re.compile(r"^(?:template <.*> )?(?:class|struct|enum class) " + ATTRIBUTE + r"(\w+)\s*(?:final )?(.?)")
+CLASS = re.compile(r"^(?:template <.*> )?(?:class|struct|enum class) " + ATTRIBUTE + r"(?!alignas\()(\w+)\s*(?:final )?(.?)")
 
 
 def classes(text):
@@ -54,7 +55,7 @@ def without_comment(text):
 def compiles(compiler, source, root, model):
     """The error messages of compiling the source text against root/include."""
     flags = ["-std=c++20", "-fsyntax-only", "-xc++", "-Wall", "-Wextra", "-Werror", f"-I{root}/include"]
-    flags += ["-DTAKT_MODEL=1"] if model else []
+    flags += ["-DTAKT_MODEL=1", f"-I{root}/{MODEL}"] if model else []
     command = [compiler, *flags, "-"]
     done = subprocess.run(command, input=source, stderr=subprocess.PIPE, text=True)
     return done.stderr if done.returncode else ""
@@ -63,9 +64,10 @@ def compiles(compiler, source, root, model):
 def check(root, compilers):
     """All violations below root, one text each."""
     found = []
-    include = pathlib.Path(root, "include")
+    root = pathlib.Path(root)
+    include = root / "include"
     headers = {p.relative_to(include).as_posix(): p.read_text() for p in sorted(include.rglob("*.hpp"))}
-    public = [h for h in headers if not h.startswith("takt/model/") and "/detail/" not in h]
+    public = [h for h in headers if "/detail/" not in h]
     found += [f"{h}: no #pragma once" for h, text in headers.items() if "#pragma once" not in text]
 
     found += [f"{h}: class {c} has no comment" for h in public for c in without_comment(headers[h])]
@@ -81,7 +83,9 @@ def check(root, compilers):
     found += [f"{FORWARD}: does not declare {c}" for c in sorted(defined - declared)]
     found += [f"{FORWARD}: there is no class {c}" for c in sorted(declared - defined)]
 
-    sources = {h: (f"#include <{h}>\n", h.startswith("takt/model/")) for h in headers}
+    checker = {p.relative_to(root / MODEL).as_posix(): p.read_text() for p in sorted((root / MODEL).rglob("*.hpp"))}
+    found += [f"{h}: no #pragma once" for h, text in checker.items() if "#pragma once" not in text]
+    sources = {h: (f"#include <{h}>\n", h in checker) for h in (*headers, *checker)}
     sources["fwd.hpp before all"] = (f"#include <{FORWARD}>\n#include <{UMBRELLA}>\n", False)
     sources["fwd.hpp after all"] = ("".join(f"#include <{h}>\n" for h in public if h != FORWARD)
                                     + f"#include <{FORWARD}>\n", False)
@@ -98,7 +102,7 @@ GOOD = {
     "takt/base/b.hpp": "#pragma once\nnamespace takt::inline TAKT_ABI {\nnamespace rx {\n"
                        "/// B.\nclass [[nodiscard]] b final {};\n}  // namespace rx\n"
                        "namespace detail {\n/// H.\nstruct hidden {};\n}  // namespace detail\n"
-                       "/// X.\ntemplate <class T>\nstruct detail_x {};\ntemplate <>\nstruct detail_x<int> {};\n}  // namespace takt::inline TAKT_ABI\n",
+                       "/// X.\ntemplate <class T>\nstruct detail_x {};\ntemplate <>\nstruct detail_x<int> {};\ntemplate <>\nstruct alignas(8)\n    detail_x<char> {};\n}  // namespace takt::inline TAKT_ABI\n",
     "takt/fwd.hpp": "#pragma once\nnamespace takt::inline TAKT_ABI {\ntemplate <class T>\nclass a;\n"
                     "namespace rx {\nclass b;\n}  // namespace rx\n}  // namespace takt::inline TAKT_ABI\n",
     "takt/takt.hpp": "#pragma once\n#include <takt/base/a.hpp>\n#include <takt/base/b.hpp>\n#include <takt/fwd.hpp>\n",
@@ -108,7 +112,7 @@ def self_test():
     def run(changes):
         with tempfile.TemporaryDirectory() as root:
             for name, text in {**GOOD, **changes}.items():
-                file = pathlib.Path(root, "include", name)
+                file = pathlib.Path(root, name if name.startswith("src/") else f"include/{name}")
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
             return check(root, COMPILERS[:1])
@@ -120,6 +124,8 @@ def self_test():
         ({"takt/base/a.hpp": a + "inline missing_type x;\n"}, "a.hpp: does not compile"),
         ({"takt/base/a.hpp": a.replace("/// A.\n", "")}, "class a has no comment"),
         ({"takt/base/detail/a.hpp": "#pragma once\nclass hidden {};\n"}, None),
+        ({"src/model/include/takt/model/m.hpp": "#pragma once\n#include <takt/base/a.hpp>\nstatic_assert(TAKT_MODEL);\n"}, None),
+        ({"src/model/include/takt/model/m.hpp": "#pragma once\nmissing_type x;\n"}, "m.hpp: does not compile"),
         ({"takt/takt.hpp": umbrella.replace("#include <takt/base/b.hpp>\n", "")}, "does not include <takt/base/b.hpp>"),
         ({"takt/fwd.hpp": forward.replace("class b;\n", "")}, "does not declare takt::rx::b"),
         ({"takt/fwd.hpp": forward.replace("class b;\n", "class b;\nclass c;\n")}, "there is no class takt::rx::c"),

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Checks that takt's rooms include each other downwards only, and that concurrency goes through
-the sync shim. Usage: check_layering.py [--root DIR] | --self-test"""
+"""Checks that takt's modules include each other downwards only, private headers included, and that
+concurrency goes through the sync shim. Usage: check_layering.py [--root DIR] | --self-test"""
 import pathlib
+import posixpath
 import re
 import tempfile
 
 import checking
 
-# A room, and the rooms that it names as usable; what those may use, it may use too.
+# A module, and the modules that it may use; what those may use, it may use too.
 # Siblings (rx, service) do not reach each other.
-ROOMS = {
+MODULES = {
     "base": [],
     "clock": ["base"],
     "observe": ["base"],
@@ -20,14 +21,14 @@ ROOMS = {
     "rx": ["sched"],
     "service": ["sched"],
     "job": ["service"],
-    # The checker stands beside the library and instruments it: it may look at every room.
+    # The checker stands beside the library and instruments it: it may use every module.
     "model": ["rx", "job"],
 }
 
 # (file, included header): the two places where the library knows the checker.
 ALLOWED = {
     # The shim is what the checker replaces.
-    ("include/takt/base/sync.hpp", "takt/model/sync.hpp"),
+    ("include/takt/base/detail/sync.hpp", "takt/model/sync.hpp"),
     # In the model build a failed assertion ends the run, with its replay token.
     ("src/base/assert.cpp", "takt/model/explore.hpp"),
 }
@@ -38,15 +39,15 @@ FORBIDDEN = re.compile(
     r"|call_once|once_flag|counting_semaphore"
     r"|binary_semaphore|latch|barrier|async|promise|(?:shared_)?future|packaged_task)\b"
     r"|\bthread_local\b|\batomic_(?:thread|signal)_fence\b")
-MAY_USE_STD = ("include/takt/base/sync.hpp", "include/takt/model/", "src/model/")
+MAY_USE_STD = ("include/takt/base/detail/sync.hpp", "src/model/")
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](takt/[^>"]+)[>"]')
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
-def reachable(room):
-    seen, todo = {room}, [room]
+def reachable(module):
+    seen, todo = {module}, [module]
     while todo:
-        for below in ROOMS[todo.pop()]:
+        for below in MODULES[todo.pop()]:
             if below not in seen:
                 seen.add(below)
                 todo.append(below)
@@ -56,15 +57,39 @@ def reachable(room):
 def without_comments(text):
     """The text with comments and literals blanked, line by line as before."""
     token = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
-    blank = lambda m: m.group() if m.group()[0] == '"' and "takt/" in m.group() else re.sub(r"[^\n]", " ", m.group())
+    blank = lambda m: m.group() if m.group().endswith('.hpp"') else re.sub(r"[^\n]", " ", m.group())
     return token.sub(blank, text)
 
 
-def room_of(path):
-    """The room of include/takt/<room>/x.hpp or src/<room>/x.cpp; None for include/takt/x.hpp."""
+def module_of(path):
+    """The module of include/takt/<module>/x.hpp or src/<module>/x.cpp; None for include/takt/x.hpp and other folders."""
     parts = pathlib.PurePath(path).parts
-    below = parts[2:] if parts[0] == "include" else parts[1:]
+    if parts[:2] == ("include", "takt"):
+        below = parts[2:]
+    elif parts[0] == "src":
+        below = parts[1:]
+    else:
+        return None
     return below[0] if len(below) > 1 else None
+
+
+def check_include(path, module, is_test, quote, name):
+    """What is wrong with this include; None if nothing is."""
+    if quote == "<" and not name.startswith("takt/"):
+        return None
+    if name.startswith("takt/"):
+        target = "include/" + name
+        if quote == '"':
+            return f'<{name}> is included with <>, "" is for headers beside the source'
+    else:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    owner = module_of(target)
+    if owner is None:
+        allowed = is_test or target == "include/takt/fwd.hpp"
+        return None if allowed else f"the library itself never includes {target}"
+    if owner not in reachable(module) and (path, name) not in ALLOWED:
+        return f"module {module} may not include module {owner}"
+    return None
 
 
 def check(root):
@@ -74,22 +99,17 @@ def check(root):
     files = [p for d in ("include", "src") for p in sorted((root / d).rglob("*.[ch]pp"))]
     for file in files:
         path = file.relative_to(root).as_posix()
-        room = room_of(path)
-        if room is None:  # takt.hpp and fwd.hpp include or name everything
+        module = module_of(path)
+        if module is None:  # takt.hpp and fwd.hpp include or name everything
             continue
-        if room not in ROOMS:
-            found.append(f"{path}: '{room}' is not a room of takt")
+        if module not in MODULES:
+            found.append(f"{path}: '{module}' is not a module of takt")
             continue
         is_test = path.endswith("_test.cpp")
         for number, line in enumerate(without_comments(file.read_text()).splitlines(), 1):
-            include = INCLUDE.match(line)
-            if include:
-                target = room_of("include/" + include.group(1))
-                if target is None:
-                    if include.group(1) != "takt/fwd.hpp" and not is_test:
-                        found.append(f"{path}:{number}: the library itself never includes <{include.group(1)}>")
-                elif target not in reachable(room) and (path, include.group(1)) not in ALLOWED:
-                    found.append(f"{path}:{number}: room {room} may not include room {target}")
+            if include := INCLUDE.match(line):
+                if wrong := check_include(path, module, is_test, *include.groups()):
+                    found.append(f"{path}:{number}: {wrong}")
             name = FORBIDDEN.search(line)
             if name and not is_test and not path.startswith(MAY_USE_STD):
                 found.append(f"{path}:{number}: {name.group()} instead of the name in takt::sync")
@@ -98,22 +118,31 @@ def check(root):
 
 def self_test():
     cases = {  # path: (content, what the complaint contains, or None)
-        "src/base/a.cpp": ("#include <takt/timer/wheel.hpp>\n", "room base may not include room timer"),
-        "src/base/ok.cpp": ("#include <takt/base/sync.hpp>\n// std::mutex in a comment\n", None),
-        "src/rx/a.cpp": ("#include <takt/service/group.hpp>\n", "room rx may not include room service"),
+        "src/base/a.cpp": ("#include <takt/timer/wheel.hpp>\n", "module base may not include module timer"),
+        "src/base/ok.cpp": ("#include <takt/base/detail/sync.hpp>\n// std::mutex in a comment\n", None),
+        "src/rx/a.cpp": ("#include <takt/service/group.hpp>\n", "module rx may not include module service"),
         "src/rx/ok.cpp": ("#include <takt/timer/wheel.hpp>\n", None),
         "src/base/assert.cpp": ("#include <takt/model/explore.hpp>\n", None),
-        "src/base/parker.cpp": ("#include <takt/model/explore.hpp>\n", "may not include room model"),
+        "src/base/parker.cpp": ("#include <takt/model/explore.hpp>\n", "may not include module model"),
         "src/base/b.cpp": ("/* a\n b */ std::atomic<int> x;\n", "b.cpp:2: std::atomic"),
         "src/base/c.cpp": ("thread_local int x;\n", "thread_local"),
         "src/base/d.cpp": ("std::atomic_thread_fence(o);\n", "std::atomic_thread_fence"),
         "src/base/e.cpp": ("std::this_thread::yield();\n", "std::this_thread"),
         "src/base/e_test.cpp": ("std::thread t;\n", None),
-        "include/takt/base/sync.hpp": ("using std::mutex;\n", None),
-        "include/takt/attic/x.hpp": ("", "not a room"),
+        "include/takt/base/detail/sync.hpp": ("using std::mutex;\n", None),
+        "include/takt/attic/x.hpp": ("", "not a module"),
         "include/takt/takt.hpp": ("#include <takt/rx/worker.hpp>\n", None),
         "include/takt/base/up.hpp": ("#include <takt/takt.hpp>\n", "never includes"),
         "include/takt/base/names.hpp": ("#include <takt/fwd.hpp>\n", None),
+        # Private headers.
+        "src/exec/own.cpp": ('#include "pool_core.hpp"\n#include "../base/os.hpp"\n', None),
+        "src/base/private.cpp": ('#include "../exec/ledger.hpp"\n', "private.cpp:1: module base may not include module exec"),
+        "src/service/private.hpp": ('#include "../rx/worker_core.hpp"\n', "module service may not include module rx"),
+        "include/takt/rx/private.hpp": ('#include "../service/x.hpp"\n', "module rx may not include module service"),
+        "src/exec/support.cpp": ('#include "../../tests/support/pools.hpp"\n', "never includes tests/support/pools.hpp"),
+        "src/exec/support_test.cpp": ('#include "../../tests/support/pools.hpp"\n', None),
+        "src/exec/quoted.cpp": ('#include "takt/base/detail/mutex.hpp"\n', "is included with <>"),
+        "src/model/include/takt/model/x.hpp": ("#include <takt/rx/worker.hpp>\nstd::mutex m;\n", None),
     }
     for path, (content, expected) in cases.items():
         with tempfile.TemporaryDirectory() as root:

@@ -3,7 +3,7 @@
 file of nothing else with -O2, its lines after preprocessing, and the size of its object file.
 Usage: include_cost.py [--rounds N] [--headers N] [--compiler CXX]... [--only X] [--std-of X]
 
-Rows: standard headers and asio, to compare with; takt/takt.hpp; all headers of each room; and the N headers that
+Rows: standard headers and asio, to compare with; takt/takt.hpp; all headers of each module; and the N headers that
 have the most lines alone. A time is the median of the rounds of the compiler's own time in user mode, which other
 work on the machine disturbs least; in each round every row is compiled once. --only X takes the rows whose name
 contains X. --std-of takt/x.hpp prints instead which standard headers it brings in directly, with the lines that
@@ -23,7 +23,6 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "include"
 REFERENCES = [["vector"], ["functional"], ["chrono"], ["future", "thread"], ["asio.hpp"]]
-NOT_PUBLIC = {"model"}
 
 
 def fail(message):
@@ -64,18 +63,17 @@ def exists(compiler, header):
 
 def rows(compiler, heaviest):
     """Name and headers of each row."""
-    rooms = {}
+    modules = {}
     for file in sorted(INCLUDE.glob("takt/*/*.hpp")):
-        if file.parent.name not in NOT_PUBLIC:
-            rooms.setdefault(file.parent.name, []).append(file.relative_to(INCLUDE).as_posix())
-    every = sum(rooms.values(), [])
+        modules.setdefault(file.parent.name, []).append(file.relative_to(INCLUDE).as_posix())
+    every = sum(modules.values(), [])
     with concurrent.futures.ThreadPoolExecutor(2) as pool:  # nothing is timed yet
         count = dict(zip(every, pool.map(lambda h: lines(compiler, h), every)))
     single = sorted(every, key=count.get, reverse=True)[:heaviest]
-    by_room = [(f"all of {room}", headers) for room, headers in rooms.items()]
+    by_module = [(f"all of {module}", headers) for module, headers in modules.items()]
     alone = [[h for h in r if exists(compiler, h)] for r in REFERENCES] + [["takt/takt.hpp"]]
     by_name = [(" + ".join(f"`<{h}>`" for h in r), r) for r in alone + [[h] for h in single] if r]
-    return by_name[:-heaviest] + sorted(by_room, key=lambda r: lines(compiler, *r[1])) + by_name[-heaviest:]
+    return by_name[:-heaviest] + sorted(by_module, key=lambda r: lines(compiler, *r[1])) + by_name[-heaviest:]
 
 
 def standard_headers_of(compiler, header):

@@ -11,7 +11,7 @@ import time
 def flags(path):
     result = ["-std=c++20", "-xc++", "-Iinclude", "-pthread", "-Wthread-safety"]
     if "/model/" in path:
-        result.append("-DTAKT_MODEL=1")
+        result += ["-DTAKT_MODEL=1", "-Isrc/model/include"]
     if path.startswith("bench/"):
         result += ["-Ibench"]
     return result

@@ -1,4 +1,4 @@
-#include <takt/base/mpsc_queue.hpp>
+#include <takt/base/detail/mpsc_queue.hpp>
 
 #include "mpsc.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 class takt_queue {
  public:
-  struct item : takt::mpsc_node {
+  struct item : takt::detail::mpsc_node {
     std::int64_t value = 0;
   };
 
@@ -19,7 +19,7 @@ class takt_queue {
   }
 
  private:
-  takt::mpsc_queue<item> queue_;
+  takt::detail::mpsc_queue<item> queue_;
 };
 
 }  // namespace

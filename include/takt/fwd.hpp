@@ -9,38 +9,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <takt/base/call_signature.hpp>
 #include <takt/base/config.hpp>
+#include <takt/base/detail/call_signature.hpp>
 
 // NOLINTBEGIN(bugprone-forward-declaration-namespace): many are named like classes of std
 namespace takt::inline TAKT_ABI {
 
-// takt/base/counted.hpp
-template <class Derived, std::size_t Alignment = alignof(std::size_t)>
-class counted;
-
-// takt/base/intrusive_list.hpp
-template <class Tag = void>
-class list_node;
-template <class T, class Tag = void>
-class intrusive_list;
-
 // takt/base/move_only_function.hpp
-template <class Signature, class Parts = typename call_signature<Signature>::parts>
+template <class Signature, class Parts = typename detail::call_signature<Signature>::parts>
 class move_only_function;
-
-// takt/base/mpsc_queue.hpp
-class mpsc_node;
-template <class T>
-class mpsc_queue;
-
-// takt/base/mutex.hpp
-class mutex;
-class mutex_lock;
-class condition;
-
-// takt/base/owed_calls.hpp
-class owed_calls;
 
 // takt/base/parker.hpp
 class parker;
@@ -66,9 +43,6 @@ using manual_clock = basic_manual_clock<std::chrono::steady_clock>;
 
 /// For all that runs on a wall_clock.
 using manual_wall_clock = basic_manual_clock<std::chrono::system_clock>;
-
-// takt/clock/timed_condition.hpp
-class timed_condition;
 
 // takt/observe/counter.hpp
 class counter;
@@ -216,9 +190,6 @@ class executor_interface;
 template <class F>
 class fork_join_child;
 class fork_join;
-
-// takt/exec/home_process.hpp
-class home_process;
 
 // takt/exec/inline_executor.hpp
 class inline_executor;
@@ -521,6 +492,9 @@ class pipeline;
 template <class T>
 class pipeline_draft;
 
+// takt/service/file_replacement.hpp
+class file_replacement;
+
 // takt/service/crawler.hpp
 struct crawler_options;
 class crawler;
@@ -536,6 +510,7 @@ class memory_work_list;
 
 // takt/service/file_work_list.hpp
 enum class work_sync : std::uint8_t;
+enum class damage_policy : std::uint8_t;
 struct file_work_list_options;
 struct file_work_list_recovery;
 class file_work_list;

@@ -6,28 +6,16 @@
 #error "takt needs C++20: compile with -std=c++20"
 #endif
 
-#include <takt/base/assert.hpp>
-#include <takt/base/call_signature.hpp>
 #include <takt/base/config.hpp>
-#include <takt/base/counted.hpp>
-#include <takt/base/intrusive_list.hpp>
 #include <takt/base/move_only_function.hpp>
-#include <takt/base/mpsc_queue.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/owed_calls.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/prefetch.hpp>
-#include <takt/base/sync.hpp>
-#include <takt/base/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/clock/time.hpp>
-#include <takt/clock/timed_condition.hpp>
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/completion_queue.hpp>
 #include <takt/exec/executor.hpp>
 #include <takt/exec/fork_join.hpp>
-#include <takt/exec/home_process.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/invoke.hpp>
 #include <takt/exec/lifecycle.hpp>
@@ -80,6 +68,7 @@
 #include <takt/sched/when.hpp>
 #include <takt/service/channel.hpp>
 #include <takt/service/crawler.hpp>
+#include <takt/service/file_replacement.hpp>
 #include <takt/service/file_work_list.hpp>
 #include <takt/service/log_service.hpp>
 #include <takt/service/log_sink.hpp>

@@ -1,4 +1,4 @@
-#include <takt/base/assert.hpp>
+#include <takt/base/detail/assert.hpp>
 
 #if defined(TAKT_MODEL)
 #include <string>

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace {

@@ -12,7 +12,7 @@
 #include <ctime>
 #include <limits>
 
-#include <takt/base/assert.hpp>
+#include <takt/base/detail/assert.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace sync {

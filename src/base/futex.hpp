@@ -1,11 +1,11 @@
 // Waiting on the value of a word: the one system call that parking is made of on Linux.
 //
-// These are for the base room; other code uses takt::parker. The pair exists in three builds: as
+// These are for the base module; other code uses takt::parker. The pair exists in three builds: as
 // system calls on Linux, as operations of the model checker in the model build, and not at all
 // with TAKT_PORTABLE_PARKING, where takt::parker is made of a mutex and a condition variable.
 #pragma once
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 
 #if !defined(TAKT_MODEL) && !defined(TAKT_PORTABLE_PARKING)
 

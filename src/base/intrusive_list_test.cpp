@@ -1,4 +1,4 @@
-#include <takt/base/intrusive_list.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace {
 
-using takt::intrusive_list;
-using takt::list_node;
+using takt::detail::intrusive_list;
+using takt::detail::list_node;
 
 struct item : list_node<> {
   explicit item(int v = 0) : value(v) {}

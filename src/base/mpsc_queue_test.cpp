@@ -1,4 +1,4 @@
-#include <takt/base/mpsc_queue.hpp>
+#include <takt/base/detail/mpsc_queue.hpp>
 
 #include <array>
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 #include <gtest/gtest.h>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 
 namespace {
 
-using takt::mpsc_node;
-using takt::mpsc_queue;
+using takt::detail::mpsc_node;
+using takt::detail::mpsc_queue;
 
 struct message : mpsc_node {
   explicit message(std::size_t f = 0, int n = 0) : from(f), number(n) {}

@@ -1,16 +1,16 @@
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 
 namespace {
 
-using takt::condition;
-using takt::mutex;
-using takt::mutex_lock;
+using takt::detail::condition;
+using takt::detail::mutex;
+using takt::detail::mutex_lock;
 using takt::sync::thread;
 
 class mailbox {

@@ -21,7 +21,7 @@
 //      parking thread has to take before it can return.
 #include <takt/base/parker.hpp>
 
-#include <takt/base/assert.hpp>
+#include <takt/base/detail/assert.hpp>
 
 #if !defined(TAKT_PORTABLE_PARKING)
 #include "futex.hpp"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 
 #include "futex.hpp"
 

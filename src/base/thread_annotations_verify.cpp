@@ -1,18 +1,18 @@
 // Not built but checked: Clang has to give exactly the warnings that are expected here, no more
 // and no fewer (-Xclang -verify).
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
 
 namespace {
 
 class account {
  public:
   void deposit(int amount) TAKT_EXCLUDES(mu_) {
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     add(amount);
   }
 
   void with_a_gap() TAKT_EXCLUDES(mu_) {
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     lock.unlock();
     lock.lock();
     while (balance_ == 0) changed_.wait(lock);
@@ -28,18 +28,18 @@ class account {
   }
 
   void writes_in_the_gap() {
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     lock.unlock();
     balance_ = 0;  // expected-warning {{writing variable 'balance_' requires holding mutex}}
   }
 
   void locks_twice() {
-    takt::mutex_lock lock(mu_);  // expected-note {{mutex acquired here}}
-    lock.lock();                 // expected-warning {{acquiring mutex 'mu_' that is already held}}
+    takt::detail::mutex_lock lock(mu_);  // expected-note {{mutex acquired here}}
+    lock.lock();  // expected-warning {{acquiring mutex 'mu_' that is already held}}
   }
 
   void calls_with_the_lock() {
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     deposit(1);  // expected-warning {{cannot call function 'deposit' while mutex 'mu_' is held}}
   }
 
@@ -50,8 +50,8 @@ class account {
  private:
   void add(int amount) TAKT_REQUIRES(mu_) { balance_ += amount; }
 
-  takt::mutex mu_;
-  takt::condition changed_;
+  takt::detail::mutex mu_;
+  takt::detail::condition changed_;
   int balance_ TAKT_GUARDED_BY(mu_) = 0;
 };
 

@@ -5,14 +5,10 @@
 
 namespace {
 
-struct element;
-
-using incomplete = void(takt::list_node<>&, takt::intrusive_list<element>&,
-                        takt::move_only_function<void()>&, takt::move_only_function<int(char) &&>&,
+using incomplete = void(takt::move_only_function<void()>&, takt::move_only_function<int(char) &&>&,
                         takt::clock&, takt::wall_clock&, takt::manual_clock&,
                         takt::manual_wall_clock&);
 static_assert(std::is_function_v<incomplete>);
-static_assert(std::is_same_v<takt::list_node<>, takt::list_node<void>>);
 static_assert(std::is_same_v<takt::clock, takt::basic_clock<std::chrono::steady_clock>>);
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <takt/base/assert.hpp>
+#include <takt/base/detail/assert.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace {
@@ -30,13 +30,13 @@ basic_manual_clock<Base>::basic_manual_clock(time_point start) noexcept
 
 template <class Base>
 basic_manual_clock<Base>::~basic_manual_clock() {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   TAKT_ASSERT(waiters_.empty());
 }
 
 template <class Base>
 auto basic_manual_clock<Base>::now() const noexcept -> time_point {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return now_;
 }
 
@@ -44,7 +44,7 @@ template <class Base>
 void basic_manual_clock<Base>::park_until(parker& p, time_point deadline) const noexcept {
   waiter self(p, deadline);
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (deadline <= now_) {
       static_cast<void>(p.take_token());  // as a real clock does
       return;
@@ -53,14 +53,14 @@ void basic_manual_clock<Base>::park_until(parker& p, time_point deadline) const 
     waiter_came_.notify_all();
   }
   p.await_token();
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   waiters_.erase(self);
   static_cast<void>(p.take_token());
 }
 
 template <class Base>
 void basic_manual_clock<Base>::advance_by(std::chrono::nanoseconds d) {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   const time_point t = deadline_after(now_, d);
   if (d.count() < 0) refuse_to_go_back(now_, t);
   move_to(t);
@@ -68,14 +68,14 @@ void basic_manual_clock<Base>::advance_by(std::chrono::nanoseconds d) {
 
 template <class Base>
 void basic_manual_clock<Base>::advance_to(time_point t) {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   if (t < now_) refuse_to_go_back(now_, t);
   move_to(t);
 }
 
 template <class Base>
 bool basic_manual_clock<Base>::advance_to_next() {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   time_point next = time_point::max();
   for (const waiter& w : waiters_) {
     if (!w.parked.has_token()) next = std::min(next, w.deadline);
@@ -87,13 +87,13 @@ bool basic_manual_clock<Base>::advance_to_next() {
 
 template <class Base>
 void basic_manual_clock<Base>::wait_for_waiters(std::size_t count) const {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   while (count_waiters() < count) waiter_came_.wait(lock);
 }
 
 template <class Base>
 std::size_t basic_manual_clock<Base>::waiters() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return count_waiters();
 }
 

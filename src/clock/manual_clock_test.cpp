@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 
 namespace {
 

@@ -1,26 +1,26 @@
-#include <takt/clock/timed_condition.hpp>
+#include <takt/clock/detail/timed_condition.hpp>
 
 #include <chrono>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/owed_calls.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 
 namespace {
 
 using namespace std::chrono_literals;
-using takt::mutex_lock;
+using takt::detail::mutex_lock;
 using takt::sync::thread;
 using time_point = takt::clock::time_point;
 
 struct fixture {
   takt::manual_clock time;
-  takt::mutex mu;
-  takt::timed_condition changed TAKT_GUARDED_BY(mu);
+  takt::detail::mutex mu;
+  takt::detail::timed_condition changed TAKT_GUARDED_BY(mu);
 
   bool wait_until(time_point deadline, const takt::sync::stop_token& stop = {}) {
     mutex_lock lock(mu);
@@ -166,9 +166,9 @@ TEST(timed_condition, has_calls_made_that_its_thread_owes_before_it_waits) {
   fixture f;
   takt::sync::tls<fixture*>::get() = &f;
   const auto notify = []() noexcept { takt::sync::tls<fixture*>::get()->notify_one(); };
-  takt::owed_calls::add(notify);
+  takt::detail::deferred_continuations::add(notify);
   EXPECT_TRUE(f.wait_until(time_point::max())) << "without the lock, and before it is in the list";
-  EXPECT_FALSE(takt::owed_calls::any());
+  EXPECT_FALSE(takt::detail::deferred_continuations::any());
   EXPECT_FALSE(f.wait_until(time_point::min()));
   takt::sync::tls<fixture*>::get() = nullptr;
 }

@@ -18,7 +18,7 @@
 
 #include <system_error>
 
-#include <takt/base/owed_calls.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
 #include <takt/task/task_runner.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -29,7 +29,7 @@ void completion_core::add(std::unique_ptr<entry> place, state_ref<future_core> r
   e.result_ = std::move(result);
   retain();
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     pending_.push_back(e);
     ++pending_count_;
   }
@@ -41,7 +41,7 @@ void completion_core::entry::on_ready() noexcept {
   bool silently = false;
   bool dropped = false;
   {
-    const mutex_lock lock(core.mu_);
+    const detail::mutex_lock lock(core.mu_);
     core.pending_.erase(*this);
     silently = unwanted_;
     if (!silently) --core.pending_count_;
@@ -66,10 +66,10 @@ void completion_core::drop(entry* e, bool silently) noexcept {
 }
 
 state_ref<future_core> completion_core::try_take() noexcept {
-  owed_calls::make();  // they may bring what it asks for
+  detail::deferred_continuations::run();  // they may bring what it asks for
   entry* first = nullptr;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     first = ready_.pop_front();
   }
   return take_out(first);
@@ -80,7 +80,7 @@ class completion_core::wait_for_any final : public task_wait {
  public:
   explicit wait_for_any(const completion_core& of) noexcept : of_(of) {}
   [[nodiscard]] bool depends_on(const void* executor) const noexcept override {
-    const mutex_lock lock(of_.mu_);
+    const detail::mutex_lock lock(of_.mu_);
     if (is_over) return false;
     bool pending = false;
     for (const entry& e : of_.pending_) {
@@ -111,7 +111,7 @@ state_ref<future_core> completion_core::take_until(clock::time_point deadline,
   }
   entry* first = nullptr;
   {
-    mutex_lock lock(mu_);
+    detail::mutex_lock lock(mu_);
     bool goes_on = true;
     while ((first = ready_.pop_front()) == nullptr && goes_on) {
       goes_on = arrived_.wait_until(lock, time_, deadline, stop);
@@ -124,7 +124,7 @@ state_ref<future_core> completion_core::take_until(clock::time_point deadline,
 
 // If the calling thread runs tasks for who is to do what is pending.
 task_runner* completion_core::runner_of_pending() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   for (const entry& e : pending_) {
     if (e.result_) return task_runner::of(e.result_->home());
   }
@@ -134,7 +134,7 @@ task_runner* completion_core::runner_of_pending() const {
 void completion_core::cancel_pending() noexcept {
   retain();  // what is called may destroy the queue
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     cancel_all();
   }
   release();
@@ -142,9 +142,9 @@ void completion_core::cancel_pending() noexcept {
 
 void completion_core::discard() noexcept {
   retain();  // as above
-  intrusive_list<entry> ended;
+  detail::intrusive_list<entry> ended;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     ended.splice(ended.end(), ready_);
     for (entry& e : pending_) e.unwanted_ = true;
     pending_count_ = 0;
@@ -163,7 +163,7 @@ void completion_core::discard() noexcept {
 void completion_core::cancel_all() noexcept {
   entry mark(*this);
   pending_.push_back(mark);
-  using list = intrusive_list<entry>;
+  using list = detail::intrusive_list<entry>;
   for (auto at = list::iterator_to(mark); at != pending_.begin(); at = list::iterator_to(mark)) {
     --at;
     pending_.erase(mark);
@@ -179,9 +179,9 @@ void completion_core::cancel_all() noexcept {
 }
 
 void completion_core::close() noexcept {
-  intrusive_list<entry> ended;
+  detail::intrusive_list<entry> ended;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     closed_ = true;
     ended.splice(ended.end(), ready_);
   }
@@ -190,12 +190,12 @@ void completion_core::close() noexcept {
 }
 
 std::size_t completion_core::pending() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return pending_count_;
 }
 
 bool completion_core::empty() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return pending_count_ == 0 && ready_.empty();
 }
 

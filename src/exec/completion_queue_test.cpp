@@ -14,8 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/thread_pool.hpp>

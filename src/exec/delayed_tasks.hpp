@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include <takt/base/config.hpp>
-#include <takt/base/counted.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/task/task.hpp>
@@ -17,7 +17,7 @@
 namespace takt::inline TAKT_ABI {
 
 /// Whose delayed tasks they are, as far as these have to know.
-class delayed_tasks_owner : public counted<delayed_tasks_owner> {
+class delayed_tasks_owner : public detail::ref_counted<delayed_tasks_owner> {
  public:
   /// A task was added that is earlier than what somebody will look at. False if there is no thread
   /// to do that.
@@ -31,7 +31,7 @@ class delayed_tasks_owner : public counted<delayed_tasks_owner> {
   virtual ~delayed_tasks_owner() = default;
 
  private:
-  friend class counted<delayed_tasks_owner>;
+  friend class ref_counted<delayed_tasks_owner>;
 };
 
 /// What a scheduled_pool has and other pools have not, as far as a pool has to know of it; an
@@ -40,7 +40,7 @@ class delayed_tasks_owner : public counted<delayed_tasks_owner> {
 ///
 /// Its owner says how much attention it pays: up to which deadline somebody will look here by
 /// himself. Who adds an earlier one calls attend().
-class delayed_tasks : public counted<delayed_tasks, cache_line> {
+class delayed_tasks : public detail::ref_counted<delayed_tasks, cache_line> {
  public:
   using time_point = clock::time_point;
 
@@ -135,7 +135,7 @@ class delayed_tasks : public counted<delayed_tasks, cache_line> {
   }
 
  private:
-  friend class counted<delayed_tasks, cache_line>;
+  friend class ref_counted<delayed_tasks, cache_line>;
 
   // Atomic. Written by publish().
   alignas(cache_line) sync::atomic<bool> any_{false};

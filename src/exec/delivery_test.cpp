@@ -1,6 +1,8 @@
 // Results that tasks and coroutines deliver reach their continuations at once, wherever the
 // executor is run.
+#include <deque>
 #include <functional>
+#include <system_error>
 
 #include <gtest/gtest.h>
 
@@ -119,6 +121,40 @@ TEST(delivery, a_million_hops_on_an_inline_executor_need_no_stack) {
     }
   }(hops);
   EXPECT_EQ(hops, count);
+}
+
+constexpr int deep = 5 * static_cast<int>(takt::max_nested_continuations);
+
+// Each level polls an executor within a continuation of the level above. A continuation that were
+// called later would use the frame of a call that has returned.
+void poll_at_each_level(int level) {
+  takt::manual_executor later;
+  takt::promise<void> p;
+  bool called = false;
+  auto next = p.get_future().then([level, &called] {
+    if (level < deep) poll_at_each_level(level + 1);
+    called = true;
+  });
+  later.execute([&p] { p.set_value(); });
+  EXPECT_TRUE(later.poll_one());
+  EXPECT_TRUE(called) << "at level " << level;
+}
+
+TEST(delivery, polling_is_not_deferred_however_deep) { poll_at_each_level(1); }
+
+TEST(delivery, resumes_a_coroutine_within_each_of_many_strands) {
+  takt::inline_executor here;
+  std::deque<takt::serial_executor> strands;
+  for (int i = 0; i < deep; ++i) strands.emplace_back(here);
+  int hops = 0;
+  [](std::deque<takt::serial_executor>& all, int& n) -> detached {
+    for (takt::serial_executor& strand : all) {
+      co_await strand.schedule();
+      EXPECT_THROW(strand.await_termination(), std::system_error) << "outside of strand " << n;
+      ++n;
+    }
+  }(strands, hops);
+  EXPECT_EQ(hops, deep);
 }
 
 }  // namespace

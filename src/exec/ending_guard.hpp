@@ -21,7 +21,7 @@ namespace takt::inline TAKT_ABI {
 /// }
 /// \endcode
 ///
-/// Core has retain() and release(), as takt::counted, and end_if_over(), which calls
+/// Core has retain() and release(), as takt::detail::ref_counted, and end_if_over(), which calls
 /// lifecycle::try_tidy() and, if that returns true, ends it.
 ///
 /// The thread is known as one that runs tasks of the lifecycle: what the call destroys, or calls,

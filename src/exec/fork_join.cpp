@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <takt/base/owed_calls.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
 #include <takt/task/unhandled.hpp>
 
 #include "pool_core.hpp"
@@ -103,7 +103,7 @@ void fork_join::wait() noexcept {
   do {
     while (!ended() && runner_ != nullptr && pool_.run_child(*runner_)) {
     }
-  } while (!ended() && owed_calls::make());
+  } while (!ended() && detail::deferred_continuations::run());
   if (!ended()) park();
   elsewhere_.store(0, std::memory_order_relaxed);  // relaxed: nobody else is left
   left_ = 0;

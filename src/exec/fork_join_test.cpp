@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/task/errors.hpp>
 
 #include "../../tests/support/pools.hpp"

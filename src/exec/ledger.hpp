@@ -8,7 +8,7 @@
 #include <optional>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/observe/task_observer.hpp>

@@ -14,7 +14,7 @@
 //      whoever says `drained` knows that none will be.
 #include <takt/exec/lifecycle.hpp>
 
-#include <takt/base/assert.hpp>
+#include <takt/base/detail/assert.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace {
@@ -114,7 +114,7 @@ bool lifecycle::try_tidy(bool drained) noexcept {
 
 void lifecycle::terminate() noexcept {
   TAKT_ASSERT(state() == life_state::tidying);
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   // release: what the hook did, to who sees the end without the lock
   word_.store(word_of(life_state::terminated), std::memory_order_release);
   changed_.notify_all();
@@ -122,7 +122,7 @@ void lifecycle::terminate() noexcept {
 
 bool lifecycle::await(clock::time_point deadline, const sync::stop_token& stop) const {
   if (state() == life_state::terminated) return true;
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   ++users_;
   bool goes_on = true;
   while (state() != life_state::terminated && goes_on) {
@@ -133,7 +133,7 @@ bool lifecycle::await(clock::time_point deadline, const sync::stop_token& stop) 
 }
 
 void lifecycle::await_unused() const {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   while (state() != life_state::terminated || users_ != 0) {
     changed_.wait_until(lock, time_, clock::time_point::max());
   }

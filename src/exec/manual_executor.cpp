@@ -4,10 +4,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include <takt/base/counted.hpp>
-#include <takt/base/intrusive_list.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/lifecycle.hpp>
 
 #include "../task/delivery.hpp"
@@ -18,11 +18,11 @@
 
 namespace takt::inline TAKT_ABI {
 
-class manual_executor::impl : public counted<impl> {
+class manual_executor::impl : public detail::ref_counted<impl> {
  public:
   void execute(task t) {
     if (!t) throw std::invalid_argument("takt::manual_executor: the task is empty");
-    mutex_lock lock(mu_);
+    detail::mutex_lock lock(mu_);
     t.set_id(++book_.totals.submitted);
     if (life_.state() != life_state::running) {
       ++book_.totals.rejected;
@@ -43,7 +43,7 @@ class manual_executor::impl : public counted<impl> {
     running here;
     task t;
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       if (!queue_.find()) return false;
       queue_.pop(t);
       running_.push_back(here);
@@ -51,7 +51,7 @@ class manual_executor::impl : public counted<impl> {
     std::exception_ptr uncaught;
     const run_result result = book_.run(t, life_, &here.what, {}, &uncaught);
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       running_.erase(here);
       count(result, book_.totals);
     }
@@ -69,13 +69,13 @@ class manual_executor::impl : public counted<impl> {
     const ending_guard ending(*this, life_);
     task_list unstarted;
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       life_.advance_to(life_state::stop);
       unstarted = queue_.take_front();
     }
     ask_to_stop();
     const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
     book_.totals.returned += unstarted.size();
     return unstarted;
@@ -96,21 +96,21 @@ class manual_executor::impl : public counted<impl> {
   bool is_shutdown() const noexcept { return life_.state() != life_state::running; }
 
   std::size_t queued() const {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     return queue_.size();
   }
 
   task_totals totals() const {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     return book_.totals;
   }
 
  private:
-  friend class counted<impl>;
+  friend class ref_counted<impl>;
   ~impl() = default;
 
   // On the stack of a thread that runs a task.
-  struct running : list_node<> {
+  struct running : detail::list_node<> {
     running_task what;
     bool asked = false;
   };
@@ -120,7 +120,7 @@ class manual_executor::impl : public counted<impl> {
     for (;;) {
       state_ref<future_core> found;
       {
-        const mutex_lock lock(mu_);
+        const detail::mutex_lock lock(mu_);
         for (running& r : running_) {
           if (!std::exchange(r.asked, true)) {
             found = r.what.share();
@@ -133,13 +133,13 @@ class manual_executor::impl : public counted<impl> {
     }
   }
 
-  const home_process home_;
+  const detail::fork_guard home_;
   lifecycle life_{steady};
 
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
   ledger book_{steady, strict, nullptr};  // its counts: guarded by mu_
   task_queue queue_ TAKT_GUARDED_BY(mu_);
-  intrusive_list<running> running_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<running> running_ TAKT_GUARDED_BY(mu_);
 };
 
 manual_executor::manual_executor() : impl_(new impl) {}

@@ -74,20 +74,20 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/counted.hpp>
-#include <takt/base/intrusive_list.hpp>
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
-#include <takt/clock/timed_condition.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/clock/detail/timed_condition.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/task/task_runner.hpp>
 
+#include "../base/os.hpp"
 #include "delayed_tasks.hpp"
 #include "ledger.hpp"
-#include "os.hpp"
 #include "running_task.hpp"
 #include "steal_ring.hpp"
 #include "task_queue.hpp"
@@ -140,7 +140,7 @@ class pool_core final : public delayed_tasks_owner {
   // --- the end: pool_end.cpp
   void shutdown() noexcept;
   task_list stop(bool give_back) noexcept;
-  void destroy() noexcept;
+  void destroy(const char* component) noexcept;  // for the message if that is refused
   /// For ending_guard, and when no delayed task is left: ends the pool if nothing keeps it.
   void end_if_over() noexcept;
 
@@ -170,7 +170,7 @@ class pool_core final : public delayed_tasks_owner {
  private:
   using kind = rejection_policy::kind;
 
-  struct alignas(cache_line) worker : list_node<> {
+  struct alignas(cache_line) worker : detail::list_node<> {
     worker(std::size_t n, worker* before, bool steals)
         : number(n), older(before), ring(steals ? std::make_unique<worker_ring>() : nullptr) {}
 
@@ -229,7 +229,8 @@ class pool_core final : public delayed_tasks_owner {
 
   void set_limits() noexcept TAKT_REQUIRES(mu_);
   std::optional<rejection> offer(task& t) TAKT_REQUIRES(mu_);
-  std::optional<rejection> offer_when_there_is_room(mutex_lock& lock, task& t) TAKT_REQUIRES(mu_);
+  std::optional<rejection> offer_when_there_is_room(detail::mutex_lock& lock, task& t)
+      TAKT_REQUIRES(mu_);
   std::optional<rejection> offer_instead_of_oldest(task& t) TAKT_REQUIRES(mu_);
   void refuse(task t, rejection why);
   void run_here(task t);
@@ -286,21 +287,24 @@ class pool_core final : public delayed_tasks_owner {
     return book_.run(t, life_, where, hooks_);
   }
 
+  void release_functions() noexcept;
   bool begin_wait(task_wait& w) noexcept;
   void end_wait(task_wait& w) noexcept;
   void begin_blocking() noexcept;
   void end_blocking() noexcept;
 
+  // Constant after construction, until release_functions().
+  thread_pool_options how_;
+  std::function<task(task)> decorate_;
+
   // Constant after construction.
-  const thread_pool_options how_;
   const bool steals_;
   delayed_tasks* const delayed_;  // null if it has none; counted
-  const std::function<task(task)> decorate_;
-  const bool has_open_queue_;  // at times
+  const bool has_open_queue_;     // at times
   const run_hooks hooks_{.before = how_.before ? &how_.before : nullptr,
                          .after = how_.after ? &how_.after : nullptr,
                          .decorate = decorate_ ? &decorate_ : nullptr};
-  const home_process home_;
+  const detail::fork_guard home_;
   const int nice_ = os::thread_nice() + how_.thread.nice;
 
   lifecycle life_;
@@ -314,25 +318,26 @@ class pool_core final : public delayed_tasks_owner {
   bool core_times_out_ TAKT_GUARDED_BY(mu_);
   bool orphaned_ TAKT_GUARDED_BY(mu_) = false;    // destroyed by the only worker left
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;  // for futures of this pool
-  intrusive_list<task_wait> waits_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<task_wait> waits_ TAKT_GUARDED_BY(mu_);
   std::size_t blocked_ TAKT_GUARDED_BY(mu_) = 0;  // in a blocking_region
   std::size_t largest_ TAKT_GUARDED_BY(mu_) = 0;
   // Atomic. Written under mu_; what it points to, and what is older, stays.
   sync::atomic<worker*> newest_{nullptr};
-  intrusive_list<worker> vacant_ TAKT_GUARDED_BY(mu_);  // slots without a worker
+  detail::intrusive_list<worker> vacant_ TAKT_GUARDED_BY(mu_);  // slots without a worker
   task_list room_for_rings_ TAKT_GUARDED_BY(mu_);  // for stop(), which does not allocate; empty
   sync::thread last_gone_ TAKT_GUARDED_BY(mu_);
-  timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a worker has left, or has searched in stop
-  timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it
+  detail::timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a worker has left, or has searched in stop
+  detail::timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it
   // Atomic. Written under mu_: see the top of the file.
   sync::atomic<std::uint32_t> alert_{0};
 
   // Written with every task, and so side by side.
-  alignas(cache_line) mutable mutex mu_;
+  alignas(cache_line) mutable detail::mutex mu_;
   std::size_t free_ TAKT_GUARDED_BY(mu_) = 0;
   std::size_t coming_ TAKT_GUARDED_BY(mu_) = 0;
-  bool searching_ TAKT_GUARDED_BY(mu_) = false;       // one of those that are coming
-  intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);  // the last one first, but the leader last
+  bool searching_ TAKT_GUARDED_BY(mu_) = false;  // one of those that are coming
+  detail::intrusive_list<worker> idle_
+      TAKT_GUARDED_BY(mu_);  // the last one first, but the leader last
   worker* leader_ TAKT_GUARDED_BY(mu_) = nullptr;
   clock::time_point leader_until_ TAKT_GUARDED_BY(mu_) = clock::time_point::max();
   ledger book_;       // its counts: guarded by mu_

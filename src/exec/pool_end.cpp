@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <takt/base/owed_calls.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
 
 #include "ending_guard.hpp"
 #include "pool_core.hpp"
@@ -15,7 +15,7 @@ void pool_core::end() noexcept {
 void pool_core::end_if_over() noexcept {
   bool last = false;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     const bool drained = is_drained();
     if (drained && life_.state() == life_state::shutdown) recall_idle();  // for delayed ones
     last = life_.try_tidy(drained);
@@ -26,7 +26,7 @@ void pool_core::end_if_over() noexcept {
 void pool_core::shutdown() noexcept {
   const ending_guard ending(*this, life_);
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (!life_.advance_to(life_state::shutdown)) return;
     // Before a worker leaves because nothing is left.
     if (delayed_ != nullptr) delayed_->close(false);
@@ -38,7 +38,7 @@ void pool_core::shutdown() noexcept {
 
 // Gives back what has not begun, or cancels it and gives back nothing.
 task_list pool_core::stop(bool give_back) noexcept {
-  owed_calls::make();  // now: they may wait for what this call is about to take
+  detail::deferred_continuations::run();  // now: they may wait for what this call is about to take
   const ending_guard ending(*this, life_);
   if (!ending) return {};
   task_list unstarted;
@@ -47,7 +47,7 @@ task_list pool_core::stop(bool give_back) noexcept {
   std::size_t cancelled = 0;
   bool first = false;
   {
-    mutex_lock lock(mu_);
+    detail::mutex_lock lock(mu_);
     first = life_.advance_to(life_state::stop);
     if (delayed_ != nullptr) delayed_->close(true);  // before what runs is asked to stop
     recall_idle();                                   // and closes the queue
@@ -76,32 +76,47 @@ task_list pool_core::stop(bool give_back) noexcept {
   cancelled += book_.end_unstarted(unstarted, give_back);
   const std::size_t returned = unstarted.size();
   if (delayed_ != nullptr) delayed_->stop(unstarted, give_back);  // counts its own
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   book_.totals.cancelled += cancelled;
   book_.totals.returned += returned;
   return unstarted;
 }
 
-void pool_core::destroy() noexcept {
+void pool_core::destroy(const char* component) noexcept {
+  if (life_.is_used_here()) refuse_own_destruction(component);
   static_cast<void>(stop(false));
   if (delayed_ != nullptr) delayed_->await_told();  // the observer may be gone after that
   sync::thread last;
+  bool is_unused = false;
   const std::size_t own = task_runner::of(this) != nullptr ? 1 : 0;
   if (own == 0 && !is_ending_here(life_)) {
     life_.await_unused();
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     last = std::move(last_gone_);
+    is_unused = true;
   } else {
-    mutex_lock lock(mu_);
+    detail::mutex_lock lock(mu_);
     while (life_.workers() != own) {
       gone_.wait_until(lock, *how_.time, clock::time_point::max());
     }
     last = std::move(last_gone_);
     orphaned_ = true;
   }
-  owed_calls::make();  // its hook may wait for them
+  detail::deferred_continuations::run();  // its hook may wait for them
   if (last.joinable()) last.join();
+  if (is_unused) release_functions();
   release();
+}
+
+// Destroys the functions of the user while the destructor of the pool has not returned. The core
+// itself may live longer: a call that has ended the pool, or a handle, can still refer to it.
+void pool_core::release_functions() noexcept {
+  how_.before = nullptr;
+  how_.after = nullptr;
+  how_.terminated = nullptr;
+  how_.thread = {};
+  how_.rejection = rejection_policy::fail();
+  decorate_ = nullptr;
 }
 
 }  // namespace takt::inline TAKT_ABI

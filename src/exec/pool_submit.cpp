@@ -25,7 +25,7 @@ void pool_core::execute(task&& t) {
   }
   if (queue_.add(t)) return;
   book_.tell_submitted(t);
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   std::optional<rejection> refused;
   try {
     refused = offer(t);
@@ -84,7 +84,7 @@ std::optional<rejection> pool_core::offer(task& t) {
   return std::nullopt;
 }
 
-std::optional<rejection> pool_core::offer_when_there_is_room(mutex_lock& lock, task& t) {
+std::optional<rejection> pool_core::offer_when_there_is_room(detail::mutex_lock& lock, task& t) {
   if (task_runner::of(this) != nullptr) return rejection::saturated;  // its own tasks do not wait
   const auto deadline = deadline_after(how_.time->now(), how_.rejection.timeout_);
   for (;;) {
@@ -127,7 +127,7 @@ void pool_core::run_here(task t) {
   retain();  // it may destroy the pool
   const run_result result = run(t, nullptr);
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     count(result, book_.totals);
   }
   release();
@@ -155,7 +155,7 @@ void pool_core::refuse(task t, rejection why) {
 bool pool_core::attend() noexcept {
   worker* called = nullptr;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     const std::size_t workers = life_.workers();
     if (workers < core_limit_ || workers == 0) {
       if (!start_worker() && workers == 0) return life_.state() >= life_state::stop;
@@ -169,7 +169,7 @@ bool pool_core::attend() noexcept {
 // An idle worker that has stayed for them is kept alive from now on.
 void pool_core::delayed_are_gone() noexcept {
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (life_.state() == life_state::running) recall_idle();
   }
   end_if_over();
@@ -197,7 +197,7 @@ task pool_core::answer(std::uint32_t alert, worker& self) noexcept {
   if ((alert & stopping) != 0) return self.ring->pop();
   worker* called = nullptr;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     called = call_worker();
   }
   if (called != nullptr) called->wake.unpark();
@@ -254,7 +254,7 @@ bool pool_core::run_child(task_runner& here) noexcept {
 void pool_core::hand_over(worker& self, task& t) noexcept {
   worker* called = nullptr;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (life_.state() < life_state::stop) {
       try {
         queue_.push(std::move(t));

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
 #include <takt/task/future_state.hpp>
 #include <takt/task/task.hpp>
 
@@ -18,18 +18,18 @@ class running_task {
  public:
   /// A task with this state is about to run; somebody keeps that until leave().
   void enter(future_core& state) noexcept {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     state_ = &state;
   }
 
   void leave() noexcept {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     state_ = nullptr;
   }
 
   /// A reference to the state of what runs; empty if nothing does, or it has none.
   [[nodiscard]] state_ref<future_core> share() noexcept {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (state_ == nullptr) return {};
     state_->retain();
     return state_ref<future_core>(state_);
@@ -40,7 +40,7 @@ class running_task {
   }
 
  private:
-  mutex mu_;
+  detail::mutex mu_;
   future_core* state_ TAKT_GUARDED_BY(mu_) = nullptr;
 };
 

@@ -24,11 +24,11 @@
 #include <system_error>
 #include <utility>
 
-#include <takt/base/counted.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
-#include <takt/clock/timed_condition.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/clock/detail/timed_condition.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 #include <takt/task/task_runner.hpp>
 
 #include "drain_task.hpp"
@@ -39,7 +39,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-class serial_executor::impl : public counted<impl> {
+class serial_executor::impl : public detail::ref_counted<impl> {
  public:
   impl(any_executor where, const options& how, void (*taken)(task& t) noexcept)
       : how_(how),
@@ -59,7 +59,7 @@ class serial_executor::impl : public counted<impl> {
   // Constant after construction.
   const options how_;
   void (*const taken_)(task& t) noexcept;  // null if nobody asks
-  const home_process home_;
+  const detail::fork_guard home_;
 
   lifecycle life_;
 
@@ -75,7 +75,7 @@ class serial_executor::impl : public counted<impl> {
     const impl* of_;
   };
 
-  friend class counted<impl>;
+  friend class ref_counted<impl>;
   friend class drain_task<impl>;  // if that is dropped, nobody will run what is queued
   ~impl() = default;
 
@@ -87,13 +87,13 @@ class serial_executor::impl : public counted<impl> {
   any_executor where_;
   running_task running_;
 
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
   ledger book_;                                          // its counts: guarded by mu_
   std::uint64_t drains_ TAKT_GUARDED_BY(mu_) = 0;        // begun by execute()
   std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;  // of them, with what was queued
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
-  timed_condition gone_ TAKT_GUARDED_BY(mu_);   // a drain, in stop
-  task_queue queue_{queue_order::fifo, false};  // but for add(): guarded by mu_
+  detail::timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a drain, in stop
+  task_queue queue_{queue_order::fifo, false};         // but for add(): guarded by mu_
 };
 
 void serial_executor::impl::execute(task&& t) {
@@ -101,7 +101,7 @@ void serial_executor::impl::execute(task&& t) {
   if (future_core* state = t.state()) state->set_home(this);
   if (queue_.add(t)) return;
   book_.tell_submitted(t);
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   if (life_.state() != life_state::running) {
     ++book_.totals.rejected;
     lock.unlock();
@@ -145,7 +145,7 @@ void serial_executor::impl::run_drain() noexcept {
   runner here(*this);
   task t;
   std::size_t ran = 0;
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   const bool is_worker = life_.add_worker();
   while (is_worker && queue_.find()) {
     if (ran++ == how_.batch) {
@@ -192,7 +192,7 @@ void serial_executor::impl::drain_dropped() noexcept {
     return;
   }
   runner here(*this);
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   const bool is_worker = life_.add_worker();
   do {
     here.run_again = false;
@@ -226,7 +226,7 @@ bool serial_executor::impl::is_at_its_end() noexcept {
 }
 
 void serial_executor::impl::end_if_over() noexcept {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   const bool last = is_at_its_end();
   lock.unlock();
   if (last) life_.terminate();
@@ -234,14 +234,14 @@ void serial_executor::impl::end_if_over() noexcept {
 
 void serial_executor::impl::shutdown() noexcept {
   const ending_guard ending(*this, life_);
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   life_.advance_to(life_state::shutdown);
   queue_.set_open(false);
 }
 
 task_list serial_executor::impl::stop(bool give_back) noexcept {
   const ending_guard ending(*this, life_);
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   life_.advance_to(life_state::stop);
   queue_.set_open(false);
   task_list unstarted = queue_.take_front();
@@ -257,12 +257,13 @@ task_list serial_executor::impl::stop(bool give_back) noexcept {
 }
 
 void serial_executor::impl::destroy() noexcept {
+  if (life_.is_used_here()) refuse_own_destruction("takt::serial_executor");
   static_cast<void>(stop(false));
   const std::size_t own = task_runner::of(this) != nullptr ? 1 : 0;
   if (own == 0 && !is_ending_here(life_)) {
     life_.await_unused();
   } else {
-    mutex_lock lock(mu_);
+    detail::mutex_lock lock(mu_);
     while (life_.workers() != own) {
       gone_.wait_until(lock, *how_.time, clock::time_point::max());
     }
@@ -271,12 +272,12 @@ void serial_executor::impl::destroy() noexcept {
 }
 
 std::size_t serial_executor::impl::queued() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return queue_.size();
 }
 
 task_totals serial_executor::impl::totals() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   task_totals totals = book_.totals;
   queue_.add_counts_to(totals);
   return totals;

@@ -1,6 +1,7 @@
 #include <takt/exec/serial_executor.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -29,6 +30,7 @@ using takt::rejected;
 using takt::rejection;
 using takt::serial_executor;
 using takt::thread_pool;
+using takt_test::finds_deadlock;
 using takt_test::gate;
 
 static_assert(takt::executor<serial_executor>);
@@ -346,6 +348,19 @@ TEST(serial_executor, waiting_for_its_own_task_is_found_out) {
   EXPECT_THROW(strand.submit([&] { strand.await_termination(); }).get(), std::system_error);
   EXPECT_THROW(strand.submit([&] { strand.close(drain); }).get(), std::system_error);
   EXPECT_EQ(strand.state(), takt::life_state::running);
+}
+
+TEST(serial_executor, a_closure_that_its_end_destroys_cannot_wait_for_the_end) {
+  manual_executor loop;
+  serial_executor strand(loop);
+  bool refused = false;
+  strand.execute([last = when_it_goes([&] {
+                    refused = finds_deadlock(
+                        [&] { strand.await_termination(std::chrono::nanoseconds(0)); });
+                  })] {});
+  strand.shutdown_and_cancel();
+  EXPECT_TRUE(refused);
+  strand.await_termination();
 }
 
 // It is about to be ready, without a thread of the strand's.

@@ -24,7 +24,7 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/task/task.hpp>
 
 namespace takt::inline TAKT_ABI {

@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/serial_executor.hpp>
@@ -162,17 +162,17 @@ TEST(stealing_pool, ids_are_unique) {
    public:
     void on_event(const takt::task_event& e) noexcept override {
       if (e.what != takt::task_event::kind::submitted) return;
-      const takt::mutex_lock lock(mu_);
+      const takt::detail::mutex_lock lock(mu_);
       again_ += seen_.insert(e.id).second ? 0 : 1;
     }
     [[nodiscard]] std::size_t count() {
-      const takt::mutex_lock lock(mu_);
+      const takt::detail::mutex_lock lock(mu_);
       EXPECT_EQ(again_, 0);
       return seen_.size();
     }
 
    private:
-    takt::mutex mu_;
+    takt::detail::mutex mu_;
     std::set<std::uint64_t> seen_ TAKT_GUARDED_BY(mu_);
     int again_ TAKT_GUARDED_BY(mu_) = 0;
   };

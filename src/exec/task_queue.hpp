@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
 #include <takt/exec/queue_order.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/task/task.hpp>
@@ -41,7 +41,7 @@ class task_queue {
   /// of the executor may be touched any more: the task may destroy it. If it throws, `t` is as it
   /// was, and counted, also as refused.
   bool add(task& t) {
-    const mutex_lock lock(back_mu_);
+    const detail::mutex_lock lock(back_mu_);
     t.set_id(++submitted_);
     if (!open_) return false;
     try {
@@ -57,7 +57,7 @@ class task_queue {
   /// counted.
   /// \return how many it has added: none if it is closed.
   std::size_t add_all(std::span<task> tasks) noexcept {
-    const mutex_lock lock(back_mu_);
+    const detail::mutex_lock lock(back_mu_);
     if (!open_) return 0;
     std::size_t count = 0;
     try {
@@ -74,7 +74,7 @@ class task_queue {
 
   /// Adds what add() has counted.
   void add_counts_to(task_totals& totals) const {
-    const mutex_lock lock(back_mu_);
+    const detail::mutex_lock lock(back_mu_);
     totals.submitted += submitted_;
     totals.rejected += refused_;
   }
@@ -84,7 +84,7 @@ class task_queue {
   /// A queue by priority stays closed.
   void set_open(bool open) noexcept {
     if (open == is_open_ || order_ == queue_order::priority) return;
-    const mutex_lock lock(back_mu_);
+    const detail::mutex_lock lock(back_mu_);
     open_ = is_open_ = open;
     back_is_used_ = open || !back_.empty();
   }
@@ -98,7 +98,7 @@ class task_queue {
       if (!keeps_room_) front_.trim();
       return false;
     }
-    const mutex_lock lock(back_mu_);
+    const detail::mutex_lock lock(back_mu_);
     front_.swap(back_);
     back_is_used_ = is_open_ = open_ = open_ && !front_.empty();
     if (!front_.empty()) return true;
@@ -128,7 +128,7 @@ class task_queue {
 
   [[nodiscard]] std::size_t size() const noexcept {
     if (!back_is_used_) return front_.size();
-    const mutex_lock lock(back_mu_);
+    const detail::mutex_lock lock(back_mu_);
     return front_.size() + back_.size();
   }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
@@ -136,7 +136,7 @@ class task_queue {
   /// Adds a task that add() has numbered. If it throws, `t` is as it was.
   void push(task&& t) {
     if (back_is_used_) {
-      const mutex_lock lock(back_mu_);
+      const detail::mutex_lock lock(back_mu_);
       back_.push_back(std::move(t));
       return;
     }
@@ -172,7 +172,7 @@ class task_queue {
       for (std::size_t i = front_.size() / 2; i-- > 0;) sift_down(front_, i, front_.size());
     }
     if (!back_is_used_) return;
-    const mutex_lock lock(back_mu_);
+    const detail::mutex_lock lock(back_mu_);
     take_if(wanted, back_, taken);
   }
 
@@ -220,7 +220,7 @@ class task_queue {
   bool is_open_ = false;       // the same as open_
   bool back_is_used_ = false;  // it is open, or back_ is not empty
 
-  alignas(cache_line) mutable mutex back_mu_;
+  alignas(cache_line) mutable detail::mutex back_mu_;
   bool open_ TAKT_GUARDED_BY(back_mu_) = false;  // written under both locks
   std::uint64_t submitted_ TAKT_GUARDED_BY(back_mu_) = 0;
   std::uint64_t refused_ TAKT_GUARDED_BY(back_mu_) = 0;

@@ -60,7 +60,7 @@ thread_pool::thread_pool(options how) {
 
 thread_pool::~thread_pool() {
   // After fork() the threads are not in this process, and the mutex is in no known state.
-  if (core_->is_here()) core_->destroy();
+  if (core_->is_here()) core_->destroy("takt::thread_pool");
 }
 
 void thread_pool::execute(task t) {

@@ -10,7 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/exec/manual_executor.hpp>
+#include <takt/exec/serial_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 
 #include "../../tests/support/pools.hpp"
@@ -177,5 +179,30 @@ TEST(thread_pool_destructor, does_nothing_in_a_child_process) {
 }
 
 #endif
+
+// close() would go on to use the pool.
+template <class Executor>
+void close_what_a_queued_closure_owns(std::shared_ptr<Executor> owner) {
+  Executor& same = *owner;
+  same.execute([own = std::move(owner)] {});
+  same.close(takt::cancel_rest);
+}
+
+TEST(thread_pool_destructor, within_its_own_close_ends_the_program_with_a_message) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto pool = [] {
+    gate go_on;
+    auto owner = std::make_shared<takt::thread_pool>(takt::thread_pool::options{.core = 1});
+    owner->execute([&] { go_on.wait(); });
+    close_what_a_queued_closure_owns(std::move(owner));
+  };
+  EXPECT_DEATH(pool(), "takt::thread_pool: destroyed by one of its own tasks, or by its own end");
+  const auto strand = [] {
+    takt::manual_executor later;
+    close_what_a_queued_closure_owns(std::make_shared<takt::serial_executor>(later));
+  };
+  EXPECT_DEATH(strand(),
+               "takt::serial_executor: destroyed by one of its own tasks, or by its own end");
+}
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_observer.hpp>
@@ -129,26 +129,26 @@ TEST(thread_pool, before_that_throws_fails_the_task) {
 class recorder final : public takt::task_observer {
  public:
   void on_event(const task_event& event) noexcept override {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     events_[event.id].push_back(event.what);
     names_[event.id] = event.name;
     if (event.what == task_event::kind::finished) failed_[event.id] = event.failed;
   }
   std::vector<task_event::kind> of(std::uint64_t id) {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return events_[id];
   }
   std::string name(std::uint64_t id) {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return names_[id];
   }
   bool failed(std::uint64_t id) {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return failed_[id];
   }
 
  private:
-  takt::mutex mu_;
+  takt::detail::mutex mu_;
   std::map<std::uint64_t, std::vector<task_event::kind>> events_ TAKT_GUARDED_BY(mu_);
   std::map<std::uint64_t, std::string> names_ TAKT_GUARDED_BY(mu_);
   std::map<std::uint64_t, bool> failed_ TAKT_GUARDED_BY(mu_);
@@ -194,6 +194,23 @@ TEST(thread_pool, tells_an_observer_the_life_of_each_task) {
     EXPECT_FALSE(seen.failed(id));
   }
   EXPECT_THAT(seen.of(8), ElementsAre(submitted, rejected));
+}
+
+TEST(thread_pool, tells_an_observer_that_a_task_has_started_although_before_throws) {
+  using enum task_event::kind;
+  recorder seen;
+  recording_hook hook;
+  thread_pool pool{{.core = 1,
+                    .before = [](const task&) { throw std::logic_error("before"); },
+                    .unhandled = &hook,
+                    .observer = &seen}};
+  pool.execute([] {});                                       // 1
+  EXPECT_THROW(pool.submit([] {}).get(), std::logic_error);  // 2
+  drain(pool);
+  for (const std::uint64_t id : {1U, 2U}) {
+    EXPECT_THAT(seen.of(id), ElementsAre(submitted, started, finished));
+    EXPECT_TRUE(seen.failed(id));
+  }
 }
 
 TEST(thread_pool, an_observer_counts_what_the_pool_counts) {

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/task/task_runner.hpp>

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_observer.hpp>

@@ -17,8 +17,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/thread_pool.hpp>
 
@@ -395,10 +395,10 @@ TEST(thread_pool, threads_have_niceness_and_cpus) {
 #endif
 
 TEST(thread_pool, thread_hooks_are_first_and_last_on_the_thread) {
-  takt::mutex mu;
+  takt::detail::mutex mu;
   std::vector<std::string> told;
   const auto tell = [&](const char* what) {
-    const takt::mutex_lock lock(mu);
+    const takt::detail::mutex_lock lock(mu);
     told.emplace_back(what);
   };
   thread_pool pool{

@@ -6,31 +6,31 @@
 namespace takt::inline TAKT_ABI {
 
 tracking_record::~tracking_record() {
-  const mutex_lock lock(mu_);  // nobody else is here; for the analysis
+  const detail::mutex_lock lock(mu_);  // nobody else is here; for the analysis
   while (tracked_task* t = cut_off_.pop_front()) delete t;
 }
 
 void tracking_record::call(std::unique_ptr<tracked_task> what, const sync::stop_token& stop) {
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     ++running_;
   }
   try {
     what->call(stop);
   } catch (...) {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     --running_;
     cut_off_.push_back(*what.release());
     throw;
   }
   what.reset();  // before it counts as ended, and without the lock
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   --running_;
 }
 
 std::vector<task> tracking_record::take_cut_off() {
   std::vector<task> taken;
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   if (running_ != 0) {
     throw std::logic_error("takt::tracking_executor: " + std::to_string(running_) +
                            " tasks are still running");

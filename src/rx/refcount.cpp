@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <utility>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
+
+#include "inner_subscription.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace rx {
@@ -31,12 +33,15 @@ class refcount_core final : public sociable_core {
   static constexpr std::size_t closing = 1;
   static constexpr std::size_t one = 2;
 
-  void on_unsubscribe() override {
+  // Nobody else uses main_ from the time on at which this is closing and none is open.
+  subscription_link* take_inner() noexcept override {
     // acq_rel: as in leave()
-    if (word_.fetch_or(closing, std::memory_order_acq_rel) == 0) main_.unsubscribe();
+    if ((word_.fetch_or(closing, std::memory_order_acq_rel) & ~closing) != 0) return nullptr;
+    return give_inner(main_, taken_);
   }
 
-  const subscription main_;
+  subscription main_;
+  subscription_link taken_;
   // Atomic. Whether it is closed, and how many are open.
   sync::atomic<std::size_t> word_{0};
 };

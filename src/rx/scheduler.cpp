@@ -18,7 +18,7 @@ scheduler_core::scheduler_core(const worker_options& how, const clock& time)
 bool scheduler_core::is_here() const noexcept { return home_.is_here(); }
 
 worker_place scheduler_core::take_place(subscription& registry) {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   registry = open_;
   worker_place place = next_place();
   place.group = groups_.back().share();
@@ -51,7 +51,7 @@ task_subscription scheduler_core::run_alone(worker::unscheduled what, const when
 }
 
 void scheduler_core::start() {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   if (!open_.is_unsubscribed() || ending_) return;
   composite open;
   start_threads();  // the former ones are stopped by the shutdown() that may be under way
@@ -63,7 +63,7 @@ void scheduler_core::shutdown() noexcept {
   subscription closed;
   state_ref<worker_group> group;
   shared_threads* stopped = nullptr;
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   closed = open_;
   group = groups_.back().share();
   stopped = threads();
@@ -79,14 +79,14 @@ void scheduler_core::shutdown() noexcept {
 
 void scheduler_core::end() noexcept {
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     ending_ = true;
   }
   shutdown();
   for (std::size_t at = 0;; ++at) {
     state_ref<worker_group> group;
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       if (at == groups_.size()) return;
       group = groups_[at].share();
     }
@@ -95,12 +95,12 @@ void scheduler_core::end() noexcept {
 }
 
 bool scheduler_core::is_shutdown() const noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return open_.is_unsubscribed();
 }
 
 std::size_t scheduler_core::workers() const noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return open_.size();
 }
 

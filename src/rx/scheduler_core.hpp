@@ -6,10 +6,10 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 #include <takt/rx/composite.hpp>
 #include <takt/rx/task_subscription.hpp>
 #include <takt/rx/worker.hpp>
@@ -64,7 +64,7 @@ class scheduler_core {
   /// The latest ones; null if there are none.
   [[nodiscard]] virtual shared_threads* threads() noexcept TAKT_REQUIRES(mu_) { return nullptr; }
 
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
 
  private:
   [[nodiscard]] worker_place take_place(subscription& registry);
@@ -75,7 +75,7 @@ class scheduler_core {
   // Constant after construction.
   const worker_options how_;
   const clock* const time_;
-  const home_process home_;
+  const detail::fork_guard home_;
 
   // Guarded by mu_.
   composite open_ TAKT_GUARDED_BY(mu_);  // the workers; closed: shut down

@@ -1,6 +1,8 @@
 #include <takt/rx/serial.hpp>
 
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
+
+#include "inner_subscription.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace rx {
@@ -15,7 +17,7 @@ class slot_core final : public sociable_core {
   void set(subscription next) {
     if (next.core() == this) return;
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       if (!is_unsubscribed()) {
         current_.swap(next);
         if (!unsubscribes_previous_) return;
@@ -25,23 +27,20 @@ class slot_core final : public sociable_core {
   }
 
   subscription get() const noexcept {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     return current_;
   }
 
  private:
-  void on_unsubscribe() override {
-    subscription last;
-    {
-      const mutex_lock lock(mu_);
-      last.swap(current_);
-    }
-    last.unsubscribe();
+  subscription_link* take_inner() noexcept override {
+    const detail::mutex_lock lock(mu_);
+    return give_inner(current_, taken_);
   }
 
   const bool unsubscribes_previous_;
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
   subscription current_ TAKT_GUARDED_BY(mu_);
+  subscription_link taken_;  // belongs to the thread that has taken the core
 };
 
 }  // namespace

@@ -21,10 +21,16 @@
 //      none by then, none will be made. So one that never had to do with others has no lock to
 //      take.
 //   3. No lock is held while code of others runs, nor while another lock is taken.
+//   4. A link that is on neither side any more, and is not dropped yet, belongs to the thread that
+//      has detached it. close_tree() and end_ownership() keep such links in a list, by their node
+//      of the child's side: other threads may still ask whether the parent's side is linked. So a
+//      chain of any length is closed and released without recursion and without memory.
 #include <takt/rx/subscription_core.hpp>
 
 #include <limits>
 #include <memory>
+#include <unordered_map>
+#include <utility>
 
 #include <takt/rx/aggregate_error.hpp>
 
@@ -33,10 +39,12 @@ namespace rx {
 
 namespace {
 
-using on_parent = list_node<link_of_parent>;
-using on_child = list_node<link_of_child>;
+using on_parent = detail::list_node<link_of_parent>;
+using on_child = detail::list_node<link_of_child>;
 
 constexpr std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
+// Above this, a search through all parents costs more than an index.
+constexpr std::size_t parents_without_index = 16;
 
 class owner_scope {
  public:
@@ -50,6 +58,41 @@ class owner_scope {
 };
 
 }  // namespace
+
+struct subscription_family::parent_index {
+  std::unordered_map<const subscription_core*, subscription_link*> links;
+};
+
+void subscription_family::delete_index() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS { delete index; }
+
+subscription_link* subscription_family::link_to(const subscription_core& parent) const noexcept {
+  if (index != nullptr) {
+    const auto at = index->links.find(&parent);
+    return at == index->links.end() ? nullptr : at->second;
+  }
+  for (const subscription_link& link : parents) {
+    if (link.parent == &parent) return const_cast<subscription_link*>(&link);
+  }
+  return nullptr;
+}
+
+// If it throws, nothing has changed.
+void subscription_family::add_parent(subscription_link& link) {
+  if (index == nullptr && parent_count == parents_without_index) {
+    auto made = std::make_unique<parent_index>();
+    for (subscription_link& each : parents) made->links.emplace(each.parent, &each);
+    index = made.release();
+  }
+  if (index != nullptr) index->links.emplace(link.parent, &link);
+  parents.push_back(link);
+  ++parent_count;
+}
+
+void subscription_family::remove_parent(subscription_link& link) noexcept {
+  if (index != nullptr) index->links.erase(link.parent);
+  parents.erase(link);
+  --parent_count;
+}
 
 subscription_core::~subscription_core() {
   const std::uintptr_t word = word_.load(std::memory_order_relaxed);  // relaxed: nobody else has it
@@ -72,17 +115,41 @@ subscription_family* subscription_core::make_family() {
   return family_in(word);
 }
 
+// The last owner is gone: releases the children and the inner core, and those of each core whose
+// last owner was this one.
 void subscription_core::end_ownership() noexcept {
-  let_go_of_children();
-  release();
+  links released;
+  subscription_core* core = this;
+  while (core != nullptr) {
+    subscription_core* next = nullptr;
+    core->detach_children(released);
+    if (const subscription_link* const inner = core->inner_link()) {
+      if (inner->child->disown_only()) next = inner->child;
+    }
+    core->release();
+    while (next == nullptr && !released.empty()) {
+      subscription_link& link = *released.pop_front();
+      subscription_core& child = *link.child;
+      drop(link, 2);
+      if (child.disown_only()) next = &child;
+    }
+    core = next;
+  }
 }
 
-// The last owner has gone. Only owners add, so without a lock it can be seen whether there was ever
-// a child.
-void subscription_core::let_go_of_children() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
-  const subscription_family* const mine = family();
-  if (mine == nullptr || mine->added == 0) return;
-  while (subscription_link* const link = pop_child(all)) leave_child(*link).disown();
+// Only owners add children, and there are none left, so that without a lock it is known whether
+// there was ever a child.
+void subscription_core::detach_children(links& to) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
+  if (family() == nullptr || family()->added == 0) return;
+  while (subscription_link* const link = pop_child(all)) {
+    if (detach_from_child(*link)) {
+      to.push_back(*link);
+    } else {  // the child is closing: it has no children to release
+      subscription_core& child = *link->child;
+      drop(*link, 1);
+      child.disown();
+    }
+  }
 }
 
 void subscription_core::mark_rejected() noexcept {
@@ -94,33 +161,72 @@ void subscription_core::unsubscribe() {
   close();
 }
 
-void subscription_core::close() {
+// Closes this core, unless it is closed, and leaves its parents.
+subscription_core::found subscription_core::begin_close() noexcept {
   std::uintptr_t word = word_.load(std::memory_order_acquire);  // acquire: its family is made
   while (family_in(word) == nullptr) {
-    if ((word & closed) != 0) return;
+    if ((word & closed) != 0) return found::closed_before;
     // acq_rel: to is_unsubscribed(); acquire: as above
     if (word_.compare_exchange_weak(word, word | closed, std::memory_order_acq_rel,
                                     std::memory_order_acquire)) {
-      on_unsubscribe();
-      return;
+      return found::no_children;
     }
   }
   subscription_family& mine = *family_in(word);
-  mutex_lock lock(mine.mu);
+  detail::mutex_lock lock(mine.mu);
   // release: to is_unsubscribed()
-  if ((word_.fetch_or(closed, std::memory_order_release) & closed) != 0) return;
+  if ((word_.fetch_or(closed, std::memory_order_release) & closed) != 0) {
+    return found::closed_before;
+  }
   auto parents(std::move(mine.parents));
   const bool alone = mine.children.empty();  // and stays so
   lock.unlock();
   while (subscription_link* const link = parents.pop_front()) leave_parent(*link);
-  if (alone) {
+  return alone ? found::no_children : found::children;
+}
+
+void subscription_core::close() {
+  const found children = begin_close();
+  if (children == found::closed_before) return;
+  subscription_link* const inner = inner_link();
+  if (children == found::no_children && inner == nullptr) {
     on_unsubscribe();
     return;
   }
   error_collector errors;
   errors.run([this] { on_unsubscribe(); });
-  close_children(all, errors);
+  close_tree(all, inner, errors);
   errors.throw_if_any();
+}
+
+// Closes the inner core and the children that were added up to a number, and all below them: each
+// core before its children, and these in order.
+void subscription_core::close_tree(std::uint64_t until, subscription_link* inner,
+                                   error_collector& errors) noexcept {
+  links path;  // to the core whose children are being closed; below this one, the nearest first
+  for (;;) {
+    subscription_core& top = path.empty() ? *this : *path.front().child;
+    subscription_link* const link =
+        inner != nullptr ? inner : top.pop_child(path.empty() ? until : all);
+    if (link == nullptr) {
+      if (path.empty()) return;
+      subscription_link& done = *path.pop_front();
+      subscription_core& child = *done.child;
+      drop(done, 2);
+      child.disown();
+      continue;
+    }
+    subscription_core& child = *link->child;
+    const bool detached = std::exchange(inner, nullptr) != nullptr || detach_from_child(*link);
+    if (!detached || child.begin_close() == found::closed_before) {
+      drop(*link, detached ? 2 : 1);
+      child.disown();
+      continue;
+    }
+    inner = child.inner_link();
+    errors.run([&child] { child.on_unsubscribe(); });
+    path.push_front(*link);
+  }
 }
 
 void subscription_core::unsubscribe(const unhandled_hook& hook) noexcept {
@@ -149,20 +255,23 @@ void subscription_core::add(subscription_core& child) {
   }
   subscription_link* link = &theirs->first;
   {
-    const mutex_lock lock(theirs->mu);
-    if (child.is_unsubscribed() || link_to(*this, *theirs) != nullptr) return;
+    const detail::mutex_lock lock(theirs->mu);
+    if (child.is_unsubscribed() || theirs->link_to(*this) != nullptr) return;
+    std::unique_ptr<subscription_link> made;
     if (theirs->first_used) {
-      link = new subscription_link;
+      made = std::make_unique<subscription_link>();
+      link = made.get();
       link->on_heap = true;
     }
-    theirs->first_used = true;
     link->parent = this;
     link->child = &child;
-    theirs->parents.push_back(*link);
+    theirs->add_parent(*link);
+    made.release();  // NOLINT(bugprone-unused-return-value): the last side deletes it
+    theirs->first_used = true;
     retain();
   }
   child.own();
-  mutex_lock lock(mine->mu);
+  detail::mutex_lock lock(mine->mu);
   if (!is_unsubscribed() && !link->detached) {
     link->number = ++mine->added;
     mine->children.push_back(*link);
@@ -183,16 +292,16 @@ bool subscription_core::take_out(subscription_core& child) noexcept {
   if (mine == nullptr || theirs == nullptr) return false;
   subscription_link* link = nullptr;
   {
-    const mutex_lock lock(theirs->mu);
+    const detail::mutex_lock lock(theirs->mu);
     if (child.is_unsubscribed()) return false;
-    link = link_to(*this, *theirs);
+    link = theirs->link_to(*this);
     if (link == nullptr) return false;
     // relaxed: the side that it is on keeps it
     link->sides.fetch_add(1, std::memory_order_relaxed);
   }
   bool taken = false;
   {
-    const mutex_lock lock(mine->mu);
+    const detail::mutex_lock lock(mine->mu);
     taken = link->on_parent::is_linked();
     if (taken) {
       mine->children.erase(*link);
@@ -209,61 +318,49 @@ void subscription_core::clear() {
   if (mine == nullptr) return;
   std::uint64_t until = 0;
   {
-    const mutex_lock lock(mine->mu);
+    const detail::mutex_lock lock(mine->mu);
     until = mine->added;
   }
   const owner_scope here(*this);
   error_collector errors;
-  close_children(until, errors);
+  close_tree(until, nullptr, errors);
   errors.throw_if_any();
 }
 
 std::size_t subscription_core::size() const noexcept {
   subscription_family* const mine = family();
   if (mine == nullptr) return 0;
-  const mutex_lock lock(mine->mu);
+  const detail::mutex_lock lock(mine->mu);
   return mine->size;
 }
 
-// Closes those that were added up to a number.
-void subscription_core::close_children(std::uint64_t until, error_collector& errors) noexcept {
-  while (subscription_link* const link = pop_child(until)) {
-    subscription_core& child = leave_child(*link);
-    errors.run([&child] { child.unsubscribe(); });
-    child.disown();
-  }
-}
-
 subscription_link* subscription_core::pop_child(std::uint64_t until) noexcept {
-  subscription_family& mine = *family();
-  const mutex_lock lock(mine.mu);
-  if (mine.children.empty() || mine.children.front().number > until) return nullptr;
-  --mine.size;
-  return mine.children.pop_front();
+  subscription_family* const mine = family();
+  if (mine == nullptr) return nullptr;
+  const detail::mutex_lock lock(mine->mu);
+  if (mine->children.empty() || mine->children.front().number > until) return nullptr;
+  --mine->size;
+  return mine->children.pop_front();
 }
 
-subscription_link* subscription_core::link_to(const subscription_core& parent,
-                                              subscription_family& of) noexcept {
-  for (subscription_link& link : of.parents) {
-    if (link.parent == &parent) return &link;
+// The link is not, or no longer, on the parent's side: takes it off the child's side. False if the
+// child is closed: the thread that closes it does that. The caller has a reference to the parent,
+// and the parent's ownership of the child.
+bool subscription_core::detach_from_child(subscription_link& link) noexcept {
+  {
+    subscription_family& theirs = *link.child->family();
+    const detail::mutex_lock lock(theirs.mu);
+    if (link.child->is_unsubscribed()) return false;
+    theirs.remove_parent(link);
   }
-  return nullptr;
+  link.parent->release();
+  return true;
 }
 
-// The link is not, or no longer, on the parent's side: takes it off the child's, unless that
-// closes. The caller has the parent's ownership of the child, which it returns.
+// The same, and drops the link. \return the child.
 subscription_core& subscription_core::leave_child(subscription_link& link) noexcept {
   subscription_core& child = *link.child;
-  bool both = false;
-  {
-    subscription_family& theirs = *child.family();
-    const mutex_lock lock(theirs.mu);
-    both = !child.is_unsubscribed();
-    if (both) theirs.parents.erase(link);
-  }
-  subscription_core& parent = *link.parent;
-  drop(link, both ? 2 : 1);
-  if (both) parent.release();
+  drop(link, detach_from_child(link) ? 2 : 1);
   return child;
 }
 
@@ -273,7 +370,7 @@ void subscription_core::leave_parent(subscription_link& link) noexcept {
   bool both = false;
   {
     subscription_family& of_parent = *parent.family();
-    const mutex_lock lock(of_parent.mu);
+    const detail::mutex_lock lock(of_parent.mu);
     link.detached = true;
     both = link.on_parent::is_linked();
     if (both) {

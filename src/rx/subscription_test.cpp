@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/rx/aggregate_error.hpp>
 #include <takt/rx/composite.hpp>
 #include <takt/rx/refcount.hpp>

@@ -21,8 +21,8 @@
 
 #include <utility>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/owed_calls.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
+#include <takt/base/detail/mutex.hpp>
 
 #include "../sched/timer_math.hpp"
 #include "worker_core.hpp"
@@ -87,7 +87,7 @@ void worker_task::on_unsubscribe() {
   worker_->forget(*this);
   if (timing_ == nullptr) return;
   timer_handle spent;
-  const mutex_lock lock(timing_->mu);
+  const detail::mutex_lock lock(timing_->mu);
   std::swap(spent, timing_->timer);
 }
 
@@ -100,7 +100,7 @@ cancel_result worker_task::end_early() noexcept {
     if (timing_ != nullptr) {
       timer_handle timer;
       {
-        const mutex_lock lock(timing_->mu);
+        const detail::mutex_lock lock(timing_->mu);
         std::swap(timer, timing_->timer);
         if (timing_->sleeper != nullptr) timing_->sleeper->unpark();
       }
@@ -170,7 +170,7 @@ worker_task::result worker_task::run() {
 // one that has fired already, and been followed by another, is forgotten.
 void worker_task::keep_timer(timer_handle timer, std::uint64_t run) noexcept {
   {
-    const mutex_lock lock(timing_->mu);
+    const detail::mutex_lock lock(timing_->mu);
     const phase now = phase_.load(std::memory_order_acquire);  // acquire: as in end_early()
     if (now == phase::waiting || now == phase::running) {
       if (run >= timing_->timer_run) {
@@ -188,15 +188,15 @@ void worker_task::wait_until_due() noexcept {
   if (timing_ == nullptr) return;
   parker here;
   {
-    const mutex_lock lock(timing_->mu);
+    const detail::mutex_lock lock(timing_->mu);
     timing_->sleeper = &here;
   }
   const clock& time = worker_->time();
   // acquire: as in end_early()
   while (phase_.load(std::memory_order_acquire) == phase::waiting && time.now() < timing_->due) {
-    if (!owed_calls::make()) time.park_until(here, timing_->due);
+    if (!detail::deferred_continuations::run()) time.park_until(here, timing_->due);
   }
-  const mutex_lock lock(timing_->mu);
+  const detail::mutex_lock lock(timing_->mu);
   timing_->sleeper = nullptr;
 }
 

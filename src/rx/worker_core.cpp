@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
 #include <takt/rx/aggregate_error.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/task.hpp>
@@ -311,19 +311,17 @@ void worker_core::wake() noexcept {
 }
 
 void worker_core::on_unsubscribe() {
+  const ending_guard ending(*this, life_);  // until all closures are destroyed
   task_list queued;
   worker_task* running = nullptr;
-  {
-    const ending_guard ending(*this, life_);
-    if (strand_) {
-      queued = strand_->shutdown_now();
-      running = running_.exchange(nullptr, std::memory_order_acq_rel);  // acq_rel: it is scheduled
-    }
-    life_.advance_to(life_state::stop);  // now: a thread that may not run it leaves running_
-    if (owned_ != nullptr) {
-      stops_.store(true, std::memory_order_relaxed);  // relaxed: read by this thread
-      owned_->stop();
-    }
+  if (strand_) {
+    queued = strand_->shutdown_now();
+    running = running_.exchange(nullptr, std::memory_order_acq_rel);  // acq_rel: it is scheduled
+  }
+  life_.advance_to(life_state::stop);  // now: a thread that may not run it leaves running_
+  if (owned_ != nullptr) {
+    stops_.store(true, std::memory_order_relaxed);  // relaxed: read by this thread
+    owned_->stop();
   }
   error_collector errors;
   const auto end = [&](worker_task& a) {
@@ -339,6 +337,7 @@ void worker_core::on_unsubscribe() {
     t = task();
   }
   close_tracked(std::numeric_limits<std::uint64_t>::max(), errors);
+  errors.run([this] { clear(); });  // the teardowns that were added to it, while the guard is there
   errors.throw_if_any();
 }
 

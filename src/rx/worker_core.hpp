@@ -31,13 +31,13 @@
 #include <optional>
 
 #include <takt/base/config.hpp>
-#include <takt/base/intrusive_list.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
-#include <takt/clock/timed_condition.hpp>
+#include <takt/clock/detail/timed_condition.hpp>
 #include <takt/exec/any_executor.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/rx/subscription_core.hpp>
 #include <takt/rx/task_subscription.hpp>
@@ -124,7 +124,7 @@ class worker_core final : public sociable_core {
   const worker_options how_;
   const worker_place::kind kind_;
   const bool errors_leave_run_;
-  const home_process home_;
+  const detail::fork_guard home_;
   const state_ref<worker_group> group_;  // null if there is none
   std::unique_ptr<owned_executor> owned_;
   std::unique_ptr<event_loop> loop_;  // of a trampoline
@@ -150,15 +150,15 @@ class worker_core final : public sociable_core {
   // Atomic. The number of the last one that was tracked. Written under mu_.
   sync::atomic<std::uint64_t> last_number_{0};
 
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
   // Guarded by mu_.
   // What has not closed, in the order of schedule(); owned.
-  intrusive_list<worker_task, link_of_worker> tracked_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<worker_task, link_of_worker> tracked_ TAKT_GUARDED_BY(mu_);
   std::size_t tracked_size_ TAKT_GUARDED_BY(mu_) = 0;
   // What runs although it was cancelled, and was not asked to stop.
-  intrusive_list<worker_task, link_of_worker> cancelled_ TAKT_GUARDED_BY(mu_);
-  bool going_ TAKT_GUARDED_BY(mu_) = false;     // the destructor has asked them
-  timed_condition ended_ TAKT_GUARDED_BY(mu_);  // one that was cancelled has ended
+  detail::intrusive_list<worker_task, link_of_worker> cancelled_ TAKT_GUARDED_BY(mu_);
+  bool going_ TAKT_GUARDED_BY(mu_) = false;             // the destructor has asked them
+  detail::timed_condition ended_ TAKT_GUARDED_BY(mu_);  // one that was cancelled has ended
 };
 
 }  // namespace rx

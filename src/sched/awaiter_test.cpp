@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/sched/wheel_scheduler.hpp>
 #include <takt/task/task.hpp>

@@ -48,9 +48,9 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
 #include <takt/clock/clock.hpp>
-#include <takt/clock/timed_condition.hpp>
+#include <takt/clock/detail/timed_condition.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 #include <takt/sched/timer_handle.hpp>
@@ -173,7 +173,7 @@ class delay_queue final : public delayed_tasks, public timer_source {
   // Of who holds the pool's lock.
   alignas(cache_line) time_point last_attention_ = time_point::max();  // the same as attention_
 
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
   stage stage_ TAKT_GUARDED_BY(mu_) = stage::open;
   after_shutdown keep_ TAKT_GUARDED_BY(mu_);
   heap_order order_ TAKT_GUARDED_BY(mu_){{}};
@@ -181,8 +181,8 @@ class delay_queue final : public delayed_tasks, public timer_source {
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;                 // paused ones included
   std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;
   bool reports_empty_ TAKT_GUARDED_BY(mu_) = false;
-  std::size_t telling_ TAKT_GUARDED_BY(mu_) = 0;  // who cancels, and is with the observer
-  timed_condition told_ TAKT_GUARDED_BY(mu_);     // one less
+  std::size_t telling_ TAKT_GUARDED_BY(mu_) = 0;       // who cancels, and is with the observer
+  detail::timed_condition told_ TAKT_GUARDED_BY(mu_);  // one less
   // Ends that no worker counts.
   std::uint64_t cancelled_ TAKT_GUARDED_BY(mu_) = 0;
   std::uint64_t returned_ TAKT_GUARDED_BY(mu_) = 0;
@@ -194,7 +194,7 @@ class delay_queue final : public delayed_tasks, public timer_source {
   alignas(cache_line) timer_table<entry> table_;
 
   // Of those who add.
-  alignas(cache_line) mutable mutex adding_;
+  alignas(cache_line) mutable detail::mutex adding_;
   bool open_ TAKT_GUARDED_BY(adding_) = true;  // stage_ is open
   time_point attention_ TAKT_GUARDED_BY(adding_) = time_point::max();
   std::vector<arrival> arrivals_ TAKT_GUARDED_BY(adding_);  // has room for more

@@ -1,6 +1,8 @@
 // Results that tasks of a loop deliver reach their continuations before run() returns, from
 // whatever code the loop is run.
+#include <cstddef>
 #include <functional>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -86,6 +88,37 @@ TEST(delivery, a_frame_calls_deferred_continuations) {
     loop.run_frame();
     EXPECT_TRUE(called);
   });
+}
+
+// As in exec/delivery_test.cpp: a continuation that were called later would use a frame that is
+// gone.
+constexpr int deep = 5 * static_cast<int>(takt::max_nested_continuations);
+
+void run_at_each_level(int level) {
+  event_loop loop;
+  takt::promise<void> p;
+  bool called = false;
+  auto next = p.get_future().then([level, &called] {
+    if (level < deep) run_at_each_level(level + 1);
+    called = true;
+  });
+  loop.execute([&p] { p.set_value(); });
+  loop.shutdown();
+  loop.run();
+  EXPECT_TRUE(called) << "at level " << level;
+}
+
+TEST(delivery, running_a_loop_is_not_deferred_however_deep) { run_at_each_level(1); }
+
+// The call that ends the loop is on the same stack: run() does not wait for it.
+TEST(delivery, a_loop_that_its_own_end_runs_has_nothing_to_wait_for) {
+  event_loop loop;
+  std::size_t ran = 1;
+  auto f = loop.submit([] {});
+  auto g = std::move(f).then([&](const takt::future<void>&) { ran = loop.run(); });
+  loop.shutdown_and_cancel();
+  EXPECT_EQ(ran, 0u);
+  EXPECT_TRUE(g.is_ready());
 }
 
 }  // namespace

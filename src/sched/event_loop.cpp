@@ -32,16 +32,16 @@
 #include <system_error>
 #include <utility>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/owed_calls.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
+#include <takt/base/detail/mutex.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/task/task_runner.hpp>
 
+#include "../base/os.hpp"
 #include "../exec/ending_guard.hpp"
 #include "../exec/ledger.hpp"
-#include "../exec/os.hpp"
 #include "../exec/running_task.hpp"
 #include "../task/delivery.hpp"
 #include "delay_queue.hpp"
@@ -70,11 +70,11 @@ class loop_core final : public delayed_tasks_owner {
     if (future_core* state = t.state()) state->set_home(this);
     t.set_deadline(time_.now());
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       t.set_id(++book_.totals.submitted);
     }
     book_.tell(task_event::kind::submitted, t);
-    mutex_lock lock(mu_);
+    detail::mutex_lock lock(mu_);
     try {
       if (life_.state() == life_state::running) {
         add(to, t);
@@ -119,13 +119,13 @@ class loop_core final : public delayed_tasks_owner {
     const delivery_scope deliveries;
     const runner here(*this);
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       if (batch_.empty()) begin_frame();
     }
     for (std::size_t ran = 0;; ++ran) {
       task t;
       {
-        const mutex_lock lock(mu_);
+        const detail::mutex_lock lock(mu_);
         if (stopped_ || life_.state() >= life_state::stop || !take_of_frame(t)) return ran;
       }
       run_one(t, nullptr);
@@ -133,27 +133,27 @@ class loop_core final : public delayed_tasks_owner {
   }
 
   bool wants_frame() const noexcept {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     return !frames_.empty();
   }
 
   void stop() noexcept {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     stopped_ = true;
     wake();
   }
   void restart() noexcept {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     stopped_ = false;
     wake();  // who has it in another loop, and has asked while it was stopped
   }
   bool is_stopped() const noexcept {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     return stopped_;
   }
 
   bool is_running() const noexcept {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     return runs_;
   }
   bool is_home() const noexcept {
@@ -165,13 +165,13 @@ class loop_core final : public delayed_tasks_owner {
   // --- in another loop
 
   time_point next_deadline() noexcept {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (!stopped_ && !is_over()) return arm();
     waits_ = true;  // for restart()
     return time_point::max();
   }
   int descriptor() {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     const int opened = signal_.open();
     if (signalled_) signal_.raise();  // it was woken before there was a descriptor
     return opened;
@@ -183,7 +183,7 @@ class loop_core final : public delayed_tasks_owner {
     const ending_guard ending(*this, life_);
     task_list unwanted;
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       if (!life_.advance_to(life_state::shutdown)) return;
       delays_.close(false);
       unwanted = std::move(frames_);
@@ -191,7 +191,7 @@ class loop_core final : public delayed_tasks_owner {
     }
     delays_.cancel_unwanted();
     const std::size_t cancelled = book_.end_unstarted(unwanted, false);
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
   }
 
@@ -201,7 +201,7 @@ class loop_core final : public delayed_tasks_owner {
     task_list unstarted;
     std::array<task_list, 3> more;
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       life_.advance_to(life_state::stop);
       delays_.close(true);  // before what runs is asked to stop
       unstarted = std::move(microtasks_);
@@ -213,7 +213,7 @@ class loop_core final : public delayed_tasks_owner {
     const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
     const std::size_t returned = unstarted.size();
     delays_.stop(unstarted, give_back);  // counts its own
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
     book_.totals.returned += returned;
     return unstarted;
@@ -223,7 +223,7 @@ class loop_core final : public delayed_tasks_owner {
   void end_if_over() noexcept {
     bool last = false;
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       wake();  // run(), which may have waited for this call
       last = !runs_ && life_.try_tidy(is_drained());
     }
@@ -245,7 +245,7 @@ class loop_core final : public delayed_tasks_owner {
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
 
   task_totals totals() const {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     task_totals all = book_.totals;
     delays_.add_counts_to(all);
     return all;
@@ -253,7 +253,7 @@ class loop_core final : public delayed_tasks_owner {
 
   // --- for the delayed tasks
   bool attend() noexcept override {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     wake();
     return true;
   }
@@ -265,7 +265,7 @@ class loop_core final : public delayed_tasks_owner {
   class runner final : public task_runner {
    public:
     explicit runner(loop_core& of) : task_runner(&of), of_(of) {
-      const mutex_lock lock(of.mu_);
+      const detail::mutex_lock lock(of.mu_);
       if (of.runs_) throw std::logic_error("takt::event_loop: it is being run already");
       of.runs_ = true;
       of.home_.store(sync::this_thread_id(), std::memory_order_relaxed);  // relaxed: see is_home()
@@ -275,14 +275,14 @@ class loop_core final : public delayed_tasks_owner {
     runner& operator=(const runner&) = delete;
     ~runner() {
       {
-        const mutex_lock lock(of_.mu_);
+        const detail::mutex_lock lock(of_.mu_);
         of_.runs_ = false;
         if (of_.life_.state() == life_state::running) return;
       }
       of_.end_if_over();
     }
     [[nodiscard]] bool begin_wait(task_wait& w) noexcept override {
-      const mutex_lock lock(of_.mu_);
+      const detail::mutex_lock lock(of_.mu_);
       return !w.depends_on(&of_);
     }
 
@@ -320,7 +320,8 @@ class loop_core final : public delayed_tasks_owner {
   }
   [[nodiscard]] bool is_over() const noexcept TAKT_REQUIRES(mu_) {
     const life_state state = life_.state();
-    if (state == life_state::running || life_.is_held()) return false;
+    if (state == life_state::running) return false;
+    if (life_.is_held() && !is_ending_here(life_)) return false;
     return state != life_state::shutdown || is_drained();
   }
 
@@ -358,7 +359,7 @@ class loop_core final : public delayed_tasks_owner {
         task t;
         delayed_tasks::ticket which;
         bool delayed = false;
-        mutex_lock lock(mu_);
+        detail::mutex_lock lock(mu_);
         if (stopped_) return false;
         if (life_.state() < life_state::stop && take(t, which, delayed)) {
           lock.unlock();
@@ -366,15 +367,15 @@ class loop_core final : public delayed_tasks_owner {
           return true;
         }
         if (is_over() || (deadline != time_point::max() && time_.now() >= deadline)) return false;
-        if (owed_calls::any()) {
+        if (detail::deferred_continuations::any()) {
           lock.unlock();
-          owed_calls::make();
+          detail::deferred_continuations::run();
           continue;
         }
         until = std::min(arm(), deadline);
       }
       time_.park_until(wake_, until);
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       disarm();
     }
   }
@@ -383,7 +384,7 @@ class loop_core final : public delayed_tasks_owner {
     std::exception_ptr uncaught;
     const run_result result = book_.run(t, life_, &running_, {}, &uncaught);
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       count(result, book_.totals);
     }
     if (which != nullptr) delays_.after_run(*which, t, result, book_);
@@ -417,7 +418,7 @@ class loop_core final : public delayed_tasks_owner {
   const std::chrono::nanoseconds frame_;
   const clock& time_;
   const time_point start_;
-  const home_process process_;
+  const detail::fork_guard process_;
 
   lifecycle life_;
   ledger book_;  // its counts: guarded by mu_
@@ -426,7 +427,7 @@ class loop_core final : public delayed_tasks_owner {
   // Atomic. Written by who begins to run it.
   sync::atomic<sync::thread::id> home_{};
 
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
   bool runs_ TAKT_GUARDED_BY(mu_) = false;
   bool stopped_ TAKT_GUARDED_BY(mu_) = false;
   bool waits_ TAKT_GUARDED_BY(mu_) = false;

@@ -61,7 +61,7 @@ scheduled_pool::scheduled_pool(delay_queue& delays, options&& how)
 
 scheduled_pool::~scheduled_pool() {
   // After fork() the threads are not in this process, and the mutex is in no known state.
-  if (core_->is_here()) core_->destroy();
+  if (core_->is_here()) core_->destroy("takt::scheduled_pool");
 }
 
 void scheduled_pool::execute(task t) {

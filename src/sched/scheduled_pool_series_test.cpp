@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/sched/scheduled_pool.hpp>
@@ -35,20 +35,20 @@ class beats {
  public:
   explicit beats(const manual_clock& time) : time_(time) {}
   void operator()() {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     at_.push_back((time_.now().time_since_epoch()) / 1ms);
     changed_.notify_all();
   }
   std::vector<std::int64_t> first(std::size_t count) const {
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     while (at_.size() < count) changed_.wait(lock);
     return at_;
   }
 
  private:
   const manual_clock& time_;
-  mutable takt::mutex mu_;
-  mutable takt::condition changed_;
+  mutable takt::detail::mutex mu_;
+  mutable takt::detail::condition changed_;
   std::vector<std::int64_t> at_ TAKT_GUARDED_BY(mu_);
 };
 
@@ -320,6 +320,7 @@ TEST(scheduled_series, decorates_each_run) {
 TEST(scheduled_series, a_decoration_that_throws_or_drops_the_task) {
   manual_clock time;
   recording_hook hook;
+  takt::task_statistics figures;
   bool throws = false;
   scheduled_pool pool({.core = 1,
                        .decorate =
@@ -329,7 +330,8 @@ TEST(scheduled_series, a_decoration_that_throws_or_drops_the_task) {
                              return takt::task();
                            },
                        .time = &time,
-                       .unhandled = &hook});
+                       .unhandled = &hook,
+                       .observer = &figures});
   auto dropped = pool.schedule(0s, [] { return 1; });
   EXPECT_THROW(dropped.get(), takt::abandoned);
   auto series = pool.schedule_at_fixed_rate(0s, 1ms, [] {});
@@ -353,6 +355,12 @@ TEST(scheduled_series, a_decoration_that_throws_or_drops_the_task) {
   EXPECT_EQ(totals.cancelled, 1u);
   EXPECT_EQ(totals.missed, 1u);
   expect_balance(pool);
+  const takt::task_totals told = figures.totals();
+  EXPECT_EQ(told.started, totals.started);
+  EXPECT_EQ(told.finished, totals.finished);
+  EXPECT_EQ(told.failed, totals.failed);
+  EXPECT_EQ(told.cancelled, totals.cancelled);
+  EXPECT_EQ(told.pending(), 0u);
 }
 
 // A task without a future moves through decorate: its error is uncaught, as if it were not
@@ -414,6 +422,54 @@ TEST(scheduled_series, the_grid_may_begin_as_long_ago_as_can_be_said) {
   EXPECT_EQ(series.run_count(), 1u);
   EXPECT_GT(series.missed_count(), 1'000'000u);
   EXPECT_LE(series.next_time(), pool.now() + 1h);
+}
+
+TEST(scheduled_series, a_stop_request_between_two_runs_does_nothing) {
+  manual_clock time;
+  scheduled_pool pool({.core = 1, .time = &time});
+  tally ran;
+  tally asked;
+  auto series = pool.schedule_at_fixed_rate(1s, 1s, [&](const takt::sync::stop_token& stop) {
+    if (stop.stop_requested()) asked.add();
+    ran.add();
+  });
+  series.request_stop();  // before the first one
+  for (std::size_t runs = 1; runs <= 3; ++runs) {
+    time.wait_for_waiters(1);
+    time.advance(1s);
+    ran.wait_for(runs);
+    time.wait_for_waiters(1);
+    series.request_stop();
+  }
+  EXPECT_FALSE(series.is_ready());
+  EXPECT_EQ(asked.count(), 0u);
+  EXPECT_EQ(series.cancel(), cancel_result::prevented);
+}
+
+// Another test is that of the run in progress: future_task,
+// the_last_run_of_a_series_can_be_stopped.
+TEST(scheduled_series, a_stop_request_reaches_the_run_in_progress) {
+  manual_clock time;
+  scheduled_pool pool({.core = 1, .time = &time});
+  gate begun;
+  tally ended;
+  auto series = pool.schedule_at_fixed_rate(1s, 1s, [&](const takt::sync::stop_token& stop) {
+    if (ended.count() == 0) {
+      begun.open();
+      takt_test::until_stopped(stop);
+    }
+    EXPECT_EQ(stop.stop_requested(), ended.count() == 0);
+    ended.add();
+  });
+  time.wait_for_waiters(1);
+  time.advance(1s);
+  begun.wait();
+  series.request_stop();
+  ended.wait_for(1);
+  time.wait_for_waiters(1);
+  time.advance(1s);
+  ended.wait_for(2);
+  EXPECT_FALSE(series.is_ready());
 }
 
 }  // namespace

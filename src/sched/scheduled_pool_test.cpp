@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 
 #include "../../tests/support/pools.hpp"
@@ -47,16 +47,16 @@ static_assert(!can_be_when<int>);
 class log {
  public:
   void add(const std::string& what) {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     all_ += what;
   }
   [[nodiscard]] std::string text() const {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return all_;
   }
 
  private:
-  mutable takt::mutex mu_;
+  mutable takt::detail::mutex mu_;
   std::string all_ TAKT_GUARDED_BY(mu_);
 };
 
@@ -463,6 +463,24 @@ TEST(scheduled_pool, a_thread_ends_after_the_last_delayed_task_was_cancelled) {
     ASSERT_EQ(time.waiters(), 0u);
     while (pool.statistics().threads != 0) takt::sync::yield();
   }
+}
+
+// Also for a thread that had been idle before the delayed task came.
+TEST(scheduled_pool, keep_alive_begins_anew_when_a_delayed_task_is_cancelled) {
+  manual_clock time;
+  scheduled_pool pool({.core = 0, .keep_alive = 10s, .time = &time});
+  pool.submit([] {}).get();
+  time.wait_for_waiters(1);
+  auto f = pool.schedule(1h, [] {});
+  time.advance(
+      11s);  // the thread is on its way now, or was before: it has seen the task when it is
+  time.wait_for_waiters(1);  // back
+  EXPECT_EQ(f.cancel(), cancel_result::prevented);
+  while (time.waiters() == 0 && pool.statistics().threads != 0) takt::sync::yield();
+  ASSERT_EQ(pool.statistics().threads, 1u);
+  EXPECT_TRUE(time.advance_to_next());
+  EXPECT_EQ(time.now().time_since_epoch(), 21s);
+  while (pool.statistics().threads != 0) takt::sync::yield();
 }
 
 // The same if the last one is a series that another thread runs meanwhile.

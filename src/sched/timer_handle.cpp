@@ -47,6 +47,12 @@ std::chrono::nanoseconds timer_handle::time_left() const noexcept {
   return place_.source() == nullptr ? never : place_.source()->time_left(place_.id());
 }
 
+void periodic_future::request_stop() const {
+  future_core& work = state();
+  const keep_alive mine(work);  // a stop callback may release the last owner
+  if (run_count() != 0) static_cast<void>(work.request_stop_of_run());
+}
+
 std::uint64_t periodic_future::run_count() const noexcept {
   return place().source() == nullptr ? 0 : place().source()->look_at(place().id(), *periods_).runs;
 }

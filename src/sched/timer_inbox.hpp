@@ -29,7 +29,7 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 
 namespace takt::inline TAKT_ABI {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <utility>
 
-#include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
+#include <takt/base/detail/assert.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/sched/timer_handle.hpp>

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/any_executor.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/task/future_state.hpp>

@@ -27,8 +27,8 @@
 #include <string>
 
 #include <takt/base/config.hpp>
-#include <takt/base/prefetch.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/prefetch.hpp>
+#include <takt/base/detail/sync.hpp>
 
 #include "timer_node.hpp"
 
@@ -215,8 +215,8 @@ class timer_nodes {
   /// For who is about to look at many places.
   void prefetch(std::uint32_t index) const noexcept {
     const slab& s = of(index);
-    takt::prefetch(&s.nodes[index % per_slab]);
-    takt::prefetch(&s.closures[index % per_slab]);
+    takt::detail::prefetch(&s.nodes[index % per_slab]);
+    takt::detail::prefetch(&s.closures[index % per_slab]);
   }
 
  private:

@@ -61,7 +61,7 @@ clock::time_point watchdog::limit_of(const run& r) const noexcept {
 void watchdog::begin(const task_event& event) noexcept {
   run r{.started = event, .thread = sync::this_thread_id()};
   r.name_size = event.name.copy(r.name.data(), r.name.size() - 1);
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   try {
     runs_.push_back(r);
   } catch (const std::bad_alloc&) {
@@ -74,7 +74,7 @@ void watchdog::begin(const task_event& event) noexcept {
 
 void watchdog::end(const task_event& event) noexcept {
   const sync::thread::id self = sync::this_thread_id();
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   const auto last = std::find_if(runs_.rbegin(), runs_.rend(), [&](const run& r) {
     return r.thread == self && r.started.id == event.id;
   });
@@ -86,7 +86,7 @@ void watchdog::look() noexcept {
     run late;
     std::chrono::nanoseconds so_far{0};
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       const clock::time_point now = time_.now();
       run* first = nullptr;
       for (run& r : runs_) {

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_statistics.hpp>
@@ -39,7 +39,7 @@ struct report {
 
 struct watchdog_test : testing::Test {
   manual_clock time;
-  takt::mutex mu;
+  takt::detail::mutex mu;
   std::vector<report> seen;
   tally reports;
   takt::task_statistics figures;
@@ -50,7 +50,7 @@ struct watchdog_test : testing::Test {
                       [this](const task_event& started, std::chrono::nanoseconds so_far) {
                         EXPECT_EQ(started.what, task_event::kind::started);
                         {
-                          const takt::mutex_lock lock(mu);
+                          const takt::detail::mutex_lock lock(mu);
                           seen.push_back({std::string(started.name), so_far});
                         }
                         reports.add();
@@ -63,7 +63,7 @@ struct watchdog_test : testing::Test {
     timers.submit([] {}).get();
   }
   std::vector<report> taken() {
-    const takt::mutex_lock lock(mu);
+    const takt::detail::mutex_lock lock(mu);
     return std::exchange(seen, {});
   }
 };

@@ -213,7 +213,7 @@ timer_id wheel_core::insert(when due, task& t, any_executor where, const timer_r
       wake();
       refuse(t, rejection::shut_down);
     }
-    const runner here(&book_);
+    const runner here(&book_, task_runner::nesting::continued);
     where.execute(run_of(index));
     made.detach();
     return id;
@@ -253,7 +253,7 @@ void wheel_core::add_at_once(task& t, any_executor where) {
     t.set_id(next_id());
     book_.tell(task_event::kind::submitted, t);
   }
-  const runner here(&book_);
+  const runner here(&book_, task_runner::nesting::continued);
   hand_over(t, where);
 }
 
@@ -263,7 +263,7 @@ timer_nodes::place wheel_core::claim() {
     if (claimed.index() != timer_nodes::none) [[likely]] {
       return claimed;
     }
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     // The analysis does not follow a lock into what calls it.
     nodes_.make_room([this](std::size_t places) TAKT_NO_THREAD_SAFETY_ANALYSIS {
       order_.reserve(places);
@@ -310,7 +310,7 @@ timer_inbox::turn wheel_core::take_turn() noexcept {
     if (const timer_inbox::turn turn = inbox_.try_take_turn()) [[likely]] {
       return turn;
     }
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (inbox_.open_next([this] { return stamp(); })) continue;
     if (!take_in(timer_inbox::how_far::one_part)) sync::yield();
   }

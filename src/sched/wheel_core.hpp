@@ -57,12 +57,12 @@
 #include <limits>
 
 #include <takt/base/config.hpp>
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/exec/any_executor.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/observe/counter.hpp>
@@ -239,11 +239,11 @@ class wheel_core final : public timer_source {
   void end_stop() noexcept;
 
   // Constant after construction.
-  const wheel_scheduler_options how_;
+  wheel_scheduler_options how_;  // constant until destroy() releases the functions of the user
   const clock& time_;
   const time_point start_;
   const std::int64_t tick_;  // ns
-  const home_process home_;
+  const detail::fork_guard home_;
 
   ledger book_;  // its counts are not used
   lifecycle life_;
@@ -266,7 +266,7 @@ class wheel_core final : public timer_source {
   // Atomic. The scheduler, the timer thread, and calls that end it.
   sync::atomic<std::uint32_t> references_{2};
 
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
   // In ticks since start_, or in ns if exact.
   hashed_order order_ TAKT_GUARDED_BY(mu_);
 

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include <takt/base/owed_calls.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
 #include <takt/exec/executor.hpp>
 #include <takt/task/task_runner.hpp>
 
@@ -48,7 +48,7 @@ bool wheel_core::take(std::uint32_t index, std::uint32_t phases, task& t, bool* 
 template <class End>
 void wheel_core::take_all(End end) noexcept {
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     while (!take_in()) sync::yield();  // what was accepted before that is seen below
   }
   task t;
@@ -72,7 +72,7 @@ void wheel_core::take_all_in_order(End end) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t index = found[i].index;
       if (key_of(due_time(nodes_[index])) > key) {
-        const mutex_lock lock(mu_);
+        const detail::mutex_lock lock(mu_);
         place(index, 0, nullptr);
       } else if (take(index, node::in(node::armed), t, &marked)) {
         end(t, marked);
@@ -80,7 +80,7 @@ void wheel_core::take_all_in_order(End end) noexcept {
     }
   };
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     while (!take_in()) sync::yield();  // else what is in a place may be a delay, and no time
     count = due_count_;
     std::copy_n(due_.begin(), count, found.begin());
@@ -89,7 +89,7 @@ void wheel_core::take_all_in_order(End end) noexcept {
   for (;;) {
     std::uint64_t key = 0;
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       while (!take_in()) sync::yield();
       if (order_.size() == 0) break;
       key = order_.next();
@@ -123,7 +123,7 @@ bool wheel_core::set_stage(stage to) noexcept {
 // After shutdown.
 void wheel_core::end_series_and_paused() noexcept {
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     while (!take_in()) sync::yield();  // as in take_all()
   }
   const std::uint32_t places = nodes_.places();
@@ -171,13 +171,13 @@ void wheel_core::begin_stop() noexcept {
 
 // By such a call, when nothing waits any more.
 void wheel_core::end_stop() noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   none_waits_ = true;
   for (; left_holds_ != 0; --left_holds_) life_.release_hold();
 }
 
 task_list wheel_core::stop(bool give_back) noexcept {
-  owed_calls::make();  // now: they may wait for what this call is about to take
+  detail::deferred_continuations::run();  // now: they may wait for what this call is about to take
   const ending_guard ending(*this, life_);
   task_list rest;
   begin_stop();
@@ -200,12 +200,12 @@ task_list wheel_core::stop(bool give_back) noexcept {
 task_list wheel_core::close(nanoseconds timeout, at_close policy) {
   throw_if_timer_thread();
   const time_point until = deadline_after(time_.now(), timeout);
-  owed_calls::make();  // as in stop()
+  detail::deferred_continuations::run();  // as in stop()
   const ending_guard ending(*this, life_);
   begin_stop();
   ask_series_to_stop();  // one may be with the timer thread
   if (!thread_ended_.wait_until(until)) {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (!none_waits_ && life_.hold()) ++left_holds_;
     throw std::system_error(std::make_error_code(std::errc::timed_out),
                             "takt::wheel_scheduler: the timer thread has not ended within " +
@@ -262,11 +262,12 @@ void wheel_core::destroy() noexcept {
     refuse_own_destruction("takt::wheel_scheduler");
   }
   static_cast<void>(stop(false));
-  owed_calls::make();  // before it waits for its thread
+  detail::deferred_continuations::run();  // before it waits for its thread
   // acquire: those who have cancelled tasks have told the observer, which may go after that
   while (telling_.load(std::memory_order_acquire) != 0) sync::yield();
   life_.await_unused();
   thread_.join();
+  how_.thread = {};  // a call that has ended the wheel may keep the core for longer
   release();
 }
 

@@ -55,7 +55,7 @@ timer_node::phase wheel_core::lock_stamped(timer_node& n) noexcept {
     const node::phase phase = n.lock();
     if (phase != node::armed || n.begins_with == 0) return phase;
     n.unlock(phase);
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (!take_in()) sync::yield();
   }
 }

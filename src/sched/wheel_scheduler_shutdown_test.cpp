@@ -15,8 +15,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
@@ -40,6 +40,7 @@ using takt::manual_executor;
 using takt::task_event;
 using takt::wheel_scheduler;
 using takt_test::expect_balance;
+using takt_test::finds_deadlock;
 using takt_test::gate;
 using takt_test::log;
 using takt_test::rejection_of;
@@ -197,6 +198,18 @@ TEST(wheel_shutdown, close_waits_or_cancels) {
   EXPECT_EQ(other.said, (log{"ran"}));
 }
 
+TEST(wheel_shutdown, a_closure_that_it_destroys_cannot_wait_for_the_end) {
+  wheel_bench b;
+  bool refused = false;
+  const auto wait = [&](void*) {
+    refused = finds_deadlock([&] { b.wheel.await_termination(0s); });
+  };
+  b.wheel.execute(1h, b.here, [last = std::shared_ptr<void>(nullptr, wait)] {});
+  b.wheel.shutdown_and_cancel();
+  EXPECT_TRUE(refused);
+  b.wheel.await_termination();
+}
+
 // --- shutdown_now(), shutdown_and_cancel()
 
 TEST(wheel_shutdown_now, gives_back_what_waits_in_any_order) {
@@ -332,7 +345,7 @@ class letters final : public takt::task_observer {
  public:
   void on_event(const task_event& event) noexcept override {
     static constexpr char names[] = "SXsrfcbm";  // in the order of task_event::kind
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     std::string& all = of_[event.id];
     all += names[static_cast<std::size_t>(event.what)];
     if (event.failed) all += '!';
@@ -341,7 +354,7 @@ class letters final : public takt::task_observer {
   }
   // By the names of the tasks, which are different.
   [[nodiscard]] std::map<std::string, std::string> of() const {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     std::map<std::string, std::string> result;
     for (const auto& [id, events] : of_) result[name_.at(id)] = events;
     EXPECT_EQ(result.size(), of_.size());
@@ -349,7 +362,7 @@ class letters final : public takt::task_observer {
   }
 
  private:
-  mutable takt::mutex mu_;
+  mutable takt::detail::mutex mu_;
   std::map<std::uint64_t, std::string> of_ TAKT_GUARDED_BY(mu_);
   std::map<std::uint64_t, std::string> name_ TAKT_GUARDED_BY(mu_);
 };

@@ -1,6 +1,7 @@
 #include <takt/sched/wheel_scheduler.hpp>
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -151,6 +152,18 @@ TEST(wheel_scheduler, must_not_be_destroyed_by_a_task_that_it_runs) {
   EXPECT_DEATH(destroy_by_own_task(0ms, 10ms, true), message);
   EXPECT_DEATH(destroy_by_own_task(10ms, 10ms, false), message);
   EXPECT_DEATH(destroy_by_own_task(0ms, 10ms, false), message);
+}
+
+TEST(wheel_scheduler, must_not_be_destroyed_by_its_own_end) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto by_closure = [] {
+    auto wheel = std::make_unique<wheel_scheduler>();
+    wheel_scheduler& alive = *wheel;
+    alarm(30);  // ends the process if the destructor waits for its caller
+    alive.execute(1h, inline_executor(), [own = std::move(wheel)] {});
+    alive.shutdown_and_cancel();
+  };
+  EXPECT_DEATH(by_closure(), "takt::wheel_scheduler: destroyed by one of its own tasks");
 }
 
 TEST(wheel_scheduler, may_be_destroyed_by_a_task_that_runs_once_elsewhere) {

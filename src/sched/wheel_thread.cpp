@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "../exec/os.hpp"
+#include "../base/os.hpp"
 #include "timer_math.hpp"
 #include "wheel_core.hpp"
 
@@ -57,7 +57,7 @@ bool wheel_core::has_ended() noexcept {
   const stage now = stage_.load(std::memory_order_seq_cst);  // seq_cst: see invariant 5
   if (now != stage::closed) return now == stage::stopped;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (!take_in()) return false;  // what was accepted before that is seen below
   }
   const std::uint32_t places = nodes_.places();
@@ -77,7 +77,7 @@ bool wheel_core::hand_over_due() noexcept {
   const std::uint64_t key = key_at(now);
   passed_.store(count_of(now), std::memory_order_relaxed);  // relaxed: any time that has passed
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (how_.stamp == timer_stamp::timer && inbox_.has_open() && now >= stamps_from_) {
       bool ended = false;
       while (complete && !ended) {
@@ -116,7 +116,7 @@ void wheel_core::fire(std::uint32_t index, time_point now, std::uint64_t key) no
   if (in_inbox || key_of(due_time(n)) > key) {
     n.unlock(node::armed);
     if (in_inbox) return;
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     place(index, 0, nullptr);  // it was moved, or is another one
     return;
   }
@@ -229,7 +229,7 @@ void wheel_core::sleep() noexcept {
   time_point until;
   bool looks_again = false;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     until = time_of(next_key());
     looks_again = stamps && (std::exchange(was_asked_, false) || inbox_.has_open());
   }
@@ -246,7 +246,7 @@ void wheel_core::sleep() noexcept {
   attention_.store(attention, std::memory_order_seq_cst);  // seq_cst: see invariant 4
   bool earlier = false;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     earlier = time_of(next_key()) < until || (stamps && !looks_again && inbox_.has_open());
   }
   // seq_cst: who changes it wakes this thread afterwards

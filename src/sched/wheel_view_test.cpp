@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/sched/retry.hpp>

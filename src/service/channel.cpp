@@ -45,7 +45,7 @@ push_result channel_core::look_for_room() noexcept {
   return size_ + promised_ < capacity_ ? push_result::accepted : push_result::full;
 }
 
-push_result channel_core::wait_for_room(mutex_lock& lock, clock::time_point deadline,
+push_result channel_core::wait_for_room(detail::mutex_lock& lock, clock::time_point deadline,
                                         const sync::stop_token& stop) {
   if (const push_result now = look_for_room(); now != push_result::full) return now;
   ++waiting_;
@@ -69,7 +69,7 @@ void channel_core::added() noexcept {
   value_.notify_one();
 }
 
-void channel_core::wait_for_value(mutex_lock& lock, clock::time_point deadline,
+void channel_core::wait_for_value(detail::mutex_lock& lock, clock::time_point deadline,
                                   const sync::stop_token& stop) {
   bool goes_on = true;
   while (goes_on && has_to_wait()) goes_on = value_.wait_until(lock, time_, deadline, stop);
@@ -93,7 +93,7 @@ void channel_core::end_intake() noexcept {
 }
 
 void channel_core::close() noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   end_intake();
 }
 
@@ -108,18 +108,18 @@ void channel_core::aborted() noexcept {
 }
 
 void channel_core::add_producer() {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   if (!open_) throw rejected(rejection::shut_down);
   ++producers_;
 }
 
 void channel_core::remove_producer() noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   if (--producers_ == 0) end_intake();
 }
 
 void channel_core::add_consumer() {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   ++consumers_;
 }
 
@@ -140,22 +140,22 @@ bool channel_core::is_in(push_result result) const {
 }
 
 bool channel_core::is_closed() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return !open_;
 }
 
 bool channel_core::is_at_end() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return at_end();
 }
 
 std::size_t channel_core::size() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return size_;
 }
 
 channel_statistics channel_core::statistics() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   channel_statistics all = seen_;
   all.queued = size_;
   all.waiting = waiting_;

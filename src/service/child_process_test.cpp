@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/crawler.hpp>
 #include <takt/service/file_work_list.hpp>
@@ -103,6 +103,39 @@ TEST(in_a_child_process, signals_are_unblocked_and_nothing_is_waited_for) {
   }));
   EXPECT_EQ(kill(getpid(), SIGUSR1), 0);
   takt_test::until_stopped(stop);  // here all is as it was
+}
+
+TEST(in_a_child_process, an_object_of_the_parent_leaves_the_signal_to_one_of_the_child) {
+  auto inherited =
+      std::make_unique<takt::stop_signals>(takt::stop_signals_options{.signals = {SIGUSR1}});
+  EXPECT_TRUE(works_in_a_child([&] {
+    {
+      const takt::stop_signals own{{.signals = {SIGUSR1}}};
+      inherited.reset();
+      kill(getpid(), SIGUSR1);  // would end the process
+      takt_test::until_stopped(own.stop_token());
+    }
+    sigset_t now;
+    pthread_sigmask(SIG_BLOCK, nullptr, &now);
+    if (sigismember(&now, SIGUSR1) == 1) _exit(1);
+  }));
+}
+
+// Another thread makes and destroys objects all the time, and mostly has their common lock.
+TEST(in_a_child_process, signals_of_its_own_can_be_waited_for) {
+  takt::sync::atomic<bool> is_over{false};
+  takt::sync::thread user([&] {
+    while (!is_over) const takt::stop_signals busy{{.signals = {SIGUSR2}}};
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(works_in_a_child([&] {
+      const takt::stop_signals own{{.signals = {SIGUSR1}}};
+      kill(getpid(), SIGUSR1);
+      takt_test::until_stopped(own.stop_token());
+    }));
+  }
+  is_over = true;
+  user.join();
 }
 
 TEST(in_a_child_process, a_log_is_left_alone) {

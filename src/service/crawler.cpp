@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <takt/base/assert.hpp>
+#include <takt/base/detail/assert.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/task.hpp>
 
@@ -18,7 +18,7 @@ namespace takt::inline TAKT_ABI {
 
 void crawler::impl::start() {
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (life_.state() != life_state::running) throw rejected(rejection::shut_down);
     started_ = true;
   }
@@ -31,7 +31,7 @@ std::size_t crawler::impl::add(std::span<const work_item> items) {
     ~worker() { of.leave(); }
   };
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (life_.state() != life_state::running || !life_.add_worker()) {
       throw rejected(rejection::shut_down);
     }
@@ -44,7 +44,7 @@ std::size_t crawler::impl::add(std::span<const work_item> items) {
 
 // The pump.
 void crawler::impl::go_on() noexcept {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   again_ = pumping_;
   if (!started_ || pumping_ || !life_.add_worker()) return;
   pumping_ = true;
@@ -96,7 +96,7 @@ crawler::impl::one* crawler::impl::claim() noexcept {
     }
     return nullptr;
   }
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   ++totals_.submitted;
   if (life_.add_worker()) return claimed;
   ++totals_.returned;
@@ -110,7 +110,7 @@ bool crawler::impl::wait_for_its_time(one& what) {
   if (!how_.not_before) return false;
   const clock::time_point time = how_.not_before(what.item);
   if (time <= how_.timers->now()) return false;
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
     end_unbegun(what, lock);
     return true;
@@ -145,7 +145,7 @@ void crawler::impl::hand_over(one& what) noexcept {
 // Who has something of it that the executor or the timers were given, is to run or drop that.
 // \return whether it is still theirs.
 bool crawler::impl::takes_over(one& what) noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   if (!what.is_linked()) return false;
   if (what.is_handed) {
     handed_.erase(what);
@@ -158,7 +158,7 @@ bool crawler::impl::takes_over(one& what) noexcept {
 
 // Its time has come.
 void crawler::impl::due(one& what) {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
     end_unbegun(what, lock);
     return;
@@ -170,7 +170,7 @@ void crawler::impl::due(one& what) {
 
 // Whoever was to run it has let go of it.
 void crawler::impl::dropped(one& what) {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   if (what.is_handed) --visits_;
   const bool is_stopped = life_.state() >= life_state::stop;
   ++(is_stopped ? totals_.returned : totals_.rejected);
@@ -184,7 +184,7 @@ void crawler::impl::dropped(one& what) {
 
 // A visit, on a thread of the executor.
 void crawler::impl::run(one& what, const sync::stop_token& executor_stops) {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
     --visits_;
     end_unbegun(what, lock);
@@ -244,7 +244,7 @@ void crawler::impl::give_back(one& what) noexcept {
   try {
     list_.give_back(what.item.key);
   } catch (...) {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (error_ == nullptr) error_ = std::current_exception();
   }
   what.release();
@@ -252,7 +252,7 @@ void crawler::impl::give_back(one& what) noexcept {
 
 // One that nobody else has, in stop. Unlocks.
 void crawler::impl::end_unbegun(one& what,
-                                mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
+                                detail::mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
   ++totals_.returned;
   lock.unlock();
   give_back(what);
@@ -260,8 +260,9 @@ void crawler::impl::end_unbegun(one& what,
 }
 
 // All of a list that have not begun, in stop.
-void crawler::impl::give_back_all(intrusive_list<one>& from,
-                                  mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
+void crawler::impl::give_back_all(detail::intrusive_list<one>& from,
+                                  detail::mutex_lock& lock) noexcept
+    TAKT_NO_THREAD_SAFETY_ANALYSIS {
   while (one* const next = from.pop_front()) {
     if (next->is_handed) --visits_;
     if (&from == &waiting_) --waiting_count_;
@@ -277,7 +278,7 @@ void crawler::impl::give_back_all(intrusive_list<one>& from,
 
 // Why it stops.
 void crawler::impl::remember(const std::exception_ptr& why, bool by_drop) noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   if (error_ != nullptr && !by_drop_) return;
   error_ = why;
   by_drop_ = by_drop;
@@ -290,7 +291,7 @@ void crawler::impl::fail(const std::exception_ptr& why) noexcept {
 
 // What it threw that has dropped an item tells more.
 void crawler::impl::refused(const std::exception_ptr& why) noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   if (by_drop_) error_ = why;
   by_drop_ = false;
 }
@@ -303,7 +304,7 @@ void crawler::impl::leave() noexcept {
 
 // The last worker, or call that ends it, gives back what was put aside, and ends it.
 void crawler::impl::end_if_over() noexcept {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   if (!life_.try_tidy(true)) return;
   while (one* const next = aside_.pop_front()) {
     lock.unlock();
@@ -320,7 +321,7 @@ void crawler::impl::end_if_over() noexcept {
 void crawler::impl::shutdown() noexcept {
   const ending_guard guard(*this, life_);
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     life_.advance_to(life_state::shutdown);
   }
   go_on();
@@ -329,7 +330,7 @@ void crawler::impl::shutdown() noexcept {
 void crawler::impl::stop() noexcept {
   {
     const ending_guard guard(*this, life_);
-    mutex_lock lock(mu_);
+    detail::mutex_lock lock(mu_);
     life_.advance_to(life_state::stop);
     give_back_all(ready_, lock);
     give_back_all(handed_, lock);
@@ -348,12 +349,12 @@ void crawler::impl::destroy() noexcept {
 }
 
 std::exception_ptr crawler::impl::error() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return error_;
 }
 
 task_totals crawler::impl::totals() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return totals_;
 }
 

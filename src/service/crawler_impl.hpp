@@ -42,13 +42,13 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/counted.hpp>
-#include <takt/base/intrusive_list.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
-#include <takt/base/thread_annotations.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/base/detail/thread_annotations.hpp>
 #include <takt/exec/any_executor.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/sched/timer_handle.hpp>
@@ -58,7 +58,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-class crawler::impl : public counted<impl> {
+class crawler::impl : public detail::ref_counted<impl> {
  public:
   impl(any_executor where, work_list& list, visit&& what, options&& how)
       : life_(*how.time),
@@ -114,14 +114,14 @@ class crawler::impl : public counted<impl> {
   task_totals totals() const;
 
   // Constant after construction.
-  const home_process home_;
+  const detail::fork_guard home_;
 
   lifecycle life_;
 
  private:
   // An item that was claimed. The crawler has a reference until it is over, and so has what the
   // executor or the timers are given, which may be there for longer.
-  class one : public list_node<>, public counted<one> {
+  class one : public detail::list_node<>, public detail::ref_counted<one> {
    public:
     explicit one(work_item&& claimed) noexcept : item(std::move(claimed)) {}
     const work_item item;
@@ -178,7 +178,7 @@ class crawler::impl : public counted<impl> {
 
   enum class ending : std::uint8_t { done, failed, cut_off };
 
-  friend class counted<impl>;
+  friend class ref_counted<impl>;
   ~impl() = default;
 
   void go_on() noexcept;
@@ -193,8 +193,9 @@ class crawler::impl : public counted<impl> {
 
   ending call_visit(const work_item& item, const sync::stop_token& executor_stops) noexcept;
   void give_back(one& what) noexcept;
-  void end_unbegun(one& what, mutex_lock& lock) noexcept;
-  void give_back_all(intrusive_list<one>& from, mutex_lock& lock) noexcept TAKT_REQUIRES(mu_);
+  void end_unbegun(one& what, detail::mutex_lock& lock) noexcept;
+  void give_back_all(detail::intrusive_list<one>& from, detail::mutex_lock& lock) noexcept
+      TAKT_REQUIRES(mu_);
   void remember(const std::exception_ptr& why, bool by_drop) noexcept;
   void fail(const std::exception_ptr& why) noexcept;
   void refused(const std::exception_ptr& why) noexcept;
@@ -207,16 +208,16 @@ class crawler::impl : public counted<impl> {
   any_executor where_;
   sync::stop_source stop_;
 
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
   bool started_ TAKT_GUARDED_BY(mu_) = false;
   bool pumping_ TAKT_GUARDED_BY(mu_) = false;
   bool again_ TAKT_GUARDED_BY(mu_) = false;      // a note for who pumps
   std::size_t visits_ TAKT_GUARDED_BY(mu_) = 0;  // handed, and visited
   std::size_t waiting_count_ TAKT_GUARDED_BY(mu_) = 0;
-  intrusive_list<one> waiting_ TAKT_GUARDED_BY(mu_);
-  intrusive_list<one> ready_ TAKT_GUARDED_BY(mu_);
-  intrusive_list<one> handed_ TAKT_GUARDED_BY(mu_);
-  intrusive_list<one> aside_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<one> waiting_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<one> ready_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<one> handed_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<one> aside_ TAKT_GUARDED_BY(mu_);
   task_totals totals_ TAKT_GUARDED_BY(mu_);
   std::exception_ptr error_ TAKT_GUARDED_BY(mu_);
   bool by_drop_ TAKT_GUARDED_BY(mu_) = false;  // the error says no more than that

@@ -46,16 +46,16 @@ using testing::UnorderedElementsAre;
 class journal {
  public:
   void add(const std::string& key) {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     keys_.push_back(key);
   }
   [[nodiscard]] std::vector<std::string> keys() const {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return keys_;
   }
 
  private:
-  mutable takt::mutex mu_;
+  mutable takt::detail::mutex mu_;
   std::vector<std::string> keys_ TAKT_GUARDED_BY(mu_);
 };
 

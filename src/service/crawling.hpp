@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/service/crawler.hpp>
 #include <takt/service/memory_work_list.hpp>
 #include <takt/service/work_list.hpp>

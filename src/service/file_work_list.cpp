@@ -1,34 +1,37 @@
-// A book in memory, and a file that the book can be made from again: a header, and records, of
-// which only the last may be cut short.
+// A book in memory, and a file that the book can be made from again: a header, and steps of one or
+// more records, of which only the last step may be cut short.
 //
-//   open     accept() and confirm() add to the book, then a record to the file
+//   open     accept(), confirm() and set_metadata() add to the book, then a step to the file
 //   broken   they throw: what the file ends with is not known
 //
-//   open -> broken   a record that was written in part could not be taken back, or a record could
-//                    not be brought to the disk
+//   open -> open     a step could not be brought to the disk: all was written to a new file
+//   open -> broken   that has failed; or a step that was written in part could not be taken back
 //
 // Invariants
-//   1. The first `end_` bytes of the file are a header and whole records, and say what the book
-//      says, but for claims: what is claimed waits there.
+//   1. The first `end_` bytes of the file are a header and whole steps, and say what the book says,
+//      but for claims: what is claimed waits there.
 //   2. Behind `end_` there is nothing, unless it is broken.
-//   3. What accept() and confirm() have returned from is in those bytes; and on the disk, with
-//      work_sync::each.
+//   3. What accept(), confirm() and set_metadata() have returned from is in those bytes; and on the
+//      disk, with work_sync::each.
 //   4. Until all of a file has been read and understood, nothing of it is changed.
-//   5. While a file has a name, who has it open holds its lock; a compacted file is locked before
-//      it takes the name over.
+//   5. While a file has a name, the list that has it open holds its lock. A new version is locked
+//      before it gets the name.
+//   6. A file of which an fsync has failed is not written to again.
 #include <takt/service/file_work_list.hpp>
 
-#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
-#include <takt/base/mutex.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
+#include <takt/service/file_replacement.hpp>
 
 #include "work_book.hpp"
 #include "work_file.hpp"
+#include "work_reader.hpp"
 #include "work_record.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -40,209 +43,213 @@ class file_work_list::impl {
 
   std::size_t accept(std::span<const work_item> items);
   std::size_t confirm(std::string_view key, std::span<const work_item> found);
+  void set_metadata(std::string_view bytes);
   // For a child process.
   void close_file() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
     const work_file closed = std::move(file_);
   }
 
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
   work_book book_ TAKT_GUARDED_BY(mu_);
+  std::string metadata_ TAKT_GUARDED_BY(mu_);
 
   // Constant after construction.
   file_work_list_recovery recovery_;
-  const home_process home_;
+  const detail::fork_guard home_;
 
  private:
-  // Where the whole records of a file end, and what is in them.
-  struct contents {
-    std::uint64_t end = 0;
-    work_book book;
-  };
-
-  static contents read(const work_file& file);
-  static bool is_cut_short(const work_file& file, std::uint64_t at, std::uint64_t size);
-  [[noreturn]] static void refuse(work_list_error::reason why, const work_file& file,
-                                  const std::string& what);
-  [[noreturn]] static void refuse_damaged(const work_file& file, const std::string& what,
-                                          std::uint64_t at, std::uint64_t size);
+  [[noreturn]] void refuse(work_list_error::reason why, const std::string& what) const
+      TAKT_REQUIRES(mu_);
+  [[noreturn]] void refuse_damaged(const work_contents& found, std::uint64_t size) const
+      TAKT_REQUIRES(mu_);
+  void create() TAKT_REQUIRES(mu_);
   void compact() TAKT_REQUIRES(mu_);
+  // While it is being opened: recovery_ is constant afterwards.
+  void open_anew() TAKT_REQUIRES(mu_) {
+    write_anew();
+    recovery_.compacted = true;
+  }
+  void write_anew() TAKT_REQUIRES(mu_) { write_anew(nullptr, book_.next()); }
+  void write_anew(work_step* step, work_book::number end) TAKT_REQUIRES(mu_);
   [[nodiscard]] std::uint64_t needed_bytes() const TAKT_REQUIRES(mu_);
-  void append(work_record& record) TAKT_REQUIRES(mu_);
-  std::size_t add(std::span<const work_item> items, work_record& record) TAKT_REQUIRES(mu_);
+  void append(work_step& step, work_book::number added_from) TAKT_REQUIRES(mu_);
+  void leave_for_another(work_step& step, work_book::number added_from) TAKT_REQUIRES(mu_);
+  std::size_t add(std::span<const work_item> items, work_step& step) TAKT_REQUIRES(mu_);
 
   // Constant after construction.
   const options how_;
 
   work_file file_ TAKT_GUARDED_BY(mu_);
   std::uint64_t end_ TAKT_GUARDED_BY(mu_) = 0;
+  std::uint64_t salt_ TAKT_GUARDED_BY(mu_) = 0;
+  std::uint64_t next_sequence_ TAKT_GUARDED_BY(mu_) = 0;
   bool broken_ TAKT_GUARDED_BY(mu_) = false;
 };
 
 file_work_list::impl::impl(const std::filesystem::path& file, const options& how) : how_(how) {
-  const mutex_lock lock(mu_);  // nobody else is here; for the analysis
+  const detail::mutex_lock lock(mu_);  // nobody else is here; for the analysis
   file_ = work_file::open(file);
-  contents found = read(file_);
-  book_ = std::move(found.book);
-  end_ = found.end;
+  work_contents found = read_work_file(file_);
   const std::uint64_t size = file_.size();
-  if (end_ == 0) {  // new, or made by somebody who did not get further
-    file_.truncate(0);
-    file_.write(0, work_file_magic);
-    end_ = work_file_magic.size();
-  } else if (size != end_) {
-    recovery_.dropped_records = 1;
-    recovery_.dropped_bytes = size - end_;
-    file_.truncate(end_);
+  if (found.damaged && how.damaged == damage_policy::refuse) refuse_damaged(found, size);
+  if (found.version != 0 && how.check_existing != nullptr) {
+    how.check_existing(found.metadata, found.book.counts());
   }
+  book_ = std::move(found.book);
+  metadata_ = std::move(found.metadata);
+  if (found.version == 0) {
+    create();
+    return;
+  }
+  end_ = found.end;
+  salt_ = found.salt;
+  next_sequence_ = found.next_sequence;
+  recovery_.lost_records = found.lost_records;
+  recovery_.lost_bytes = found.lost_bytes;
+  recovery_.dropped_records = size == end_ ? 0 : 1;
+  recovery_.dropped_bytes = size - end_;
+  if (found.version == 1 || found.damaged) {
+    open_anew();
+    return;
+  }
+  if (size != end_) file_.truncate(end_);
   if (how_.sync == work_sync::each) {  // also what somebody has left who did not, or could not
-    file_.sync();
+    try {
+      file_.sync();
+    } catch (const work_list_error&) {
+      open_anew();
+      return;
+    }
     file_.sync_name();
   }
   if (end_ > how_.compact_above && end_ / 2 > needed_bytes()) compact();
 }
 
 file_work_list::impl::~impl() {
-  const mutex_lock lock(mu_);  // as above
+  const detail::mutex_lock lock(mu_);  // as above
+  if (how_.sync == work_sync::each || broken_) return;
   try {
-    if (how_.sync == work_sync::at_close) file_.sync();
+    file_.sync();
   } catch (...) {
-    // Nobody was promised that it would be on the disk.
-  }
-}
-
-void file_work_list::impl::refuse(work_list_error::reason why, const work_file& file,
-                                  const std::string& what) {
-  throw work_list_error(why, "takt::file_work_list: '" + file.name().string() + "' " + what);
-}
-
-// What is before that place is whole: who does not mind losing the rest can go on with it.
-void file_work_list::impl::refuse_damaged(const work_file& file, const std::string& what,
-                                          std::uint64_t at, std::uint64_t size) {
-  const std::string good = std::to_string(at);
-  refuse(work_list_error::reason::damaged, file,
-         what + " at byte " + good + " of " + std::to_string(size) +
-             "; what is before that is whole: to go on with it, and without the rest, shorten the "
-             "file to " +
-             good + " bytes");
-}
-
-file_work_list::impl::contents file_work_list::impl::read(const work_file& file) {
-  using reason = work_list_error::reason;
-  contents found;
-  const std::uint64_t size = file.size();
-  const std::string magic = file.read(0, work_file_magic.size());
-  if (magic.size() < work_file_magic.size() && work_file_magic.starts_with(magic)) return found;
-  if (magic != work_file_magic) {
-    const bool is_newer =
-        magic.substr(0, magic.size() - 1) == work_file_magic.substr(0, work_file_magic.size() - 1);
-    refuse(reason::foreign, file,
-           is_newer ? "is a work list of another version" : "is not a work list of takt");
-  }
-  found.end = magic.size();
-  while (found.end != size) {
-    const std::string head = file.read(found.end, work_record::header_size);
-    if (head.size() < work_record::header_size) return found;
-    const work_record::header about = work_record::read_header(head);
-    const std::uint64_t from = found.end + head.size();
-    const std::string payload =
-        about.valid ? file.read(from, std::min<std::uint64_t>(about.length, size - from))
-                    : std::string();
-    if (!about.valid || payload.size() < about.length || crc32(payload) != about.checksum) {
-      if (is_cut_short(file, found.end, size)) return found;
-      refuse_damaged(file, "is damaged", found.end, size);
+    try {
+      write_anew();
+    } catch (...) {
+      // Nobody was promised that it would be on the disk.
     }
-    if (!work_record::read(payload, found.book)) {
-      refuse_damaged(file, "says what cannot be", found.end, size);
-    }
-    found.end += head.size() + payload.size();
   }
-  return found;
 }
 
-// Whether a record that is not good may be one that was being written when the process or the
-// machine came to its end: it reaches to the end of the file, or is all zeros, which some file
-// systems leave where they have made room and written nothing.
-bool file_work_list::impl::is_cut_short(const work_file& file, std::uint64_t at,
-                                        std::uint64_t size) {
-  const work_record::header about =
-      work_record::read_header(file.read(at, work_record::header_size));
-  if (about.valid) return at + work_record::header_size + about.length >= size;
-  constexpr std::size_t block = 65'536;
-  while (at < size) {
-    const std::string bytes = file.read(at, block);
-    if (bytes.empty() || bytes.find_first_not_of('\0') != std::string::npos) return bytes.empty();
-    at += bytes.size();
+// The header is on the disk before the first record is written, whatever how_.sync says: without it
+// no record could be read.
+void file_work_list::impl::create() {
+  file_.truncate(0);
+  salt_ = work_header::make_salt();
+  file_.write(0, work_header::write(salt_));
+  end_ = work_header::size;
+  try {
+    file_.sync();
+  } catch (const work_list_error&) {
+    open_anew();
+    return;
   }
-  return true;
+  if (how_.sync == work_sync::each) file_.sync_name();
+}
+
+void file_work_list::impl::refuse(work_list_error::reason why, const std::string& what) const {
+  refuse_work_file(why, file_, what);
+}
+
+void file_work_list::impl::refuse_damaged(const work_contents& found, std::uint64_t size) const {
+  refuse(work_list_error::reason::damaged,
+         "is damaged at byte " + std::to_string(found.damaged_at) + " of " + std::to_string(size) +
+             " (records lost: " + std::to_string(found.lost_records) +
+             ") before others that are whole; to continue without the lost ones, keep a copy of "
+             "the file and open it with damage_policy::skip");
 }
 
 std::uint64_t file_work_list::impl::needed_bytes() const {
-  std::uint64_t bytes = work_file_magic.size() + work_record::header_size;
-  book_.each_confirmed([&](std::string_view key) { bytes += work_record::done_size(key); });
-  book_.each_waiting_from(0, [&](std::string_view key, std::string_view data) {
-    bytes += work_record::accepted_size(key, data);
+  std::uint64_t bytes = work_header::size + work_step::metadata_size(metadata_);
+  book_.each([&](work_book::number, std::string_view key, std::string_view data, bool confirmed) {
+    bytes += confirmed ? work_step::done_size(key) : work_step::accepted_size(key, data);
   });
   return bytes;
 }
 
-// Writes what is needed into another file, reads that, and puts it in place of the first. If that
-// is not possible, for want of memory for instance, the first is good enough.
+// Writes what is needed into another file, and puts that in place of the first. If that is not
+// possible, for want of memory for instance, the first is good enough.
 void file_work_list::impl::compact() {
-  std::error_code ignored;
-  std::filesystem::path other;
   try {
-    std::filesystem::path name = std::filesystem::canonical(file_.name(), ignored);
-    if (ignored) name = file_.name();
-    std::filesystem::path beside = name;
-    beside += ".takt-new";
-    other = std::move(beside);  // not before it is another name: that file is removed below
-    work_file made = work_file::create(other);
-    made.write(0, work_file_magic);
-    std::uint64_t end = work_file_magic.size();
-    work_record record;
-    const auto write = [&](std::size_t unless_below) {
-      if (record.empty() || record.size() < unless_below) return;
-      const std::string_view bytes = record.seal();
-      made.write(end, bytes);
-      end += bytes.size();
-      record = work_record();
-    };
-    constexpr std::size_t block = 65'536;
-    book_.each_confirmed([&](std::string_view key) {
-      record.add_done(key);
-      write(block);
-    });
-    book_.each_waiting_from(0, [&](std::string_view key, std::string_view data) {
-      record.add_accepted(key, data);
-      write(block);
-    });
-    write(0);
-    made.sync();
-    contents copy = read(made);
-    if (copy.end != end || copy.book.counts() != book_.counts()) {
-      refuse(work_list_error::reason::damaged, made, "is not what was written");
-    }
-    const std::filesystem::file_status now = std::filesystem::status(name, ignored);
-    if (!ignored) std::filesystem::permissions(other, now.permissions(), ignored);
-    made.rename(std::move(name));  // the last that may throw
-    file_ = std::move(made);
-    book_ = std::move(copy.book);
-    end_ = end;
-    recovery_.compacted = true;
+    open_anew();
   } catch (const std::exception&) {
-    std::filesystem::remove(other, ignored);
-    return;
+    if (broken_) throw;
   }
-  file_.sync_name();  // or else the first might come back
 }
 
-// If it throws, the file says what it said before.
-void file_work_list::impl::append(work_record& record) {
+// Writes metadata, items with a number below `end`, and a step, to a new file, reads that, puts it
+// in place of the first, and goes on with it. If it throws, all is as it was, unless it is broken.
+void file_work_list::impl::write_anew(work_step* step, work_book::number end) {
+  try {
+    file_replacement made(file_.name());
+    const std::uint64_t salt = work_header::make_salt();
+    made.write(work_header::write(salt));
+    std::uint64_t size = work_header::size;
+    std::uint64_t sequence = 0;
+    const auto write = [&](work_step& one) {
+      const std::string_view bytes = one.seal(salt, sequence);
+      made.write(bytes);
+      size += bytes.size();
+      sequence += one.records();
+    };
+    if (!metadata_.empty()) {
+      work_step one;
+      one.add_metadata(metadata_);
+      write(one);
+    }
+    book_.each_below(end, [&](work_book::number which, std::string_view key, std::string_view data,
+                              bool is_confirmed) {
+      work_step one;  // so that damage costs one item
+      is_confirmed ? one.add_done(which, key) : one.add_accepted(which, key, data);
+      write(one);
+    });
+    if (step != nullptr) write(*step);
+    made.sync();
+    work_file copy = work_file::share(file_.name(), made.descriptor());
+    const work_contents found = read_work_file(copy);
+    if (found.damaged || found.end != size || found.next_sequence != sequence) {
+      refuse(work_list_error::reason::failed, "was written anew, and is not what was written");
+    }
+    if (!file_.is_named(made.target())) {
+      refuse(work_list_error::reason::failed, "has another file in its place");
+    }
+    std::exception_ptr error;
+    try {
+      made.commit();
+    } catch (...) {
+      if (!made.is_committed()) throw;
+      error = std::current_exception();
+      broken_ = true;  // a power cut may bring the first back
+    }
+    file_ = std::move(copy);
+    end_ = size;
+    salt_ = salt;
+    next_sequence_ = sequence;
+    if (error != nullptr) std::rethrow_exception(error);
+  } catch (const std::system_error& e) {
+    throw work_list_error(work_list_error::reason::failed, e.what());
+  }
+}
+
+// If it throws, the file says what it said before. \param added_from  the number from which on
+// items of the book are in the step.
+void file_work_list::impl::append(work_step& step, work_book::number added_from) {
   if (broken_) {
-    refuse(work_list_error::reason::failed, file_,
+    refuse(work_list_error::reason::failed,
            "takes no more, as an earlier write has failed; open it again");
   }
-  const std::string_view bytes = record.seal();
+  if (file_.is_deleted()) {
+    refuse(work_list_error::reason::failed, "was deleted or replaced while it was open");
+  }
+  const std::string_view bytes = step.seal(salt_, next_sequence_);
   try {
     file_.write(end_, bytes);
   } catch (...) {
@@ -252,21 +259,43 @@ void file_work_list::impl::append(work_record& record) {
     throw;
   }
   if (how_.sync == work_sync::each) {
-    broken_ = true;
-    file_.sync();
-    broken_ = false;
+    try {
+      file_.sync();
+    } catch (const work_list_error&) {
+      // What is on the disk is not known, and a second fsync may succeed although nothing is there.
+      leave_for_another(step, added_from);
+      return;
+    }
   }
   end_ += bytes.size();
+  next_sequence_ += step.records();
 }
 
-// Adds items to the book and to the record. \return how many.
-std::size_t file_work_list::impl::add(std::span<const work_item> items, work_record& record) {
+// Called while an error of fsync is handled; throws that if there can be no other file.
+void file_work_list::impl::leave_for_another(work_step& step, work_book::number added_from) {
+  try {
+    write_anew(&step, added_from);
+    return;
+  } catch (const std::exception&) {
+    broken_ = true;
+  }
+  try {
+    file_.truncate(end_);  // the caller gets an error for the step
+  } catch (const work_list_error&) {
+    // Then it may be there when the file is opened again.
+  }
+  throw;
+}
+
+// Adds items to the book and to the step. \return how many.
+std::size_t file_work_list::impl::add(std::span<const work_item> items, work_step& step) {
   const work_book::number first = book_.next();
   const std::size_t added = book_.add(items);
   try {
-    book_.each_waiting_from(first, [&](std::string_view key, std::string_view data) {
-      record.add_accepted(key, data);
-    });
+    book_.each_waiting_from(
+        first, [&](work_book::number which, std::string_view key, std::string_view data) {
+          step.add_accepted(which, key, data);
+        });
   } catch (...) {
     book_.take_back(added);
     throw;
@@ -275,12 +304,13 @@ std::size_t file_work_list::impl::add(std::span<const work_item> items, work_rec
 }
 
 std::size_t file_work_list::impl::accept(std::span<const work_item> items) {
-  work_record record;
-  const mutex_lock lock(mu_);
-  const std::size_t added = add(items, record);
+  work_step step;
+  const detail::mutex_lock lock(mu_);
+  const work_book::number first = book_.next();
+  const std::size_t added = add(items, step);
   if (added == 0) return 0;
   try {
-    append(record);
+    append(step, first);
   } catch (...) {
     book_.take_back(added);
     throw;
@@ -289,19 +319,29 @@ std::size_t file_work_list::impl::accept(std::span<const work_item> items) {
 }
 
 std::size_t file_work_list::impl::confirm(std::string_view key, std::span<const work_item> found) {
-  work_record record;
-  const mutex_lock lock(mu_);
+  work_step step;
+  const detail::mutex_lock lock(mu_);
   const work_book::number claimed = book_.find_claimed(key);
-  const std::size_t added = add(found, record);
+  const work_book::number first = book_.next();
+  const std::size_t added = add(found, step);
   try {
-    record.add_confirmed(claimed);
-    append(record);
+    step.add_confirmed(claimed);
+    append(step, first);
   } catch (...) {
     book_.take_back(added);
     throw;
   }
   book_.confirm(claimed);
   return added;
+}
+
+void file_work_list::impl::set_metadata(std::string_view bytes) {
+  std::string kept(bytes);
+  work_step step;
+  step.add_metadata(bytes);
+  const detail::mutex_lock lock(mu_);
+  append(step, book_.next());
+  metadata_.swap(kept);
 }
 
 file_work_list::file_work_list(const std::string& file, const options& how)
@@ -326,23 +366,34 @@ std::size_t file_work_list::confirm(std::string_view key, std::span<const work_i
 }
 
 std::optional<work_item> file_work_list::claim() {
-  const mutex_lock lock(impl_->mu_);
+  const detail::mutex_lock lock(impl_->mu_);
   return impl_->book_.claim();
 }
 
 void file_work_list::give_back(std::string_view key) {
-  const mutex_lock lock(impl_->mu_);
+  const detail::mutex_lock lock(impl_->mu_);
   impl_->book_.give_back(impl_->book_.find_claimed(key));
 }
 
 work_counts file_work_list::counts() const {
-  const mutex_lock lock(impl_->mu_);
+  const detail::mutex_lock lock(impl_->mu_);
   return impl_->book_.counts();
 }
 
 std::vector<work_item> file_work_list::unconfirmed() const {
-  const mutex_lock lock(impl_->mu_);
+  const detail::mutex_lock lock(impl_->mu_);
   return impl_->book_.unconfirmed();
 }
+
+std::vector<std::string> file_work_list::confirmed_keys() const {
+  const detail::mutex_lock lock(impl_->mu_);
+  return impl_->book_.confirmed_keys();
+}
+
+std::string file_work_list::metadata() const {
+  const detail::mutex_lock lock(impl_->mu_);
+  return impl_->metadata_;
+}
+void file_work_list::set_metadata(std::string_view bytes) { impl_->set_metadata(bytes); }
 
 }  // namespace takt::inline TAKT_ABI

@@ -30,9 +30,9 @@
 #include <system_error>
 #include <utility>
 
-#include <takt/base/counted.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/channel.hpp>
 #include <takt/task/task_runner.hpp>
@@ -42,7 +42,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-class log_service::impl : public counted<impl> {
+class log_service::impl : public detail::ref_counted<impl> {
  public:
   impl(std::unique_ptr<log_sink> sink, const options& how);
 
@@ -54,7 +54,7 @@ class log_service::impl : public counted<impl> {
   std::exception_ptr error() const;
   log_statistics statistics() const;
 
-  const home_process home_;  // constant after construction
+  const detail::fork_guard home_;  // constant after construction
   lifecycle life_;
 
  private:
@@ -65,7 +65,7 @@ class log_service::impl : public counted<impl> {
     [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
   };
 
-  friend class counted<impl>;
+  friend class ref_counted<impl>;
   friend class drain_task<impl>;  // if that is dropped, nobody will write what is queued
   ~impl() = default;
 
@@ -75,7 +75,7 @@ class log_service::impl : public counted<impl> {
   void drain_dropped() noexcept;
   void write_some() noexcept;
   void fail(const std::exception_ptr& why, std::list<std::string> unflushed) noexcept;
-  [[nodiscard]] bool is_last(mutex_lock& lock) noexcept;
+  [[nodiscard]] bool is_last(detail::mutex_lock& lock) noexcept;
   void finish() noexcept;
   void have_finished() noexcept;
 
@@ -91,7 +91,7 @@ class log_service::impl : public counted<impl> {
   channel<std::string>::producer intake_;
   channel<std::string>::consumer outlet_;
 
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
   std::exception_ptr error_ TAKT_GUARDED_BY(mu_);
   std::list<std::string> failed_ TAKT_GUARDED_BY(mu_);  // to be given back
@@ -154,7 +154,7 @@ void log_service::impl::throw_closed() const {
 
 void log_service::impl::wake_writer() noexcept {
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (draining_ || life_.state() >= life_state::stop) return;
     draining_ = true;
     retain();  // the sink may destroy *this
@@ -169,7 +169,7 @@ void log_service::impl::wake_writer() noexcept {
 
 void log_service::impl::run_drain() noexcept {
   const runner here(*this);
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   const bool is_worker = life_.add_worker();
   while (is_worker && life_.state() < life_state::stop && queue_.size() != 0) {
     lock.unlock();
@@ -194,7 +194,7 @@ void log_service::impl::write_some() noexcept {
     fail(std::current_exception(), std::move(lines));
     return;
   }
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   counts_.written += lines.size();
 }
 
@@ -202,7 +202,7 @@ void log_service::impl::write_some() noexcept {
 void log_service::impl::fail(const std::exception_ptr& why,
                              std::list<std::string> unflushed) noexcept {
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (error_ == nullptr) error_ = why;
     life_.advance_to(life_state::stop);
     unflushed.splice(unflushed.end(), queue_.abort());
@@ -214,7 +214,7 @@ void log_service::impl::fail(const std::exception_ptr& why,
 
 void log_service::impl::drain_dropped() noexcept {
   const runner here(*this);
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   draining_ = false;
   const bool is_worker = life_.add_worker();
   lock.unlock();
@@ -227,7 +227,7 @@ void log_service::impl::drain_dropped() noexcept {
 }
 
 // Whether nothing is left to do but to finish it, and the caller has to see to that. Unlocks.
-bool log_service::impl::is_last(mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
+bool log_service::impl::is_last(detail::mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
   const bool last = life_.try_tidy(queue_.is_at_end());
   lock.unlock();
   return last;
@@ -260,7 +260,7 @@ void log_service::impl::finish() noexcept {
     } catch (...) {
       const std::exception_ptr why = std::current_exception();
       {
-        const mutex_lock lock(mu_);
+        const detail::mutex_lock lock(mu_);
         if (error_ == nullptr) error_ = why;
       }
       unhandled_.on_unhandled(unhandled::uncaught, why);
@@ -272,20 +272,20 @@ void log_service::impl::finish() noexcept {
 }
 
 void log_service::impl::end_if_over() noexcept {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   if (is_last(lock)) have_finished();
 }
 
 void log_service::impl::shutdown() noexcept {
   const ending_guard ending(*this, life_);
   queue_.close();
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   life_.advance_to(life_state::shutdown);
 }
 
 std::list<std::string> log_service::impl::stop(bool give_back) noexcept {
   const ending_guard ending(*this, life_);
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   life_.advance_to(life_state::stop);
   std::list<std::string> rest = queue_.abort();
   (give_back ? counts_.returned : counts_.discarded) += rest.size();
@@ -303,12 +303,12 @@ void log_service::impl::destroy() noexcept {
 }
 
 std::exception_ptr log_service::impl::error() const {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   return error_;
 }
 
 log_statistics log_service::impl::statistics() const {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   log_statistics all = counts_;
   lock.unlock();
   const channel_statistics taken_in = queue_.statistics();

@@ -1,13 +1,18 @@
 #include <takt/service/log_sink.hpp>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <ios>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <system_error>
 
-#include "../exec/os.hpp"
+#include "../base/os.hpp"
+#include "unique_descriptor.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace {
@@ -31,19 +36,41 @@ class stream_sink final : public log_sink {
   std::ostream& stream_;
 };
 
+// Whether a file is empty or ends with the end of a line, as far as it can be read.
+bool ends_with_line(const std::string& path, std::FILE* file) noexcept {
+  struct stat written{};
+  if (fstat(fileno(file), &written) != 0 || !S_ISREG(written.st_mode) || written.st_size == 0) {
+    return true;
+  }
+  // The file itself may be open for writing only.
+  const unique_descriptor readable =
+      unique_descriptor::open(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK);
+  struct stat found{};
+  char last = '\n';
+  if (!readable.is_open() || fstat(readable.get(), &found) != 0 || found.st_dev != written.st_dev ||
+      found.st_ino != written.st_ino ||
+      os::uninterrupted([&] { return pread(readable.get(), &last, 1, written.st_size - 1); }) !=
+          1) {
+    return true;
+  }
+  return last == '\n';
+}
+
 // Keeps lines in a buffer of its own, and the file without one: so what could not be written is
 // not written by a later call, after it was given back.
+//
+// What a flush has written before it failed is removed again, if it is the end of a regular file.
+// Otherwise the next line begins with the end of the one that was written in part.
 class file_sink final : public log_sink {
  public:
   file_sink(const std::string& path, const file_sink_options& how)
-      : path_(path), sync_(how.sync), file_(os::open_file(path.c_str(), mode(how))) {
+      : path_(path), sync_(how.sync), file_(os::open_file(path.c_str(), "ae")) {
     if (file_ == nullptr) fail("cannot be opened");
     std::setvbuf(file_, nullptr, _IONBF, 0);
+    if (!how.append && !is_emptied()) close_and_fail("cannot be emptied");
+    at_line_start_ = ends_with_line(path, file_);
     if (sync_ == file_sync::none || os::sync_name_to_disk(path)) return;
-    const int why = errno;
-    static_cast<void>(std::fclose(file_));
-    errno = why;
-    fail("cannot be synced");
+    close_and_fail("cannot be synced");
   }
   ~file_sink() override {
     if (file_ != nullptr) static_cast<void>(std::fclose(file_));
@@ -52,11 +79,13 @@ class file_sink final : public log_sink {
   file_sink& operator=(const file_sink&) = delete;
 
   void write(std::string_view line) override {
+    if (buffer_.empty() && !at_line_start_) buffer_.push_back('\n');
     buffer_.append(line);
     buffer_.push_back('\n');
   }
 
   void flush() override {
+    const std::optional<off_t> before = size();
     std::string_view left = buffer_;
     do {
       errno = 0;
@@ -64,9 +93,16 @@ class file_sink final : public log_sink {
       left.remove_prefix(std::fwrite(left.data(), 1, left.size(), file_));
     } while (!left.empty() && errno == EINTR);  // by a signal: the rest, then
     const bool all = left.empty();
+    const bool good = all && (sync_ != file_sync::at_flush || os::sync_to_disk(file_));
+    const int why = errno;
+    const std::string_view written =
+        std::string_view(buffer_).substr(0, buffer_.size() - left.size());
+    if (!written.empty() && (good || !take_back(before, written.size()))) {
+      at_line_start_ = written.back() == '\n';
+    }
     buffer_.clear();
-    if (!all) fail("cannot be written to");
-    if (sync_ == file_sync::at_flush && !os::sync_to_disk(file_)) fail("cannot be synced");
+    errno = why;
+    if (!good) fail(all ? "cannot be synced" : "cannot be written to");
   }
 
   void close() override {
@@ -79,11 +115,34 @@ class file_sink final : public log_sink {
   }
 
  private:
-  // Neither is given to child processes.
-  static const char* mode(const file_sink_options& how) noexcept {
-    return how.append ? "ae" : "we";
+  // Lines are appended also if the file is emptied first: another sink may write to it.
+  [[nodiscard]] bool is_emptied() const noexcept {
+    return !size() || os::uninterrupted([&] { return ftruncate(fileno(file_), 0); }) == 0;
   }
 
+  // Of a regular file.
+  [[nodiscard]] std::optional<off_t> size() const noexcept {
+    struct stat found{};
+    if (fstat(fileno(file_), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+    return found.st_size;
+  }
+
+  // Removes what this flush has written; false if that is not possible, or somebody else has
+  // written to the file meanwhile.
+  [[nodiscard]] bool take_back(std::optional<off_t> before, std::size_t written) const noexcept {
+    if (!before || size() != *before + static_cast<off_t>(written)) return false;
+    const int file = fileno(file_);
+    if (lseek(file, 0, SEEK_CUR) != *before + static_cast<off_t>(written)) return false;
+    return os::uninterrupted([&] { return ftruncate(file, *before); }) == 0 &&
+           lseek(file, *before, SEEK_SET) != -1;
+  }
+
+  [[noreturn]] void close_and_fail(const char* what) const {
+    const int why = errno;
+    static_cast<void>(std::fclose(file_));
+    errno = why;
+    fail(what);
+  }
   [[noreturn]] void fail(const char* what) const {
     throw std::system_error(errno, std::generic_category(), "takt::to_file: " + path_ + " " + what);
   }
@@ -92,6 +151,7 @@ class file_sink final : public log_sink {
   const file_sync sync_;
   std::FILE* file_;
   std::string buffer_;
+  bool at_line_start_ = true;
 };
 
 }  // namespace

@@ -24,7 +24,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 
 #include "../../tests/support/temporary_folder.hpp"
 #include "failing_disk.hpp"
@@ -66,6 +66,23 @@ TEST_F(log_sink_file, is_made_appended_to_or_begun_anew) {
   EXPECT_EQ(contents(file_), "first\nsecond\n");
   write_one("third", {.append = false, .sync = takt::file_sync::none});
   EXPECT_EQ(contents(file_), "third\n");
+}
+
+// Nothing of the other sink is written over, and no hole is left where the file has been emptied.
+TEST_F(log_sink_file, that_is_begun_anew_is_appended_to) {
+  const auto anew = takt::to_file(file_, {.append = false});
+  const auto other = takt::to_file(file_);
+  const auto write_line = [](const auto& sink, const char* line) {
+    sink->write(line);
+    sink->flush();
+  };
+  write_line(anew, "a1");
+  write_line(other, "b1, of the other");
+  write_line(anew, "a2");
+  EXPECT_EQ(contents(file_), "a1\nb1, of the other\na2\n");
+  fs::resize_file(file_, 0);
+  write_line(anew, "a3");
+  EXPECT_EQ(contents(file_), "a3\n");
 }
 
 TEST_F(log_sink_file, keeps_lines_until_it_is_flushed) {

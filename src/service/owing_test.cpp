@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/service/channel.hpp>
 #include <takt/service/service_group.hpp>

@@ -28,9 +28,9 @@
 #include <stdexcept>
 #include <system_error>
 
-#include <takt/base/counted.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 
 #include "../exec/ending_guard.hpp"
 #include "../exec/pool_core.hpp"
@@ -135,7 +135,7 @@ stage_statistics pipeline_stage::statistics() {
   return all;
 }
 
-class pipeline_core final : public counted<pipeline_core>, private pipeline_control {
+class pipeline_core final : public detail::ref_counted<pipeline_core>, private pipeline_control {
  public:
   pipeline_core(stage_list stages, const pipeline_options& all)
       : unhandled_(*all.unhandled),
@@ -156,10 +156,10 @@ class pipeline_core final : public counted<pipeline_core>, private pipeline_cont
   void end_if_over() noexcept { pool_.end_if_over(); }  // for ending_guard
   [[nodiscard]] const pool_core& pool() const noexcept { return pool_; }
 
-  const home_process home_;  // constant after construction
+  const detail::fork_guard home_;  // constant after construction
 
  private:
-  friend class counted<pipeline_core>;
+  friend class ref_counted<pipeline_core>;
   ~pipeline_core();
 
   // What the pool is given.
@@ -189,6 +189,7 @@ class pipeline_core final : public counted<pipeline_core>, private pipeline_cont
   [[nodiscard]] sync::stop_token stop_of_all() const noexcept override {
     return stop_all_.get_token();
   }
+  void release_stages() noexcept;
   void source_ended() noexcept override;
   void failed(stage_failed& how, const std::exception_ptr& cause, std::shared_ptr<const void> item,
               const std::type_info& type) noexcept override;
@@ -196,7 +197,8 @@ class pipeline_core final : public counted<pipeline_core>, private pipeline_cont
     unhandled_.on_unhandled(unhandled::unobserved, std::make_exception_ptr(unseen));
   }
 
-  // Constant after construction.
+  // Constant after construction. destroy() empties stages_ when nobody uses them any more, although
+  // a call that has ended the pipeline may still refer to *this.
   const unhandled_hook& unhandled_;
   stage_list stages_;
 
@@ -206,7 +208,7 @@ class pipeline_core final : public counted<pipeline_core>, private pipeline_cont
   // Atomic. Workers of the source that have not ended; written by those that end.
   sync::atomic<std::size_t> sources_;
 
-  mutex mu_;
+  detail::mutex mu_;
   std::optional<stage_failed> error_ TAKT_GUARDED_BY(mu_);  // the first
   bool observed_ TAKT_GUARDED_BY(mu_) = false;              // somebody was told of it
   bool destroyed_ TAKT_GUARDED_BY(mu_) = false;             // nobody can ask any more
@@ -214,10 +216,9 @@ class pipeline_core final : public counted<pipeline_core>, private pipeline_cont
   pool_core& pool_;  // its end is that of all who use the rest
 };
 
-// The producers of a stage belong to the queue of the next one.
 pipeline_core::~pipeline_core() {
-  pool_.destroy();
-  for (auto& stage : stages_) stage.reset();
+  pool_.destroy("takt::pipeline");
+  release_stages();
 }
 
 void pipeline_core::start() {
@@ -229,7 +230,7 @@ void pipeline_core::start() {
       }
     }
   } catch (const rejected&) {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (error_) return;  // a stage has failed already: it ends as it would a moment later
     throw rejected(rejection::no_thread);  // a pool that has some says that these are busy
   }
@@ -264,7 +265,7 @@ void pipeline_core::failed(stage_failed& how, const std::exception_ptr& cause,
   }
   bool unseen = false;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (!error_) {
       how.tell(std::move(text), cause, std::move(item), type);
       error_ = how;
@@ -278,19 +279,28 @@ void pipeline_core::failed(stage_failed& how, const std::exception_ptr& cause,
 void pipeline_core::destroy() noexcept {
   cancel();
   // Its own worker, or the ending call, keeps the rest alive.
-  if (!pool_.is_own_task()) pool_.life().await_unused();
+  const bool is_unused = !pool_.is_own_task();
+  if (is_unused) pool_.life().await_unused();
   std::optional<stage_failed> unseen;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     destroyed_ = true;
     if (!observed_) unseen = error_;
+    if (is_unused) error_.reset();
   }
   if (unseen) tell(*unseen);
+  if (is_unused) release_stages();
   release();
 }
 
+// Destroys the functions and items of the user. The producers of a stage belong to the queue of the
+// next one.
+void pipeline_core::release_stages() noexcept {
+  for (auto& stage : stages_) stage.reset();
+}
+
 std::optional<stage_failed> pipeline_core::error() {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   observed_ = error_.has_value();  // an answer before that is of no use
   return error_;
 }

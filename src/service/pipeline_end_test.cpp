@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/service/pipeline.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>

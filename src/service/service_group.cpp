@@ -28,8 +28,8 @@
 #include <system_error>
 #include <utility>
 
-#include <takt/base/mutex.hpp>
-#include <takt/clock/timed_condition.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/clock/detail/timed_condition.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace {
@@ -129,8 +129,8 @@ class service_group::impl {
   // Constant once it is started, but for what is the walker's.
   std::vector<member> members_;
 
-  mutex mu_;
-  timed_condition changed_ TAKT_GUARDED_BY(mu_);
+  detail::mutex mu_;
+  detail::timed_condition changed_ TAKT_GUARDED_BY(mu_);
   phase phase_ TAKT_GUARDED_BY(mu_) = phase::adding;
   bool requested_ TAKT_GUARDED_BY(mu_) = false;
   sync::thread::id walker_ TAKT_GUARDED_BY(mu_);  // if one walks
@@ -141,7 +141,7 @@ class service_group::impl {
 
 service_group::impl::~impl() {
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (phase_ != phase::running) return;
     walk(phase::stopping);
   }
@@ -154,7 +154,7 @@ void service_group::impl::walk(phase as) {
 }
 
 void service_group::impl::stand(phase as) noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   phase_ = as;
   changed_.notify_all();
 }
@@ -166,7 +166,7 @@ void service_group::impl::add(std::string name, service_actions what,
     throw std::invalid_argument("takt::service_group: the service " + name +
                                 " has no shutdown or no await_end");
   }
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   if (phase_ != phase::adding) {
     throw std::logic_error("takt::service_group: the service " + name +
                            " is added after the start or the end");
@@ -177,7 +177,7 @@ void service_group::impl::add(std::string name, service_actions what,
 
 void service_group::impl::start() {
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (phase_ != phase::adding) {
       throw std::logic_error("takt::service_group: it was started or stopped before");
     }
@@ -213,7 +213,7 @@ stop_report service_group::impl::stop_until(clock::time_point deadline,
     if (m.throw_if_inside) m.throw_if_inside();
   }
   {
-    mutex_lock lock(mu_);
+    detail::mutex_lock lock(mu_);
     while (is_walking()) {
       if (walker_ == sync::this_thread_id()) {
         throw std::system_error(
@@ -275,13 +275,13 @@ void service_group::impl::stop_members(clock::time_point deadline, nanoseconds l
 }
 
 void service_group::impl::request_stop() noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   requested_ = true;
   changed_.notify_all();
 }
 
 void service_group::impl::wait_for_request(const sync::stop_token& stop) {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   while (!requested_ && !stop.stop_requested()) {
     changed_.wait_until(lock, time_, clock::time_point::max(), stop);
   }

@@ -1,6 +1,7 @@
 #include <takt/service/service_group.hpp>
 
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -10,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/exec/thread_pool.hpp>
@@ -184,6 +185,31 @@ TEST(service_group, drains_pools_and_tells_the_same_to_all_who_stop_it) {
   EXPECT_TRUE(first.is_clean());
   EXPECT_EQ(outcomes(first), outcomes(second));
   EXPECT_TRUE(pool.is_terminated());
+}
+
+// The thread that stops it still returns the report when another thread, which has waited for that,
+// destroys the group. Where the report is read too late is seen by the thread sanitizer.
+TEST(service_group, may_be_destroyed_when_stop_has_returned_on_one_of_two_threads) {
+  for (int i = 0; i < 100; ++i) {
+    auto group = std::make_unique<service_group>();
+    service_group& alive = *group;
+    gate stopping;
+    alive.add("a service that throws", {.shutdown =
+                                            [&] {
+                                              stopping.open();
+                                              throw std::runtime_error("broken");
+                                            },
+                                        .await_end = [](auto, const auto&) { return true; }});
+    alive.start();
+    stop_report report;
+    takt::sync::thread other([&] { report = alive.stop(takt::never); });
+    stopping.wait();
+    static_cast<void>(alive.stop(takt::never));
+    group.reset();
+    other.join();
+    ASSERT_THAT(outcomes(report), ElementsAre(stop_outcome::failed));
+    EXPECT_NE(report.services[0].error, nullptr);
+  }
 }
 
 TEST(service_group, forces_when_the_time_is_up) {

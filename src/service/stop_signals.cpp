@@ -1,28 +1,53 @@
-// A thread waits for the signals with sigwait(). To end it, the destructor sends it one of them,
-// under the lock under which it says so. So a thread that finds it ending knows that one of what it
-// has got, or could get, is no signal, and takes it: all others are, and are sent to the process
-// again, where they wait for the destructor to unblock them.
+// Each object has a thread that polls a signalfd, which is readable while a signal of the object is
+// pending, and an eventfd, which is readable when there is something in `received_` or the object
+// ends. The system hands a signal to one thread only, whichever takes it first. That thread notes
+// the signal for every object that waits for it, its own object included.
+//
+// Invariants
+//   1. A signal of an object in the registry is blocked in the thread that made the object.
+//   2. Each signal has one effect: it is noted for all objects that wait for it; or, if there are
+//      none left, it is sent to the process again, where it stays pending until it is unblocked.
+//   3. Of all objects that wait for a signal, exactly one unblocks it when it is destroyed, if it
+//      was not blocked before the first of them (`unblocks_`).
+//   4. No lock is held while stop is requested.
 #include <takt/service/stop_signals.hpp>
 
+#include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <iterator>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <vector>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/owed_calls.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
+#include <takt/base/detail/mutex.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/service/service_group.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace {
 
+bool has(const sigset_t& set, int signal) noexcept { return sigismember(&set, signal) == 1; }
+
+bool is_ignored(int signal) noexcept {
+  struct sigaction now{};
+  return sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+         now.sa_handler == SIG_IGN;
+}
+
+// Without those that the process ignores.
 sigset_t set_of(const std::vector<int>& signals) {
   if (signals.empty()) throw std::invalid_argument("takt::stop_signals: there are no signals");
   sigset_t set;
@@ -30,51 +55,84 @@ sigset_t set_of(const std::vector<int>& signals) {
   for (const int each : signals) {
     if (each == SIGKILL || each == SIGSTOP || sigaddset(&set, each) != 0) {
       throw std::invalid_argument("takt::stop_signals: " + std::to_string(each) +
-                                  " is no signal that can be waited for");
+                                  " is not a signal that can be waited for");
     }
+    if (is_ignored(each)) sigdelset(&set, each);
   }
   return set;
 }
 
-// Those of them that were not blocked before. Others may have blocked more since then.
-sigset_t blocked_by(const sigset_t& signals, const sigset_t& before) noexcept {
-  sigset_t own;
-  sigemptyset(&own);
-  for (int each = 1; each <= SIGRTMAX; ++each) {
-    if (sigismember(&signals, each) == 1 && sigismember(&before, each) == 0) sigaddset(&own, each);
+// Blocks all signals in the calling thread while it exists.
+class all_blocked {
+ public:
+  all_blocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
   }
-  return own;
-}
+  ~all_blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  all_blocked(const all_blocked&) = delete;
+  all_blocked& operator=(const all_blocked&) = delete;
 
-int lowest_of(const sigset_t& signals) noexcept {
-  int each = 1;
-  while (sigismember(&signals, each) != 1) ++each;
-  return each;
-}
+ private:
+  sigset_t before_{};
+};
 
-// Whether there is one more of this signal: takes it, without waiting.
-bool take_another(int signal) noexcept {
-  sigset_t only;
-  sigemptyset(&only);
-  sigaddset(&only, signal);
-  const timespec now{};
-  return sigtimedwait(&only, nullptr, &now) == signal;
-}
+class descriptor {
+ public:
+  descriptor(int opened, const char* call) : number_(opened) {
+    if (opened == -1) {
+      throw std::system_error(errno, std::generic_category(),
+                              std::string("takt::stop_signals: ") + call);
+    }
+  }
+  ~descriptor() { close(); }
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
 
-void unblock(const sigset_t& signals) noexcept { pthread_sigmask(SIG_UNBLOCK, &signals, nullptr); }
+  [[nodiscard]] int number() const noexcept { return number_; }
+  void close() noexcept {
+    if (number_ != -1) ::close(number_);
+    number_ = -1;
+  }
+
+ private:
+  int number_;
+};
 
 }  // namespace
 
 class stop_signals::impl {
  public:
+  // The objects of this process.
+  class registry {
+   public:
+    static registry& of_this_process();
+
+    void add(impl& object);
+    // Afterwards no signal is noted for the object.
+    void remove(impl& object) noexcept;
+    // A thread has taken a signal.
+    void note(int signal) noexcept;
+    // An object of the parent process ends in this child process.
+    static void inherit(sigset_t& unblocks) noexcept;
+
+    detail::mutex mu_;
+
+   private:
+    static sync::atomic<registry*>& current() noexcept;
+    void hand_over(sigset_t& unblocks) noexcept TAKT_REQUIRES(mu_);
+
+    const detail::fork_guard home_;
+    std::vector<impl*> objects_ TAKT_GUARDED_BY(mu_);
+  };
+
   explicit impl(const options& how);
   ~impl();
+  // For a child process: neither joins nor takes a lock of the parent's.
+  void leave_in_child() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS;
 
   // Constant after construction.
-  const bool third_exits_;
-  const sigset_t signals_;
-  const int wake_up_;  // one of them
-  sigset_t blocked_before_{};
   sync::stop_source stop_;
   sync::stop_source force_;
 
@@ -83,65 +141,173 @@ class stop_signals::impl {
 
  private:
   void watch() noexcept;
-  bool is_ending() noexcept {
-    const mutex_lock lock(mu_);
-    return ending_;
-  }
+  void handle(std::size_t index, int signal) noexcept;
 
-  mutex mu_;
-  bool ending_ TAKT_GUARDED_BY(mu_) = false;  // and `wake_up_` was sent
+  // Constant after construction.
+  const bool third_exits_;
+  const sigset_t signals_;
+  descriptor pending_;  // readable while one of `signals_` is pending
+  descriptor wake_;     // readable when what the lock guards has changed
+  registry& registry_;
+
+  // Guarded by the registry's lock.
+  std::array<int, 3> received_{};  // later signals have no effect
+  std::size_t count_ = 0;
+  bool ending_ = false;
+  sigset_t unblocks_{};  // when it is destroyed
+
   sync::thread thread_;
 };
 
+sync::atomic<stop_signals::impl::registry*>& stop_signals::impl::registry::current() noexcept {
+  static sync::atomic<registry*> registry_of_a_process{nullptr};
+  return registry_of_a_process;
+}
+
+// A child process after fork() gets a registry of its own: the lock of the parent's may be held by
+// a thread that does not exist there.
+stop_signals::impl::registry& stop_signals::impl::registry::of_this_process() {
+  registry* known = current().load(std::memory_order_acquire);  // acquire: it has been made
+  while (known == nullptr || !known->home_.is_here()) {
+    auto made = std::make_unique<registry>();
+    // acq_rel: it has been made; acquire: as above
+    if (current().compare_exchange_strong(known, made.get(), std::memory_order_acq_rel,
+                                          std::memory_order_acquire)) {
+      known = made.release();
+    }
+  }
+  return *known;
+}
+
+void stop_signals::impl::registry::add(impl& object) {
+  const detail::mutex_lock lock(mu_);
+  objects_.push_back(&object);
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &object.signals_, &before);
+  for (int each = 1; each <= SIGRTMAX; ++each) {
+    if (has(object.signals_, each) && !has(before, each)) sigaddset(&object.unblocks_, each);
+  }
+}
+
+void stop_signals::impl::registry::remove(impl& object) noexcept {
+  const detail::mutex_lock lock(mu_);
+  std::erase(objects_, &object);
+  hand_over(object.unblocks_);
+  object.ending_ = true;
+  eventfd_write(object.wake_.number(), 1);
+}
+
+// Signals that another object still waits for are unblocked by that object. The rest stays in
+// `unblocks`.
+void stop_signals::impl::registry::hand_over(sigset_t& unblocks) noexcept {
+  for (int each = 1; each <= SIGRTMAX; ++each) {
+    if (!has(unblocks, each)) continue;
+    for (impl* const other : objects_) {
+      if (!has(other->signals_, each)) continue;
+      sigaddset(&other->unblocks_, each);
+      sigdelset(&unblocks, each);
+      break;
+    }
+  }
+}
+
+void stop_signals::impl::registry::inherit(sigset_t& unblocks) noexcept {
+  registry* const known = current().load(std::memory_order_acquire);  // acquire: it has been made
+  if (!known->home_.is_here()) return;  // the child process has no object of its own
+  const detail::mutex_lock lock(known->mu_);
+  known->hand_over(unblocks);
+}
+
+void stop_signals::impl::registry::note(int signal) noexcept {
+  bool noted = false;
+  {
+    const detail::mutex_lock lock(mu_);
+    for (impl* const object : objects_) {
+      if (!has(object->signals_, signal)) continue;
+      noted = true;
+      if (object->count_ == object->received_.size()) continue;
+      object->received_[object->count_++] = signal;
+      eventfd_write(object->wake_.number(), 1);
+    }
+  }
+  if (!noted) kill(getpid(), signal);
+}
+
 stop_signals::impl::impl(const options& how)
-    : third_exits_(how.third_exits), signals_(set_of(how.signals)), wake_up_(lowest_of(signals_)) {
-  pthread_sigmask(SIG_BLOCK, &signals_, &blocked_before_);
+    : third_exits_(how.third_exits),
+      signals_(set_of(how.signals)),
+      pending_(signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd"),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd"),
+      registry_(registry::of_this_process()) {
+  sigemptyset(&unblocks_);
+  registry_.add(*this);
   try {
+    const all_blocked
+        here;  // the thread inherits that: no signal of a later object ends the process
     thread_ = sync::thread([this] { watch(); });
   } catch (...) {
-    unblock(blocked_by(signals_, blocked_before_));
+    registry_.remove(*this);
+    pthread_sigmask(SIG_UNBLOCK, &unblocks_, nullptr);
     throw;
   }
 }
 
 stop_signals::impl::~impl() {
-  {
-    const mutex_lock lock(mu_);
-    ending_ = true;
-    // One of real time needs room in a queue, which others may have filled. Sent to the process, it
-    // needs none.
-    if (pthread_kill(thread_.native_handle(), wake_up_) != 0) kill(getpid(), wake_up_);
-  }
-  owed_calls::make();  // a stop callback on that thread may wait for them
+  registry_.remove(*this);
+  detail::deferred_continuations::run();  // a stop callback on that thread may wait for them
   thread_.join();
+  pthread_sigmask(SIG_UNBLOCK, &unblocks_, nullptr);
+}
+
+void stop_signals::impl::leave_in_child() noexcept {
+  pending_.close();
+  wake_.close();
+  registry::inherit(unblocks_);
+  pthread_sigmask(SIG_UNBLOCK, &unblocks_, nullptr);
 }
 
 void stop_signals::impl::watch() noexcept {
-  for (int count = 0;;) {
-    int number = 0;
-    if (sigwait(&signals_, &number) != 0) continue;
-    if (is_ending()) {
-      if (take_another(wake_up_) || number != wake_up_) kill(getpid(), number);
-      return;
+  std::size_t handled = 0;
+  for (;;) {
+    pollfd both[] = {{.fd = pending_.number(), .events = POLLIN, .revents = 0},
+                     {.fd = wake_.number(), .events = POLLIN, .revents = 0}};
+    if (poll(both, std::size(both), -1) == -1) continue;
+    if (both[0].revents != 0) {
+      const timespec now{};
+      const int taken = sigtimedwait(&signals_, nullptr, &now);
+      if (taken > 0) registry_.note(taken);  // else another thread was quicker
     }
-    ++count;
-    if (count == 1) {
-      first_.store(number, std::memory_order_relaxed);  // relaxed: the request publishes it
-      stop_.request_stop();
-    } else if (count == 2) {
-      force_.request_stop();
-    } else if (third_exits_) {
-      std::_Exit(128 + number);
-    }
+    detail::mutex_lock lock(registry_.mu_);
+    eventfd_t ignored = 0;
+    eventfd_read(wake_.number(), &ignored);
+    const std::array<int, 3> received = received_;
+    const std::size_t count = count_;
+    const bool ending = ending_;
+    lock.unlock();
+    for (; handled < count; ++handled) handle(handled, received[handled]);
+    if (ending) return;
+  }
+}
+
+void stop_signals::impl::handle(std::size_t index, int signal) noexcept {
+  if (index == 0) {
+    first_.store(signal, std::memory_order_relaxed);  // relaxed: the request publishes it
+    stop_.request_stop();
+  } else if (index == 1) {
+    force_.request_stop();
+  } else if (third_exits_) {
+    std::_Exit(128 + signal);
   }
 }
 
 stop_signals::stop_signals(const options& how) : impl_(new impl(how)) {}
 
 stop_signals::~stop_signals() {
-  const sigset_t own = blocked_by(impl_->signals_, impl_->blocked_before_);
-  if (home_.is_here()) delete impl_;
-  unblock(own);
+  if (home_.is_here()) {
+    delete impl_;
+  } else {
+    impl_->leave_in_child();
+  }
 }
 
 sync::stop_token stop_signals::stop_token() const noexcept { return impl_->stop_.get_token(); }

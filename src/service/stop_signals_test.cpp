@@ -1,19 +1,24 @@
 #include <takt/service/stop_signals.hpp>
 
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <ctime>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/service_group.hpp>
 
@@ -24,44 +29,56 @@ namespace {
 using namespace std::chrono_literals;
 using takt::stop_signals;
 using takt::sync::stop_token;
+using takt_test::gate;
 using takt_test::tally;
 using takt_test::until_stopped;
 
-// While it exists, the thread that has got a signal goes no further before somebody sends it
-// another.
+// While it exists, a thread that has taken a signal continues only after a destructor has begun.
 class late_thread {
  public:
   late_thread() { current = this; }
   ~late_thread() { current = nullptr; }
   late_thread(const late_thread&) = delete;
   late_thread& operator=(const late_thread&) = delete;
-  void wait_until_it_has_one() const { got_.wait_for(1); }
+  void wait_until_it_has_one() const { taken_.wait_for(1); }
 
   static takt::sync::atomic<late_thread*> current;
-  tally got_;
-  tally sent_;
+  tally taken_;
+  tally woken_;
 };
 takt::sync::atomic<late_thread*> late_thread::current{nullptr};
 
+// The next thread that notes a signal keeps the common lock of all objects until `released`.
+struct held_lock {
+  gate taken;
+  gate released;
+
+  static takt::sync::atomic<held_lock*> current;
+};
+takt::sync::atomic<held_lock*> held_lock::current{nullptr};
+
 }  // namespace
 
-// The program's own are called instead of the C library's.
+// The linker prefers these to the functions of the C library.
 // NOLINTBEGIN(bugprone-reserved-identifier): named as in the C library's header
-extern "C" int sigwait(const sigset_t* __set, int* __sig) {
-  *__sig = sigwaitinfo(__set, nullptr);
-  if (*__sig == -1) return errno;
-  if (late_thread* const late = late_thread::current) {
-    late->got_.add();
-    late->sent_.wait_for(1);
+extern "C" int sigtimedwait(const sigset_t* __set, siginfo_t* __info, const timespec* __timeout) {
+  const auto taken = static_cast<int>(
+      syscall(SYS_rt_sigtimedwait, __set, __info, __timeout, static_cast<std::size_t>(_NSIG / 8)));
+  if (late_thread* const late = late_thread::current; late != nullptr && taken > 0) {
+    late->taken_.add();
+    late->woken_.wait_for(1);
   }
-  return 0;
+  return taken;
 }
 
-extern "C" int pthread_kill(pthread_t __threadid, int __signo) noexcept {
-  const sigval none{};
-  const int error = pthread_sigqueue(__threadid, __signo, none);
-  if (late_thread* const late = late_thread::current) late->sent_.add();
-  return error;
+extern "C" int eventfd_write(int __fd, eventfd_t __value) {
+  const ssize_t written = write(__fd, &__value, sizeof __value);
+  if (late_thread* const late = late_thread::current) late->woken_.add();
+  if (held_lock* const held = held_lock::current.exchange(nullptr)) {
+    held->taken.open();
+    held->released.wait();
+  }
+  return written == sizeof __value ? 0 : -1;
 }
 // NOLINTEND(bugprone-reserved-identifier)
 
@@ -99,8 +116,7 @@ TEST(stop_signals, signals_have_the_effect_again_that_they_had) {
   EXPECT_FALSE(kept.stop_requested()) << "the end is no signal";
 }
 
-// The thread has got a signal when the destructor begins. Which of them that sends to wake it up,
-// it cannot choose.
+// The thread has taken a signal when the destructor begins.
 TEST(stop_signals, a_signal_that_comes_with_the_end_has_the_effect_that_it_had) {
   static volatile sig_atomic_t handled = 0;
   struct sigaction handle{};
@@ -124,8 +140,7 @@ TEST(stop_signals, a_signal_that_comes_with_the_end_has_the_effect_that_it_had) 
   }
 }
 
-// While it exists, there is no room in the queue in which a signal of real time to a thread has to
-// wait.
+// While it exists, the queue has no room for another real-time signal.
 class full_queue {
  public:
   full_queue() {
@@ -141,7 +156,7 @@ class full_queue {
   rlimit before_{};
 };
 
-TEST(stop_signals, those_of_real_time_end_without_room_for_one_more) {
+TEST(stop_signals, of_real_time_end_although_no_more_can_be_queued) {
   std::optional<stop_signals> signals(std::in_place,
                                       stop_signals::options{.signals = {SIGRTMIN + 1}});
   const stop_token stop = signals->stop_token();
@@ -150,29 +165,152 @@ TEST(stop_signals, those_of_real_time_end_without_room_for_one_more) {
   EXPECT_FALSE(stop.stop_requested()) << "the end is no signal";
 }
 
-// What wakes the thread up is sent to the process then, and not left there.
-TEST(stop_signals, those_of_real_time_have_the_effect_that_they_had_without_room) {
-  static volatile sig_atomic_t handled = 0;
-  handled = 0;  // also when it is repeated
-  struct sigaction handle{};
-  handle.sa_handler = [](int signal) { handled = handled * 100 + signal; };
-  struct sigaction before{};
-  for (const int signal : {SIGRTMIN + 1, SIGRTMIN + 2}) {
-    ASSERT_EQ(sigaction(signal, &handle, &before), 0);
+TEST(stop_signals, one_signal_reaches_all_objects) {
+  const stop_signals one{{.signals = {SIGUSR1}}};
+  const stop_signals two{{.signals = {SIGUSR1, SIGUSR2}}};
+  const stop_signals three{{.signals = {SIGUSR2}}};
+  send(SIGUSR1);
+  until_stopped(one.stop_token());
+  until_stopped(two.stop_token());
+  EXPECT_FALSE(three.stop_token().stop_requested());
+  send(SIGUSR2);
+  until_stopped(two.force_token());
+  until_stopped(three.stop_token());
+  EXPECT_FALSE(one.force_token().stop_requested());
+  EXPECT_EQ(two.first(), SIGUSR1);
+  EXPECT_EQ(three.first(), SIGUSR2);
+}
+
+// A stop callback of one object that blocks does not keep signals from another one.
+TEST(stop_signals, one_object_does_not_wait_for_the_callbacks_of_another) {
+  const stop_signals one{{.signals = {SIGUSR1}}};
+  const stop_signals two{{.signals = {SIGUSR1}}};
+  const takt::sync::stop_callback waits(one.stop_token(),
+                                        [&] { until_stopped(two.force_token()); });
+  send(SIGUSR1);
+  until_stopped(two.stop_token());
+  send(SIGUSR1);
+  until_stopped(two.force_token());
+  until_stopped(one.force_token());
+}
+
+// In whichever order they are destroyed.
+TEST(stop_signals, stay_blocked_until_the_last_object_is_gone) {
+  for (const bool first_goes_first : {true, false}) {
+    std::optional<stop_signals> one(std::in_place, stop_signals::options{.signals = {SIGUSR1}});
+    std::optional<stop_signals> two(std::in_place,
+                                    stop_signals::options{.signals = {SIGUSR1, SIGUSR2}});
+    (first_goes_first ? one : two).reset();
+    const stop_signals& left = first_goes_first ? *two : *one;
+    EXPECT_TRUE(is_blocked(SIGUSR1));
+    EXPECT_EQ(is_blocked(SIGUSR2), first_goes_first);
+    send(SIGUSR1);
+    until_stopped(left.stop_token());
+    (first_goes_first ? two : one).reset();
+    EXPECT_FALSE(is_blocked(SIGUSR1));
+    EXPECT_FALSE(is_blocked(SIGUSR2));
   }
-  std::optional<stop_signals> signals(
-      std::in_place, stop_signals::options{.signals = {SIGRTMIN + 1, SIGRTMIN + 2}});
+}
+
+// A thread that is ending passes the signal that it has taken on to the object that is left.
+TEST(stop_signals, a_signal_that_comes_with_the_end_of_one_object_reaches_the_other) {
+  std::optional<stop_signals> one(std::in_place, stop_signals::options{.signals = {SIGUSR1}});
+  stop_token left;
+  std::optional<stop_signals> two;
   {
     const late_thread late;
-    send(SIGRTMIN + 2);
+    send(SIGUSR1);
     late.wait_until_it_has_one();
-    const full_queue full;
-    signals.reset();
+    two.emplace(stop_signals::options{.signals = {SIGUSR1}});
+    left = two->stop_token();
+    one.reset();
   }
-  EXPECT_EQ(handled, SIGRTMIN + 2) << "and no other";
-  for (const int signal : {SIGRTMIN + 1, SIGRTMIN + 2}) {
-    ASSERT_EQ(sigaction(signal, &before, nullptr), 0);
+  until_stopped(left);
+}
+
+// The thread of the second object has a signal to handle and finds the object ending.
+TEST(stop_signals, a_signal_that_was_noted_before_the_end_has_its_effect) {
+  const stop_signals one{{.signals = {SIGUSR1}}};
+  std::optional<stop_signals> two(std::in_place, stop_signals::options{.signals = {SIGUSR1}});
+  const stop_token force = two->force_token();
+  gate go_on;
+  gate busy;
+  const takt::sync::stop_callback waits(two->stop_token(), [&] {
+    busy.open();
+    go_on.wait();
+  });
+  send(SIGUSR1);
+  busy.wait();
+  send(SIGUSR1);
+  until_stopped(one.force_token());  // it is noted for both
+  takt::sync::thread other;
+  {
+    const late_thread late;
+    other = takt::sync::thread([&] { two.reset(); });
+    late.woken_.wait_for(1);
   }
+  go_on.open();
+  other.join();
+  EXPECT_TRUE(force.stop_requested());
+}
+
+#if defined(__linux__) && !defined(TAKT_PORTABLE_PARKING)
+
+// Whether a child process, made while a thread of the parent has the common lock, ends in good
+// order.
+template <class F>
+bool works_in_a_child_without_the_lock(held_lock& held, F what) {
+  held_lock::current = &held;
+  send(SIGUSR1);
+  held.taken.wait();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);  // ends it, if it waits for the lock
+    what();
+    _exit(0);
+  }
+  int status = -1;
+  const bool has_ended = child != -1 && waitpid(child, &status, 0) == child;
+  held.released.open();
+  return has_ended && status == 0;
+}
+
+TEST(stop_signals, take_no_lock_of_the_parent_in_a_child_process) {
+  held_lock first;
+  held_lock second;
+  auto signals = std::make_unique<stop_signals>(stop_signals::options{.signals = {SIGUSR1}});
+  EXPECT_TRUE(works_in_a_child_without_the_lock(first, [&] { signals.reset(); }));
+  EXPECT_TRUE(works_in_a_child_without_the_lock(second, [] {
+    const stop_signals own{{.signals = {SIGUSR2}}};
+    send(SIGUSR2);
+    until_stopped(own.stop_token());
+  }));
+  until_stopped(signals->force_token());  // here all is as it was
+}
+
+#endif
+
+// As a shell starts a command with & where there is no job control.
+TEST(stop_signals, ignored_signals_stay_ignored) {
+  struct sigaction ignore{};
+  ignore.sa_handler = SIG_IGN;
+  struct sigaction before{};
+  ASSERT_EQ(sigaction(SIGUSR1, &ignore, &before), 0);
+  {
+    const stop_signals signals{{.signals = {SIGUSR1, SIGUSR2}}};
+    EXPECT_FALSE(is_blocked(SIGUSR1));
+    send(SIGUSR1);
+    send(SIGUSR2);
+    until_stopped(signals.stop_token());
+    EXPECT_EQ(signals.first(), SIGUSR2);
+    EXPECT_FALSE(signals.force_token().stop_requested());
+  }
+  {
+    const stop_signals none{{.signals = {SIGUSR1}}};
+    send(SIGUSR1);
+    EXPECT_FALSE(none.stop_token().stop_requested());
+  }
+  ASSERT_EQ(sigaction(SIGUSR1, &before, nullptr), 0);
 }
 
 TEST(stop_signals, signals_that_others_block_stay_blocked) {

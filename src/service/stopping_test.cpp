@@ -1,5 +1,5 @@
 // The table of docs/shutdown.md, row by row: what executors and schedulers do to queued, running
-// and later work. Those of the services are in their own tests, those of rx in its room.
+// and later work. Those of the services are in their own tests, those of rx in its module.
 #include <chrono>
 #include <memory>
 #include <optional>

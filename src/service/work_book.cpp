@@ -7,18 +7,27 @@
 //
 // Invariants
 //   1. A key is in `entries_` once. It leaves only by take_back().
-//   2. Numbers are given in the order of acceptance, without gaps: the item with number n is the
-//      n-th accepted one, from 0 on. Files name items by it.
+//   2. Numbers are given in the order of acceptance. There are gaps only where a file has lost
+//      items. Files name items by number, and an item keeps its number for ever.
 //   3. claim() gives the smallest number that waits.
 #include "work_book.hpp"
 
+#include <algorithm>
 #include <iterator>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
-#include <takt/base/assert.hpp>
+#include <takt/base/detail/assert.hpp>
 
 namespace takt::inline TAKT_ABI {
+
+namespace {
+
+// Of an item in a file; what is accepted later has larger ones.
+constexpr work_book::number largest_in_file = std::numeric_limits<work_book::number>::max() / 2;
+
+}  // namespace
 
 std::size_t work_book::add(std::span<const work_item> items) {
   std::size_t added = 0;
@@ -41,6 +50,20 @@ std::size_t work_book::add(std::span<const work_item> items) {
     throw;
   }
   return added;
+}
+
+bool work_book::restore(number which, std::string_view key, std::string_view data) {
+  if (which < next_ || which > largest_in_file) return false;
+  const number before = std::exchange(next_, which);
+  try {
+    const work_item item{.key = std::string(key), .data = std::string(data)};
+    if (add({&item, 1}) == 1) return true;
+  } catch (...) {
+    next_ = before;
+    throw;
+  }
+  next_ = before;
+  return false;
 }
 
 void work_book::take_back(std::size_t count) noexcept {
@@ -106,6 +129,23 @@ std::vector<work_item> work_book::unconfirmed() const {
     items.push_back({.key = what->first, .data = what->second.data});
   }
   return items;
+}
+
+std::vector<const work_book::node*> work_book::sorted() const {
+  std::vector<const node*> all;
+  all.reserve(entries_.size());
+  for (const node& n : entries_) all.push_back(&n);
+  std::ranges::sort(all, {}, [](const node* n) { return n->second.place; });
+  return all;
+}
+
+std::vector<std::string> work_book::confirmed_keys() const {
+  std::vector<std::string> keys;
+  keys.reserve(entries_.size() - waiting_.size() - claimed_.size());
+  each_below(next_, [&](number, const std::string& key, const std::string&, bool is_confirmed) {
+    if (is_confirmed) keys.push_back(key);
+  });
+  return keys;
 }
 
 }  // namespace takt::inline TAKT_ABI

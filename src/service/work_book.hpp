@@ -20,12 +20,15 @@ namespace takt::inline TAKT_ABI {
 /// Not thread-safe: the list has a lock.
 class work_book {
  public:
-  /// Where an item is in the order of acceptance, from 0 on without gaps.
+  /// Where an item is in the order of acceptance. Files name items by it.
   using number = std::uint64_t;
 
   /// Adds items whose keys are new. \return how many; they have the last numbers. If it throws,
   /// there are none.
   std::size_t add(std::span<const work_item> items);
+  /// For reading a file: adds an item with its number. False if the key is there, or the number is
+  /// not higher than all others.
+  [[nodiscard]] bool restore(number which, std::string_view key, std::string_view data);
   /// Takes back the last `count`, which wait: as if they had not been added.
   void take_back(std::size_t count) noexcept;
 
@@ -40,20 +43,29 @@ class work_book {
   [[nodiscard]] number next() const noexcept { return next_; }
   [[nodiscard]] work_counts counts() const noexcept;
   [[nodiscard]] std::vector<work_item> unconfirmed() const;
+  /// In the order of acceptance.
+  [[nodiscard]] std::vector<std::string> confirmed_keys() const;
 
-  /// Calls f(key, data) for those that wait and have this number or a later one, in order.
+  /// Calls f(number, key, data) for those that wait and have this number or a later one, in order.
   template <class F>
   void each_waiting_from(number first, F f) const {
     for (auto at = waiting_.lower_bound(first); at != waiting_.end(); ++at) {
-      f(at->second->first, at->second->second.data);
+      f(at->first, at->second->first, at->second->second.data);
     }
   }
-  /// The keys of those that are confirmed, in no order.
+  /// Calls f(number, key, data, whether it is confirmed) for all with a number below `end`, in
+  /// order.
   template <class F>
-  void each_confirmed(F f) const {
-    for (const node& n : entries_) {
-      if (n.second.is == state::confirmed) f(n.first);
+  void each_below(number end, F f) const {
+    for (const node* n : sorted()) {
+      const entry& e = n->second;
+      if (e.place < end) f(e.place, n->first, e.data, e.is == state::confirmed);
     }
+  }
+  /// The same for all, in no order.
+  template <class F>
+  void each(F f) const {
+    for (const auto& [key, e] : entries_) f(e.place, key, e.data, e.is == state::confirmed);
   }
 
  private:
@@ -71,6 +83,7 @@ class work_book {
   using node = entries::value_type;
   using places = std::map<number, node*>;
 
+  [[nodiscard]] std::vector<const node*> sorted() const;
   static void confirm_in(places& from, places::iterator at) noexcept;
 
   number next_ = 0;

@@ -11,7 +11,7 @@
 
 #include <takt/service/work_list.hpp>
 
-#include "../exec/os.hpp"
+#include "../base/os.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace {
@@ -24,44 +24,10 @@ using reason = work_list_error::reason;
                                             "': " + std::generic_category().message(error));
 }
 
-// Whether the name still means the file that is open.
-bool is_named(int descriptor, const std::filesystem::path& name) {
-  struct stat opened{};
-  struct stat found{};
-  return fstat(descriptor, &opened) == 0 && stat(name.c_str(), &found) == 0 &&
-         opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
-}
-
-// Never as standard input, output or error, should one of them be closed: what somebody prints must
-// not get into the file. -1 if it cannot be opened.
-int open_file(const std::filesystem::path& name, int flags) {
-  const int opened =
-      os::uninterrupted([&] { return ::open(name.c_str(), flags | O_CLOEXEC, 0666); });
-  if (opened == -1 || opened > STDERR_FILENO) return opened;
-  const int moved = fcntl(opened, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  const int error = errno;
-  ::close(opened);
-  errno = error;
-  return moved;
-}
-
 }  // namespace
 
-work_file::work_file(std::filesystem::path name, int flags)
-    : name_(std::move(name)), descriptor_(open_file(name_, flags)) {}
-
-work_file::work_file(work_file&& other) noexcept
-    : name_(std::move(other.name_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-work_file& work_file::operator=(work_file&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  name_.swap(other.name_);
-  return *this;
-}
-
-work_file::~work_file() {
-  if (descriptor_ != -1) ::close(descriptor_);
-}
+work_file::work_file(std::filesystem::path name, unique_descriptor opened)
+    : name_(std::move(name)), descriptor_(std::move(opened)) {}
 
 void work_file::fail(const char* what) const { fail_with(errno, name_, what); }
 
@@ -72,31 +38,45 @@ work_file work_file::open(const std::filesystem::path& name) {
       throw work_list_error(reason::foreign,
                             "takt::file_work_list: '" + name.string() + "' is not a regular file");
     }
-    work_file opened(name, O_RDWR | O_CREAT);
-    if (opened.descriptor_ == -1) opened.fail("open");
-    if (os::uninterrupted([&] { return flock(opened.descriptor_, LOCK_EX | LOCK_NB); }) != 0) {
+    work_file opened(name, unique_descriptor::open(AT_FDCWD, name.c_str(), O_RDWR | O_CREAT, 0666));
+    if (!opened.descriptor_.is_open()) opened.fail("open");
+    if (!opened.try_lock()) {
       if (errno != EWOULDBLOCK) opened.fail("lock");
       throw work_list_error(reason::in_use, "takt::file_work_list: '" + name.string() +
                                                 "' is in use by another list or process");
     }
     // Who had it may have put another file in its place before letting go of it.
-    if (is_named(opened.descriptor_, name)) return opened;
+    if (opened.is_named(name)) return opened;
   }
 }
 
-work_file work_file::create(const std::filesystem::path& name) {
-  work_file made(name, O_RDWR | O_CREAT | O_TRUNC);
-  if (made.descriptor_ == -1) made.fail("make");
-  if (os::uninterrupted([&] { return flock(made.descriptor_, LOCK_EX | LOCK_NB); }) != 0) {
-    made.fail("lock");
-  }
-  return made;
+work_file work_file::share(const std::filesystem::path& name, int descriptor) {
+  work_file opened(name, unique_descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)));
+  if (!opened.descriptor_.is_open()) opened.fail("open the new version of");
+  if (!opened.try_lock()) opened.fail("lock the new version of");
+  return opened;
+}
+
+bool work_file::try_lock() const noexcept {
+  return os::uninterrupted([&] { return flock(descriptor_.get(), LOCK_EX | LOCK_NB); }) == 0;
+}
+
+bool work_file::is_named(const std::filesystem::path& name) const noexcept {
+  struct stat opened{};
+  struct stat found{};
+  return fstat(descriptor_.get(), &opened) == 0 && stat(name.c_str(), &found) == 0 &&
+         opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
 }
 
 std::uint64_t work_file::size() const {
   struct stat found{};
-  if (fstat(descriptor_, &found) != 0) fail("look at");
+  if (fstat(descriptor_.get(), &found) != 0) fail("look at");
   return static_cast<std::uint64_t>(found.st_size);
+}
+
+bool work_file::is_deleted() const {
+  struct stat found{};
+  return fstat(descriptor_.get(), &found) == 0 && found.st_nlink == 0;
 }
 
 std::string work_file::read(std::uint64_t from, std::size_t length) const {
@@ -104,7 +84,7 @@ std::string work_file::read(std::uint64_t from, std::size_t length) const {
   std::size_t done = 0;
   while (done < length) {
     const ssize_t n = os::uninterrupted([&] {
-      return pread(descriptor_, bytes.data() + done, length - done,
+      return pread(descriptor_.get(), bytes.data() + done, length - done,
                    static_cast<off_t>(from + done));
     });
     if (n == -1) fail("read");
@@ -117,8 +97,9 @@ std::string work_file::read(std::uint64_t from, std::size_t length) const {
 
 void work_file::write(std::uint64_t at, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = os::uninterrupted(
-        [&] { return pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at)); });
+    const ssize_t n = os::uninterrupted([&] {
+      return pwrite(descriptor_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+    });
     if (n == -1) fail("write to");
     at += static_cast<std::uint64_t>(n);
     bytes.remove_prefix(static_cast<std::size_t>(n));
@@ -126,18 +107,14 @@ void work_file::write(std::uint64_t at, std::string_view bytes) {
 }
 
 void work_file::truncate(std::uint64_t size) {
-  if (os::uninterrupted([&] { return ftruncate(descriptor_, static_cast<off_t>(size)); }) != 0) {
+  if (os::uninterrupted([&] { return ftruncate(descriptor_.get(), static_cast<off_t>(size)); }) !=
+      0) {
     fail("shorten");
   }
 }
 
 void work_file::sync() {
-  if (os::uninterrupted([&] { return fsync(descriptor_); }) != 0) fail("sync");
-}
-
-void work_file::rename(std::filesystem::path name) {
-  if (::rename(name_.c_str(), name.c_str()) != 0) fail("rename");
-  name_.swap(name);
+  if (os::uninterrupted([&] { return fsync(descriptor_.get()); }) != 0) fail("sync");
 }
 
 void work_file::sync_name() const {

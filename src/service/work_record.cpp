@@ -1,8 +1,8 @@
 #include "work_record.hpp"
 
+#include <algorithm>
 #include <limits>
-#include <optional>
-#include <span>
+#include <random>
 #include <stdexcept>
 
 namespace takt::inline TAKT_ABI {
@@ -18,132 +18,190 @@ constexpr std::array<std::uint32_t, 256> crc_table = [] {
   return table;
 }();
 
-template <class Number>
-void put(std::string& to, Number n) {
-  for (std::size_t i = 0; i < sizeof n; ++i) to.push_back(static_cast<char>(n >> (8 * i) & 0xffU));
+std::uint32_t crc32_of(std::uint64_t salt) noexcept {
+  std::string bytes;  // short enough to need no memory of its own
+  put_number(bytes, salt);
+  return crc32(bytes);
 }
 
-template <class Number>
-Number number_at(std::string_view bytes) noexcept {
-  Number n = 0;
-  for (std::size_t i = 0; i < sizeof n; ++i) {
-    n |= static_cast<Number>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  }
-  return n;
+std::uint32_t checksum_of_header(std::uint64_t salt) {
+  std::string bytes;
+  put_number(bytes, salt);
+  return crc32(bytes, crc32(work_header::magic));
 }
 
-// Takes values off the front of a payload; empty if it is too short for one.
-class reader {
- public:
-  explicit reader(std::string_view bytes) noexcept : left_(bytes) {}
-
-  [[nodiscard]] bool at_end() const noexcept { return left_.empty(); }
-  std::optional<std::string_view> text(std::size_t length) noexcept {
-    if (left_.size() < length) return std::nullopt;
-    const std::string_view taken = left_.substr(0, length);
-    left_.remove_prefix(length);
-    return taken;
-  }
-  template <class Number>
-  std::optional<Number> number() noexcept {
-    const auto bytes = text(sizeof(Number));
-    if (!bytes) return std::nullopt;
-    return number_at<Number>(*bytes);
-  }
-
- private:
-  std::string_view left_;
-};
-
-bool add_item(work_book& book, std::string_view key, std::string_view data) {
-  const work_item item{.key = std::string(key), .data = std::string(data)};
-  return book.add({&item, 1}) == 1;
-}
-
-bool read_accepted(reader& in, work_book& book) {
-  const auto key_length = in.number<std::uint32_t>();
-  const auto data_length = in.number<std::uint32_t>();
-  if (!key_length || !data_length) return false;
-  const auto key = in.text(*key_length);
-  const auto data = in.text(*data_length);
-  return key && data && add_item(book, *key, *data);
-}
-
-bool read_done(reader& in, work_book& book) {
-  const auto key_length = in.number<std::uint32_t>();
-  if (!key_length) return false;
-  const auto key = in.text(*key_length);
-  return key && add_item(book, *key, {}) && book.confirm_waiting(book.next() - 1);
-}
-
-bool read_confirmed(reader& in, work_book& book) {
+bool apply_accepted(byte_reader in, work_book& book) {
   const auto which = in.number<work_book::number>();
-  return which && book.confirm_waiting(*which);
+  const auto key_length = in.number<std::uint32_t>();
+  if (!which || !key_length) return false;
+  const auto key = in.text(*key_length);
+  return key && book.restore(*which, *key, in.rest());
+}
+
+bool apply_done(byte_reader in, work_book& book) {
+  const auto which = in.number<work_book::number>();
+  return which && book.restore(*which, in.rest(), {}) && book.confirm_waiting(*which);
+}
+
+bool apply_confirmed(byte_reader in, work_book& book) {
+  const auto which = in.number<work_book::number>();
+  return which && in.rest().empty() && book.confirm_waiting(*which);
 }
 
 }  // namespace
 
-std::uint32_t crc32(std::string_view bytes) noexcept {
-  std::uint32_t c = 0xffff'ffffU;
+std::uint32_t crc32(std::string_view bytes, std::uint32_t before) noexcept {
+  std::uint32_t c = ~before;
   for (const char b : bytes) c = crc_table[(c ^ static_cast<unsigned char>(b)) & 0xffU] ^ (c >> 8U);
-  return c ^ 0xffff'ffffU;
+  return ~c;
 }
 
-void work_record::reserve_more(std::size_t bytes) {
+std::optional<std::string_view> byte_reader::text(std::size_t length) noexcept {
+  if (left_.size() < length) return std::nullopt;
+  const std::string_view taken = left_.substr(0, length);
+  left_.remove_prefix(length);
+  return taken;
+}
+
+std::uint64_t work_header::make_salt() {
+  constexpr std::uint64_t no_zero_bytes = 0x0101'0101U;  // in the marker
+  std::random_device random;
+  return (std::uint64_t{random()} << 32U | random()) | no_zero_bytes;
+}
+
+std::string work_header::write(std::uint64_t salt) {
+  std::string bytes(magic);
+  for (int copy = 0; copy < 2; ++copy) {
+    put_number(bytes, salt);
+    put_number(bytes, checksum_of_header(salt));
+  }
+  return bytes;
+}
+
+std::optional<work_header> work_header::read(std::string_view bytes) {
+  byte_reader in(bytes);
+  if (!in.text(magic.size())) return std::nullopt;
+  for (int copy = 0; copy < 2; ++copy) {
+    const auto salt = in.number<std::uint64_t>();
+    const auto checksum = in.number<std::uint32_t>();
+    if (salt && checksum && *checksum == checksum_of_header(*salt)) {
+      return work_header{.salt = *salt, .whole = bytes == write(*salt)};
+    }
+  }
+  return std::nullopt;
+}
+
+bool work_header::is_torn(std::string_view bytes) noexcept {
+  if (bytes.size() > size) return false;
+  const std::size_t end = bytes.find_last_not_of('\0') + 1;  // npos + 1 is 0
+  const std::string_view left = bytes.substr(0, end);
+  return magic.starts_with(left) || left.starts_with(magic);
+}
+
+std::string record_header::marker(std::uint64_t salt) {
+  std::string bytes;
+  put_number(bytes, static_cast<std::uint32_t>(salt & 0xffff'ffffU));
+  return bytes;
+}
+
+std::optional<record_header> record_header::read(std::string_view bytes,
+                                                 std::uint64_t salt) noexcept {
+  if (bytes.size() < size) return std::nullopt;
+  byte_reader in(bytes);
+  if (in.number<std::uint32_t>() != static_cast<std::uint32_t>(salt & 0xffff'ffffU)) {
+    return std::nullopt;
+  }
+  // The fields are there.
+  const record_header found{.sequence = *in.number<std::uint64_t>(),
+                            .index = *in.number<std::uint32_t>(),
+                            .left = *in.number<std::uint32_t>(),
+                            .length = *in.number<std::uint32_t>(),
+                            .checksum = *in.number<std::uint32_t>()};
+  const std::uint32_t own = crc32(bytes.substr(0, size - sizeof(std::uint32_t)), crc32_of(salt));
+  if (in.number<std::uint32_t>() != own || found.index > found.sequence) return std::nullopt;
+  return found;
+}
+
+void work_step::begin(char kind, std::size_t size) {
   constexpr std::size_t limit = std::numeric_limits<std::uint32_t>::max();
-  if (bytes > limit || bytes_.size() > limit - bytes) {
+  const std::size_t payload = size - record_header::size;
+  if (payload > limit || records_ == limit) {
     throw std::length_error("takt::file_work_list: more than 4 GiB in one record");
   }
+  std::string header(record_header::size, '\0');
+  std::string length;
+  put_number(length, static_cast<std::uint32_t>(payload));
+  header.replace(20, length.size(), length);
+  // At once, and in steps that double; the rest of the record needs no memory.
+  if (bytes_.capacity() - bytes_.size() < size) {
+    bytes_.reserve(std::max(bytes_.size() + size, 2 * bytes_.capacity()));
+  }
+  bytes_.append(header);
+  bytes_.push_back(kind);
+  ++records_;
 }
 
-void work_record::add_accepted(std::string_view key, std::string_view data) {
-  reserve_more(accepted_size(key, data));
-  bytes_.push_back('a');
-  put(bytes_, static_cast<std::uint32_t>(key.size()));
-  put(bytes_, static_cast<std::uint32_t>(data.size()));
+void work_step::add_accepted(work_book::number which, std::string_view key, std::string_view data) {
+  begin('a', accepted_size(key, data));
+  put_number(bytes_, which);
+  put_number(bytes_, static_cast<std::uint32_t>(key.size()));
   bytes_.append(key).append(data);
 }
 
-void work_record::add_done(std::string_view key) {
-  reserve_more(done_size(key));
-  bytes_.push_back('d');
-  put(bytes_, static_cast<std::uint32_t>(key.size()));
+void work_step::add_done(work_book::number which, std::string_view key) {
+  begin('d', done_size(key));
+  put_number(bytes_, which);
   bytes_.append(key);
 }
 
-void work_record::add_confirmed(work_book::number which) {
-  reserve_more(sizeof which + 1);
-  bytes_.push_back('c');
-  put(bytes_, which);
+void work_step::add_confirmed(work_book::number which) {
+  begin('c', done_size({}));
+  put_number(bytes_, which);
 }
 
-std::string_view work_record::seal() noexcept {
-  const std::string_view payload = std::string_view(bytes_).substr(header_size);
-  std::string head;  // short enough to need no memory of its own
-  put(head, static_cast<std::uint32_t>(payload.size()));
-  put(head, crc32(head));
-  put(head, crc32(payload));
-  bytes_.replace(0, header_size, head);
+void work_step::add_metadata(std::string_view bytes) {
+  begin('m', metadata_size(bytes));
+  bytes_.append(bytes);
+}
+
+std::string_view work_step::seal(std::uint64_t salt, std::uint64_t sequence) {
+  const std::string_view bytes = bytes_;
+  std::string header = record_header::marker(salt);
+  header.reserve(record_header::size);
+  const std::uint32_t of_salt = crc32_of(salt);
+  std::size_t at = 0;
+  for (std::uint32_t index = 0; index < records_; ++index) {
+    const std::uint32_t length = *byte_reader(bytes.substr(at + 20)).number<std::uint32_t>();
+    header.resize(record_header::marker_size);
+    put_number(header, sequence + index);
+    put_number(header, index);
+    put_number(header, records_ - index - 1);
+    put_number(header, length);
+    put_number(header, crc32(bytes.substr(at + record_header::size, length)));
+    put_number(header, crc32(header, of_salt));
+    bytes_.replace(at, record_header::size, header);
+    at += record_header::size + length;
+  }
   return bytes_;
 }
 
-work_record::header work_record::read_header(std::string_view bytes) noexcept {
-  return {.valid = number_at<std::uint32_t>(bytes.substr(4)) == crc32(bytes.substr(0, 4)),
-          .length = number_at<std::uint32_t>(bytes),
-          .checksum = number_at<std::uint32_t>(bytes.substr(8))};
-}
-
-bool work_record::read(std::string_view payload, work_book& book) {
-  reader in(payload);
-  while (!in.at_end()) {
-    const char kind = in.text(1)->front();
-    const bool good = kind == 'a'   ? read_accepted(in, book)
-                      : kind == 'd' ? read_done(in, book)
-                      : kind == 'c' ? read_confirmed(in, book)
-                                    : false;
-    if (!good) return false;
+bool work_step::apply(std::string_view payload, bool with_confirmation, work_book& book,
+                      std::string& metadata) {
+  if (payload.empty()) return false;
+  const byte_reader in(payload.substr(1));
+  switch (payload.front()) {
+    case 'a':
+      return apply_accepted(in, book);
+    case 'd':
+      return apply_done(in, book);
+    case 'c':
+      return !with_confirmation || apply_confirmed(in, book);
+    case 'm':
+      metadata = in.rest();
+      return true;
+    default:
+      return false;
   }
-  return true;
 }
 
 }  // namespace takt::inline TAKT_ABI

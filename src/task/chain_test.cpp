@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/when.hpp>

@@ -27,10 +27,10 @@
 //      before set_value() returns, whoever calls that. The exception: max_nested_continuations of
 //      them are nested already. Then the state (not the continuation, which may be taken back)
 //      joins the thread's list, and the innermost of them calls what is listed when it returns, or
-//      before it blocks: see owed_calls. Hence chains of any length need little stack. A list is
-//      empty unless that many are nested: no task of an executor leaves any behind, since tasks
-//      begin without nesting (see task_runner). What another thread has listed, and is continued
-//      here, is called here at once, since that thread may be busy for long.
+//      before it blocks: see deferred_continuations. Hence chains of any length need little stack.
+//      A list is empty unless that many are nested: no task of an executor leaves any behind, since
+//      tasks begin without nesting (see task_runner). What another thread has listed, and is
+//      continued here, is called here at once, since that thread may be busy for long.
 //   5. Whoever changes the state holds a reference to it for as long as it does.
 //   6. What the body and its closure use is not touched after the state is neither running nor
 //      completing: results that come too late are destroyed before that.
@@ -41,8 +41,8 @@
 #include <system_error>
 #include <utility>
 
-#include <takt/base/assert.hpp>
-#include <takt/base/owed_calls.hpp>
+#include <takt/base/detail/assert.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
 #include <takt/task/task_runner.hpp>
 
 #include "delivery.hpp"
@@ -153,7 +153,7 @@ bool future_core::wait_until(clock::time_point deadline, const sync::stop_token&
   // Only waits without a deadline can last for ever.
   task_runner* const runner = task_runner::of(home());
   if (runner == nullptr) return wait_while(&not_ready, deadline, stop);
-  owed_calls::make();  // before it says that it waits
+  detail::deferred_continuations::run();  // before it says that it waits
   if (is_ready()) return true;
   future_wait self(*this);
   if (!runner->begin_wait(self)) {
@@ -169,7 +169,7 @@ bool future_core::wait_until(clock::time_point deadline, const sync::stop_token&
 // Waits until `condition` no longer holds; it holds no more once it does not.
 bool future_core::wait_while(bool (*condition)(std::uint32_t), clock::time_point deadline,
                              const sync::stop_token& stop) {
-  mutex_lock lock(mu_);
+  detail::mutex_lock lock(mu_);
   const auto holds = [&] { return condition(word_.load(std::memory_order_relaxed)); };  // under mu_
   bool goes_on = true;
   while (holds() && goes_on) goes_on = changed_.wait_until(lock, time(), deadline, stop);
@@ -207,7 +207,7 @@ cancel_result future_core::cancel() noexcept {
     if (word == pending) continue;                               // it will begin again
     if (word != (pending | running)) return cancel_result::done;
     {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       // release: what happened before the cancellation, to those who see it
       if (!word_.compare_exchange_strong(word, with_cancel | running, std::memory_order_release,
                                          std::memory_order_relaxed)) {
@@ -218,7 +218,8 @@ cancel_result future_core::cancel() noexcept {
     request_stop();
     taken_continuation next;
     {
-      const mutex_lock lock(mu_);  // not before: a stop callback may have continued it by itself
+      const detail::mutex_lock lock(
+          mu_);  // not before: a stop callback may have continued it by itself
       next = take_or_defer();
     }
     deliver(next);
@@ -247,7 +248,7 @@ void future_core::publish(std::uint32_t from, std::uint32_t to) noexcept {
   const keep_alive mine(*this);
   taken_continuation next;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     TAKT_ASSERT(word_.load(std::memory_order_relaxed) == from);  // relaxed: must not hide a race
     static_cast<void>(from);
     word_.store(to, std::memory_order_release);  // release: the result
@@ -300,7 +301,7 @@ bool future_core::begin() noexcept {
 bool future_core::finish(std::uint32_t result) noexcept {
   taken_continuation next;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     std::uint32_t word = pending | running;
     // release: the result; relaxed on failure: nothing is looked at
     if (!word_.compare_exchange_strong(word, result, std::memory_order_release,
@@ -316,7 +317,7 @@ bool future_core::finish(std::uint32_t result) noexcept {
 
 // Ends the body of what was cancelled: from here on those who join it may destroy what it used.
 void future_core::finish_late() noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   // release: all that the body did; only its runner leaves this state
   word_.store(with_cancel, std::memory_order_release);
   changed_.notify_all();
@@ -376,7 +377,7 @@ void future_core::throw_error() {
 void future_core::set_continuation(continuation& c) noexcept {
   taken_continuation next;
   {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     TAKT_ASSERT(continuation_ == nullptr);
     continuation_ = &c;
     if (not_ready(word_.load(std::memory_order_relaxed))) return;  // relaxed: under mu_
@@ -388,7 +389,7 @@ void future_core::set_continuation(continuation& c) noexcept {
 }
 
 bool future_core::try_set_continuation(continuation& c) noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   TAKT_ASSERT(continuation_ == nullptr);
   if (!not_ready(word_.load(std::memory_order_relaxed))) return false;  // relaxed: under mu_
   continuation_ = &c;
@@ -396,7 +397,7 @@ bool future_core::try_set_continuation(continuation& c) noexcept {
 }
 
 bool future_core::remove_continuation(continuation& c) noexcept {
-  const mutex_lock lock(mu_);
+  const detail::mutex_lock lock(mu_);
   if (continuation_ != &c) return false;
   continuation_ = nullptr;
   return true;
@@ -418,7 +419,7 @@ future_core::taken_continuation future_core::take_or_defer() noexcept {
   retain();
   (deferred.first == nullptr ? deferred.first : deferred.last->next_deferred_) = this;
   deferred.last = this;
-  owed_calls::add(&deliver_deferred);
+  detail::deferred_continuations::add(&deliver_deferred);
   return {};
 }
 
@@ -434,11 +435,9 @@ void future_core::deliver(const taken_continuation& c) noexcept {
   if (c.called == nullptr) return;
   delivery_depth& depth = delivery_depth::of_this_thread();
   ++depth.value;
-  ++depth.on_stack;
   c();
-  if (depth.is_full()) owed_calls::make();
+  if (depth.is_full()) detail::deferred_continuations::run();
   --depth.value;
-  --depth.on_stack;
 }
 
 void future_core::deliver_deferred() noexcept {
@@ -448,7 +447,7 @@ void future_core::deliver_deferred() noexcept {
     deferred.first = std::exchange(next->next_deferred_, nullptr);
     taken_continuation c;
     {
-      const mutex_lock lock(next->mu_);
+      const detail::mutex_lock lock(next->mu_);
       next->deferred_by_ = nullptr;
       c = next->take_continuation();
     }

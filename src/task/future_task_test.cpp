@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 
 #include "../base/counting_new.hpp"

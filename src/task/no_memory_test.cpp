@@ -1,4 +1,4 @@
-// How often the task room allocates, and what happens if it cannot.
+// How often the task module allocates, and what happens if it cannot.
 #include <chrono>
 #include <coroutine>
 #include <exception>
@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/when.hpp>

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <takt/base/assert.hpp>
+#include <takt/base/detail/assert.hpp>
 
 namespace takt::inline TAKT_ABI {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include <takt/base/owed_calls.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
+#include <takt/base/detail/sync.hpp>
 
 #include "delivery.hpp"
 
@@ -18,10 +18,12 @@ task_runner*& last_made() noexcept { return sync::tls<innermost_runner>::get().r
 
 }  // namespace
 
-task_runner::task_runner(const void* executor) noexcept
+task_runner::task_runner(const void* executor, nesting counts) noexcept
     : executor_(executor),
       outer_(std::exchange(last_made(), this)),
-      outer_depth_(std::exchange(delivery_depth::here(), 0)) {}
+      outer_depth_(delivery_depth::here()) {
+  if (counts == nesting::anew) delivery_depth::here() = 0;
+}
 
 task_runner::~task_runner() {
   last_made() = outer_;
@@ -37,7 +39,7 @@ task_runner* task_runner::of(const void* executor) noexcept {
 }
 
 blocking_region::blocking_region() noexcept {
-  owed_calls::make();
+  detail::deferred_continuations::run();
   for (task_runner* r = task_runner::innermost(); r != nullptr; r = r->outer()) r->begin_blocking();
 }
 

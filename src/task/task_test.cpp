@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 
 #include "../base/counting_new.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_state.hpp>
 

@@ -47,7 +47,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <takt/base/prefetch.hpp>
+#include <takt/base/detail/prefetch.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -214,7 +214,7 @@ void heap_order::put_into(std::uint32_t number, std::uint32_t place, node n) noe
 inline void heap_order::prefetch(std::uint32_t number) const noexcept {
   if (number == no_chunk) return;
   const auto* const bytes = reinterpret_cast<const char*>(&chunk_at(number));
-  for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) takt::prefetch(bytes + i);
+  for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) takt::detail::prefetch(bytes + i);
 }
 
 // Takes the last node out of a slot that has one. False if it was dead.

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/exec/executor.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>

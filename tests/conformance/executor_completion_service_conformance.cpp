@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/completion_queue.hpp>
 #include <takt/exec/thread_pool.hpp>

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/rx/scheduler.hpp>
 #include <takt/rx/serial.hpp>
 #include <takt/rx/worker.hpp>

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/rx/composite.hpp>
 #include <takt/rx/scheduler.hpp>
 #include <takt/rx/schedulers.hpp>

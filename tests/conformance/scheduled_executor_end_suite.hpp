@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 
 #include "../support/pools.hpp"

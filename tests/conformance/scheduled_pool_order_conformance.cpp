@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/sched/scheduled_pool.hpp>

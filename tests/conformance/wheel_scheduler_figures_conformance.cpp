@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/sched/scheduled_pool.hpp>
@@ -102,14 +102,14 @@ TEST(wheel_figures, lateness_of_what_was_moved_far_into_the_past_is_not_lost) {
 TEST(wheel_figures, a_watchdog_names_a_slow_inline_task) {
   takt::manual_clock time;
   takt::scheduled_pool timers({.core = 1, .time = &time});
-  takt::mutex mu;
+  takt::detail::mutex mu;
   log slow;
   tally reports;
   takt::watchdog watch({.limit = 50ms,
                         .timers = &timers,
                         .report = [&](const takt::task_event& started, std::chrono::nanoseconds) {
                           {
-                            const takt::mutex_lock lock(mu);
+                            const takt::detail::mutex_lock lock(mu);
                             slow.emplace_back(started.name);
                           }
                           reports.add();
@@ -142,7 +142,7 @@ TEST(wheel_figures, a_watchdog_names_a_slow_inline_task) {
   reports.wait_for(2);
   again.open();
   series.cancel_and_join();
-  const takt::mutex_lock lock(mu);
+  const takt::detail::mutex_lock lock(mu);
   EXPECT_EQ(slow, (log{"slow", "slow series"}));
 }
 

@@ -3,16 +3,16 @@
 #include <array>
 #include <list>
 
-#include <takt/base/intrusive_list.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
 
 #include "fuzz.hpp"
 
 namespace {
 
-struct element : takt::list_node<> {};
+struct element : takt::detail::list_node<> {};
 
 struct pair_of_lists {
-  takt::intrusive_list<element> list;
+  takt::detail::intrusive_list<element> list;
   std::list<element*> model;
 
   void check() const {
@@ -54,21 +54,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 4: {  // before an element that is in the list
         element& added = elements[input.next(elements.size())];
         if (place == model.end() || added.is_linked()) break;
-        const auto at = list.insert(takt::intrusive_list<element>::iterator_to(e), added);
+        const auto at = list.insert(takt::detail::intrusive_list<element>::iterator_to(e), added);
         EXPECT(&*at == &added);
         model.insert(place, &added);
         break;
       }
       case 5: {
         auto& [other, other_model] = &list == &lists[0].list ? lists[1] : lists[0];
-        const auto position =
-            place == model.end() ? list.end() : takt::intrusive_list<element>::iterator_to(e);
+        const auto position = place == model.end()
+                                  ? list.end()
+                                  : takt::detail::intrusive_list<element>::iterator_to(e);
         list.splice(position, other);
         model.splice(place, other_model);
         break;
       }
       default: {
-        takt::intrusive_list<element> moved(std::move(list));
+        takt::detail::intrusive_list<element> moved(std::move(list));
         EXPECT(list.empty());  // NOLINT(bugprone-use-after-move): specified
         list.splice(list.begin(), moved);
         break;

@@ -3,13 +3,13 @@
 #include <array>
 #include <deque>
 
-#include <takt/base/mpsc_queue.hpp>
+#include <takt/base/detail/mpsc_queue.hpp>
 
 #include "fuzz.hpp"
 
 namespace {
 
-struct element : takt::mpsc_node {
+struct element : takt::detail::mpsc_node {
   bool queued = false;
 };
 
@@ -17,7 +17,7 @@ struct element : takt::mpsc_node {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::array<element, 8> elements;
-  std::array<takt::mpsc_queue<element>, 2> queues;
+  std::array<takt::detail::mpsc_queue<element>, 2> queues;
   std::array<std::deque<element*>, 2> models;
   script input(data, size);
 

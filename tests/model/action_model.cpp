@@ -3,7 +3,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/rx/asap_scheduler.hpp>
 #include <takt/rx/async_scheduler.hpp>

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/inline_executor.hpp>

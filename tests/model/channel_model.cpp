@@ -3,7 +3,7 @@
 #include <list>
 #include <utility>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/service/channel.hpp>
 #include <takt/task/errors.hpp>
 

@@ -14,8 +14,8 @@
 
 #include <gmock/gmock.h>
 
-#include <takt/base/assert.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/assert.hpp>
+#include <takt/base/detail/sync.hpp>
 
 #include "support.hpp"
 

@@ -1,11 +1,11 @@
 // The manual clock: advancing against waiting, unparking and counting. Waiting under a lock.
 #include <chrono>
 
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/clock/detail/timed_condition.hpp>
 #include <takt/clock/manual_clock.hpp>
-#include <takt/clock/timed_condition.hpp>
 
 #include "support.hpp"
 
@@ -131,15 +131,15 @@ TEST(clock_model, real_clocks_lose_no_token) {
 
 struct door {
   manual_clock time;
-  mutex mu;
-  timed_condition opened TAKT_GUARDED_BY(mu);
+  detail::mutex mu;
+  detail::timed_condition opened TAKT_GUARDED_BY(mu);
 
   bool wait_until(time_point deadline, const sync::stop_token& stop = {}) {
-    mutex_lock lock(mu);
+    detail::mutex_lock lock(mu);
     return opened.wait_until(lock, time, deadline, stop);
   }
   void notify_one() {
-    const mutex_lock lock(mu);
+    const detail::mutex_lock lock(mu);
     opened.notify_one();
   }
 };
@@ -172,12 +172,12 @@ TEST(clock_model, condition_that_was_looked_at_under_the_lock_is_not_missed) {
     door d;
     bool open = false;
     sync::thread opener([&] {
-      const mutex_lock lock(d.mu);
+      const detail::mutex_lock lock(d.mu);
       open = true;
       d.opened.notify_all();
     });
     {
-      mutex_lock lock(d.mu);
+      detail::mutex_lock lock(d.mu);
       while (!open) d.opened.wait_until(lock, d.time, time_point::max());
     }
     opener.join();

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/completion_queue.hpp>
 #include <takt/exec/invoke.hpp>
 #include <takt/task/errors.hpp>

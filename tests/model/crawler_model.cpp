@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/sched/scheduled_pool.hpp>

@@ -7,21 +7,25 @@
 //   component()      makes it, with work in it
 //   verbs            the members that end it; each leads to its termination by itself
 //   await()          waits for its termination
-//   destroy()        destroys it, and then all that it has borrowed
+//   destroy()        destroys it, and then all that it and its closures have borrowed
 //   pending()        how much has no outcome; 0 once it has terminated
+//
+// Closures, hooks and suspended coroutines use something borrowed when they are destroyed.
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
@@ -42,6 +46,7 @@
 #include <takt/service/service_group.hpp>
 #include <takt/service/task_scope.hpp>
 
+#include "../support/coroutines.hpp"
 #include "support.hpp"
 
 namespace {
@@ -59,16 +64,46 @@ class counting_observer final : public task_observer {
   sync::atomic<int> events_{0};
 };
 
+using subject = sync::atomic<int>;
+
+// Part of a closure: uses its subject when the closure is destroyed.
+class last_use {
+ public:
+  explicit last_use(subject& of) : of_(&of) {}
+  last_use(const last_use& other) = default;
+  last_use(last_use&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+  last_use& operator=(const last_use&) = delete;
+  last_use& operator=(last_use&&) = delete;
+  ~last_use() {
+    if (of_ != nullptr) of_->fetch_add(1);
+  }
+
+ private:
+  subject* of_;
+};
+
+// A coroutine that waits to be resumed by the executor. The frame is destroyed with the coroutine's
+// end, also if the executor cancels it.
+template <class Executor>
+takt_test::detached suspended(Executor& executor, [[maybe_unused]] last_use use) {
+  try {
+    co_await executor.schedule();
+  } catch (const cancelled&) {
+  }
+}
+
 // What a component borrows.
 struct borrowed {
   manual_clock time;
   counting_observer observer;
+  subject of_component{0};  // of closures that the component destroys in any case
 };
 
 template <class T>
 struct verb {
   const char* name;
   void (*call)(T&);
+  bool gives_back = false;  // the caller destroys queued closures, after the call
 };
 
 // For what cannot be moved.
@@ -94,19 +129,36 @@ constexpr auto executor_verbs = std::to_array<verb<T>>({
     lifecycle_verbs<T>[1],
     lifecycle_verbs<T>[2],
     lifecycle_verbs<T>[3],
-    {"shutdown_now", [](T& c) { static_cast<void>(c.shutdown_now()); }},
+    {"shutdown_now", [](T& c) { static_cast<void>(c.shutdown_now()); }, true},
 });
 
 // What components with a lifecycle do alike.
 template <class T>
 struct with_lifecycle {
   void await() { it->await_termination(); }
-  void destroy() {
+  void destroy(bool gives_back) {
     it.reset();
     with.reset();
+    if (!gives_back) of_queued.reset();
   }
   std::uint64_t pending() { return it->totals().pending(); }
 
+  // For queued closures, and for those that no call gives back.
+  last_use queued() { return last_use(*of_queued); }
+  last_use owned() { return last_use(with->of_component); }
+
+  // With hooks of a pool.
+  template <class Options>
+  Options hooked(Options options) {
+    options.thread.on_exit = [use = owned()] {};
+    options.thread.may_start = [use = owned()] { return true; };
+    options.before = [use = owned()](const task&) {};
+    options.after = [use = owned()](const task&, const std::exception_ptr&) {};
+    options.terminated = [use = owned()] {};
+    return options;
+  }
+
+  std::optional<subject> of_queued{std::in_place, 0};
   std::optional<borrowed> with{std::in_place};
   std::optional<T> it;
 };
@@ -114,19 +166,22 @@ struct with_lifecycle {
 struct a_thread_pool : with_lifecycle<thread_pool> {
   static constexpr auto& verbs = executor_verbs<thread_pool>;
   a_thread_pool() {
-    it.emplace(thread_pool_options{.core = 1, .time = &with->time, .observer = &with->observer});
-    it->execute([] {});
-    it->execute([] {});
+    it.emplace(
+        hooked(thread_pool_options{.core = 1, .time = &with->time, .observer = &with->observer}));
+    it->execute([use = queued()] {});
+    it->execute([use = queued()] {});
+    suspended(*it, owned());
   }
 };
 
 struct a_stealing_pool : with_lifecycle<stealing_pool> {
   static constexpr auto& verbs = executor_verbs<stealing_pool>;
   a_stealing_pool() {
-    it.emplace(
-        stealing_pool_options{.threads = 1, .time = &with->time, .observer = &with->observer});
-    it->execute([] {});
-    it->execute([] {});
+    it.emplace(hooked(
+        stealing_pool_options{.threads = 1, .time = &with->time, .observer = &with->observer}));
+    it->execute([use = queued()] {});
+    it->execute([use = queued()] {});
+    suspended(*it, owned());
   }
 };
 
@@ -145,10 +200,13 @@ struct a_scheduled_pool : with_lifecycle<scheduled_pool> {
        }},
   });
   a_scheduled_pool() {
-    it.emplace(scheduled_pool_options{
-        .core = 1, .keep = {.delayed = false}, .time = &with->time, .observer = &with->observer});
-    it->execute(1h, [] {});
-    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, [] {}));
+    it.emplace(hooked(scheduled_pool_options{.core = 1,
+                                             .keep = {.delayed = false},
+                                             .decorate = [use = owned()](task t) { return t; },
+                                             .time = &with->time,
+                                             .observer = &with->observer}));
+    it->execute(1h, [use = queued()] {});
+    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, [use = queued()] {}));
   }
 };
 
@@ -160,12 +218,23 @@ struct a_wheel : with_lifecycle<wheel_scheduler> {
       executor_verbs<wheel_scheduler>[3],
       executor_verbs<wheel_scheduler>[4],
       {"close(at_close)", [](wheel_scheduler& c) { c.close(at_close::run_all); }},
+      {"close(at_close) that times out",
+       [](wheel_scheduler& c) {
+         try {
+           c.close(0s, at_close::run_all);
+         } catch (const std::system_error&) {
+           c.shutdown_and_cancel();  // it has not terminated: timers wait
+         }
+       }},
   });
   a_wheel() {
-    it.emplace(wheel_scheduler_options{
-        .tick = 1ms, .ticks_per_wheel = 2, .time = &with->time, .observer = &with->observer});
-    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, inline_executor(), [] {}));
-    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, inline_executor(), [] {}));
+    it.emplace(wheel_scheduler_options{.tick = 1ms,
+                                       .ticks_per_wheel = 2,
+                                       .thread = {.on_exit = [use = owned()] {}},
+                                       .time = &with->time,
+                                       .observer = &with->observer});
+    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, inline_executor(), [use = queued()] {}));
+    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, inline_executor(), [use = queued()] {}));
   }
 };
 
@@ -173,8 +242,9 @@ struct a_strand : with_lifecycle<serial_executor> {
   static constexpr auto& verbs = executor_verbs<serial_executor>;
   a_strand() {
     it.emplace(pool, serial_executor_options{.time = &with->time, .observer = &with->observer});
-    it->execute([] {});
-    it->execute([] {});
+    it->execute([use = queued()] {});
+    it->execute([use = queued()] {});
+    suspended(*it, owned());
   }
   thread_pool pool{{.core = 1}};
 };
@@ -191,12 +261,12 @@ struct tracked_pool {
 
 struct a_tracking_executor : with_lifecycle<tracked_pool> {
   static constexpr auto verbs = std::to_array<verb<tracked_pool>>({
-      {"shutdown_now", [](tracked_pool& c) { static_cast<void>(c.tracker.shutdown_now()); }},
+      {"shutdown_now", [](tracked_pool& c) { static_cast<void>(c.tracker.shutdown_now()); }, true},
   });
   a_tracking_executor() {
     it.emplace(*with);
-    it->tracker.execute([] {});
-    it->tracker.execute([] {});
+    it->tracker.execute([use = queued()] {});
+    it->tracker.execute([use = queued()] {});
   }
 };
 
@@ -204,26 +274,36 @@ struct a_loop : with_lifecycle<event_loop> {
   static constexpr auto verbs = std::to_array<verb<event_loop>>({
       {"shutdown", [](event_loop& c) { c.shutdown(); }},
       {"shutdown_and_cancel", [](event_loop& c) { c.shutdown_and_cancel(); }},
-      {"shutdown_now", [](event_loop& c) { static_cast<void>(c.shutdown_now()); }},
+      {"shutdown_now", [](event_loop& c) { static_cast<void>(c.shutdown_now()); }, true},
   });
   a_loop() {
     it.emplace(event_loop_options{.time = &with->time, .observer = &with->observer});
-    it->execute([] {});
-    it->frames().execute([] {});
-    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, [] {}));
+    it->execute([use = queued()] {});
+    it->frames().execute([use = queued()] {});
+    static_cast<void>(it->schedule_at_fixed_rate(1h, 1h, [use = queued()] {}));
+    suspended(*it, owned());
   }
   void await() { it->run(); }
+};
+
+// Its destructor alone waits for other calls.
+struct a_loop_that_nobody_runs : a_loop {
+  void await() {
+    while (!it->is_shutdown()) sync::yield();
+  }
+  std::uint64_t pending() { return 0; }
 };
 
 // It terminates in its destructor, which waits for other calls.
 struct a_manual_executor : with_lifecycle<manual_executor> {
   static constexpr auto verbs = std::to_array<verb<manual_executor>>({
       {"shutdown", [](manual_executor& c) { c.shutdown(); }},
-      {"shutdown_now", [](manual_executor& c) { static_cast<void>(c.shutdown_now()); }},
+      {"shutdown_now", [](manual_executor& c) { static_cast<void>(c.shutdown_now()); }, true},
   });
   a_manual_executor() {
     it.emplace();
-    it->execute([] {});
+    it->execute([use = queued()] {});
+    suspended(*it, owned());
   }
   void await() {
     while (!it->is_shutdown()) sync::yield();
@@ -233,13 +313,19 @@ struct a_manual_executor : with_lifecycle<manual_executor> {
 };
 
 class null_sink final : public log_sink {
+ public:
+  explicit null_sink(last_use use) : use_(std::move(use)) {}
+
+ private:
   void write(std::string_view) override {}
+
+  last_use use_;
 };
 
 struct a_log_service : with_lifecycle<log_service> {
   static constexpr auto& verbs = executor_verbs<log_service>;
   a_log_service() {
-    it.emplace(std::make_unique<null_sink>(),
+    it.emplace(std::make_unique<null_sink>(owned()),
                log_service_options{.capacity = 2, .where = pool, .time = &with->time});
     it->log("a line");
   }
@@ -250,7 +336,7 @@ struct a_log_service : with_lifecycle<log_service> {
 struct a_log_service_with_a_thread : with_lifecycle<log_service> {
   static constexpr auto& verbs = executor_verbs<log_service>;
   a_log_service_with_a_thread() {
-    it.emplace(std::make_unique<null_sink>(),
+    it.emplace(std::make_unique<null_sink>(owned()),
                log_service_options{.capacity = 2, .time = &with->time});
     it->log("a line");
   }
@@ -262,12 +348,12 @@ struct a_pipeline : with_lifecycle<pipeline> {
   a_pipeline() {
     it.emplace(made_by([this] {
       return pipeline::from<int>(
-                 [](outlet<int>& out) {
+                 [use = owned()](outlet<int>& out) {
                    out.push(1);
                    while (!out.stop().stop_requested()) sync::yield();
                  },
                  {}, {.time = &with->time})
-          .into([](int) {}, {.capacity = 1});
+          .into([use = owned()](int) {}, {.capacity = 1});
     }));
   }
   std::uint64_t pending() {
@@ -281,10 +367,12 @@ struct a_crawler : with_lifecycle<crawler> {
   static constexpr auto& verbs = lifecycle_verbs<crawler>;
   a_crawler() {
     list.accept({.key = "a"});
-    const auto visit = [](const work_item&, const sync::stop_token&) {
+    const auto visit = [use = owned()](const work_item&, const sync::stop_token&) {
       return std::vector<work_item>();
     };
-    it.emplace(pool, list, visit, crawler_options{.visits = 1, .time = &with->time});
+    const auto failed = [use = owned()](const work_item&, const std::exception_ptr&) {};
+    it.emplace(pool, list, visit,
+               crawler_options{.visits = 1, .failed = failed, .time = &with->time});
     it->start();
   }
   memory_work_list list;
@@ -298,12 +386,14 @@ struct a_service_group : with_lifecycle<service_group> {
   });
   a_service_group() {
     it.emplace(service_group_options{.time = &with->time});
+    it->add("service", {.shutdown = [use = owned()] {},
+                        .await_end = [use = owned()](auto, const auto&) { return true; }});
     it->add("pool", pool);
     it->start();
   }
   void await() {
     while (!pool.is_shutdown()) sync::yield();
-    require(it->stop(never).services.size() == 1, "the report");
+    require(it->stop(never).services.size() == 2, "the report");
   }
   std::uint64_t pending() { return pool.is_terminated() ? 0 : 1; }
   thread_pool pool{{.core = 1}};
@@ -315,8 +405,8 @@ struct a_task_scope : with_lifecycle<task_scope<void>> {
   });
   a_task_scope() {
     it.emplace(task_scope_options{.where = pool, .time = &with->time});
-    it->spawn([] {});
-    it->spawn([](const sync::stop_token&) {});
+    it->spawn([use = queued()] {});
+    it->spawn([use = queued()](const sync::stop_token&) {});
   }
   void await() {
     while (!it->stop_requested()) sync::yield();
@@ -333,8 +423,9 @@ struct an_rx_worker : with_lifecycle<rx::worker> {
   });
   an_rx_worker() {
     it.emplace(pool);
-    it->schedule([] {});
-    it->schedule(1h, [] {});
+    it->schedule([use = queued()] {}).add([use = queued()] {});
+    it->schedule(1h, [use = queued()] {});
+    it->as_subscription().add([use = queued()] {});
   }
   void await() {
     while (!it->is_unsubscribed()) sync::yield();
@@ -350,7 +441,7 @@ struct an_rx_scheduler : with_lifecycle<rx::scheduler> {
   });
   an_rx_scheduler() {
     it.emplace(made_by([this] { return rx::scheduler::from(pool); }));
-    it->schedule(1h, [] {});
+    it->schedule(1h, [use = queued()] {}).add([use = queued()] {});
   }
   void await() {
     while (!it->is_shutdown()) sync::yield();
@@ -360,25 +451,52 @@ struct an_rx_scheduler : with_lifecycle<rx::scheduler> {
   scheduled_pool pool{{.core = 1, .time = &time}};
 };
 
+struct the_rx_schedulers : with_lifecycle<rx::schedulers> {
+  static constexpr auto verbs = std::to_array<verb<rx::schedulers>>({
+      {"shutdown", [](rx::schedulers& c) { c.shutdown(); }},
+  });
+  the_rx_schedulers() {
+    it.emplace(
+        rx::schedulers_options{.computation_threads = 1, .io_threads = 1, .time = &with->time});
+    it->io().schedule([use = queued()] {});
+    it->computation().schedule(1h, [use = queued()] {});
+  }
+  void await() {
+    while (!it->io().is_shutdown() || !it->computation().is_shutdown()) sync::yield();
+  }
+  std::uint64_t pending() { return 0; }
+};
+
 template <class T>
 class ending : public testing::Test {};
 
-using components = testing::Types<a_thread_pool, a_stealing_pool, a_scheduled_pool, a_wheel,
-                                  a_strand, a_tracking_executor, a_loop, a_manual_executor,
-                                  a_log_service, a_log_service_with_a_thread, a_pipeline, a_crawler,
-                                  a_service_group, a_task_scope, an_rx_worker, an_rx_scheduler>;
+using components =
+    testing::Types<a_thread_pool, a_stealing_pool, a_scheduled_pool, a_wheel, a_strand,
+                   a_tracking_executor, a_loop, a_loop_that_nobody_runs, a_manual_executor,
+                   a_log_service, a_log_service_with_a_thread, a_pipeline, a_crawler,
+                   a_service_group, a_task_scope, an_rx_worker, an_rx_scheduler, the_rx_schedulers>;
 
 struct names {
   template <class T>
   static std::string GetName(int number) {
-    static const std::array all{"thread_pool",     "stealing_pool",
-                                "scheduled_pool",  "wheel_scheduler",
-                                "serial_executor", "tracking_executor",
-                                "event_loop",      "manual_executor",
-                                "log_service",     "log_service_with_a_thread",
-                                "pipeline",        "crawler",
-                                "service_group",   "task_scope",
-                                "rx_worker",       "rx_scheduler"};
+    static const std::array all{"thread_pool",
+                                "stealing_pool",
+                                "scheduled_pool",
+                                "wheel_scheduler",
+                                "serial_executor",
+                                "tracking_executor",
+                                "event_loop",
+                                "event_loop_that_nobody_runs",
+                                "manual_executor",
+                                "log_service",
+                                "log_service_with_a_thread",
+                                "pipeline",
+                                "crawler",
+                                "service_group",
+                                "task_scope",
+                                "rx_worker",
+                                "rx_scheduler",
+                                "rx_schedulers"};
     return all[static_cast<std::size_t>(number)];
   }
 };
@@ -391,7 +509,7 @@ TYPED_TEST(ending, against_who_awaits_it_and_destroys) {
       TypeParam c;
       sync::thread other([&] { v.call(*c.it); });
       c.await();
-      c.destroy();
+      c.destroy(v.gives_back);
       other.join();
     });
   }
@@ -408,7 +526,7 @@ TYPED_TEST(ending, by_two_at_once_leaves_nothing_pending) {
         c.await();
         require(c.pending() == 0, "nothing is pending when it has terminated");
         other.join();
-        c.destroy();
+        c.destroy(false);
       });
     }
   }

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstddef>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/sched/event_loop.hpp>
 

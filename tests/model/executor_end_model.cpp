@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/completion_queue.hpp>
 #include <takt/exec/inline_executor.hpp>

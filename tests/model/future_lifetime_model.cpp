@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/when.hpp>

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/when.hpp>

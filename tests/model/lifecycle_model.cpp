@@ -2,7 +2,7 @@
 // end is made once.
 #include <functional>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/exec/lifecycle.hpp>
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 
 #include "support.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/log_service.hpp>
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 
-#include <takt/base/mpsc_queue.hpp>
+#include <takt/base/detail/mpsc_queue.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 
 #include "support.hpp"
 
@@ -21,13 +21,13 @@ void check_both_ways(const std::function<void()>& body) {
   check({.runs = 1'000'000, .how = model::strategy::exhaustive}, body);
 }
 
-struct message : mpsc_node {
+struct message : detail::mpsc_node {
   message(std::size_t f, int n) : from(f), number(n) {}
   std::size_t from;
   sync::var<int> number;  // plain data, checked for races
 };
 
-using queue_type = mpsc_queue<message>;
+using queue_type = detail::mpsc_queue<message>;
 
 void push_new(queue_type& queue, std::size_t from, int number) {
   queue.push(*std::make_unique<message>(from, number).release());

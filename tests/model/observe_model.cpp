@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/observe/counter.hpp>
 #include <takt/observe/histogram.hpp>
 #include <takt/observe/task_statistics.hpp>

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/serial_executor.hpp>

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 
 #include "support.hpp"
 

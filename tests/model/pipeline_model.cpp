@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/clock/manual_clock.hpp>
 #include <takt/service/pipeline.hpp>
 #include <takt/task/future.hpp>
 
@@ -156,6 +157,27 @@ TEST(pipeline_model, destroyed_while_it_runs) {
           pipeline::from<int>(numbers(3)).into([&](int) { done.write() += 1; }, {.capacity = 1});
     }
     require(done.read() <= 3, "nothing of it runs any more");
+  });
+}
+
+// join() asks for the error after it has waited.
+TEST(pipeline_model, destroyed_while_another_thread_is_in_join) {
+  check({.runs = 10'000}, [] {
+    manual_clock time;
+    sync::atomic<bool> go_on{false};
+    std::unique_ptr<pipeline> p(new pipeline(  // NOLINT: make_unique would have to move it
+        pipeline::from<int>(
+            [&](outlet<int>&) {
+              while (!go_on.load()) sync::yield();
+            },
+            {}, {.time = &time})
+            .into([](int) {}, {.capacity = 1})));
+    pipeline& alive = *p;
+    sync::thread joins([&] { alive.join(); });
+    time.wait_for_waiters(2);  // it, and the stage that waits for an item
+    go_on.store(true);
+    p.reset();
+    joins.join();
   });
 }
 

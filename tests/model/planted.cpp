@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/model/explore.hpp>
 
 namespace {

@@ -1,7 +1,7 @@
 // What model checks of pools have in common.
 #pragma once
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/model/explore.hpp>
 
 // How often a task ran; by the thread that runs it, read after the end of the pool.

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/sched/retry.hpp>
 #include <takt/sched/scheduled_pool.hpp>

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <memory>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/rx/scheduler.hpp>
 #include <takt/rx/worker.hpp>

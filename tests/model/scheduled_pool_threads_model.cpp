@@ -2,8 +2,8 @@
 // leaves, somebody looks at the time.
 #include <chrono>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 #include <takt/task/task_runner.hpp>

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 
 #include "support.hpp"
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/serial_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
@@ -218,6 +218,22 @@ TEST(serial_executor_model, destroyed_by_its_own_task) {
     require(gone.load(), "it ran");
     pool.close(drain);
     require(later.load() == 0, "nothing else");
+  });
+}
+
+// By a closure that the shutdown destroys. The destructor waits for the task that runs, and does
+// not wait for its caller.
+TEST(serial_executor_model, destroyed_by_its_own_end) {
+  check({.runs = 10'000}, [] {
+    thread_pool pool({.core = 1});
+    auto owner = std::make_unique<serial_executor>(pool);
+    serial_executor& strand = *owner;
+    strand.execute([&strand] {
+      while (!strand.is_shutdown()) sync::yield();
+    });
+    strand.execute([own = std::move(owner)] {});
+    strand.shutdown_and_cancel();
+    pool.close(drain);
   });
 }
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/service_group.hpp>

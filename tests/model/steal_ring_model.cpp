@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/task/task.hpp>
 
 #include "../../src/exec/steal_ring.hpp"

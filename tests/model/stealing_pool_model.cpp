@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/fork_join.hpp>
 #include <takt/exec/stealing_pool.hpp>

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <optional>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 
 #include "support.hpp"
 

@@ -1,7 +1,7 @@
 // Subscriptions under every kind of interleaving: each callback once, nothing lost, nothing kept.
 #include <memory>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/rx/composite.hpp>
 #include <takt/rx/refcount.hpp>
 #include <takt/rx/serial.hpp>
@@ -187,6 +187,88 @@ TEST(subscription_model, the_last_handle_goes_while_the_child_closes) {
     second.reset();
     other.join();
     require(n.read() == 1, "once");
+  });
+}
+
+// One thread closes the tree; the link that the other one takes out may be on its path.
+TEST(subscription_model, release_against_unsubscribe_of_the_grandparent) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    touched m(0);
+    const composite top;
+    const composite middle;
+    const composite kept;
+    const subscription child = counting(n);
+    kept.add(middle);  // so that the links below top are on the heap
+    kept.add(child);
+    top.add(middle);
+    middle.add(child);
+    child.add(counting(m));
+    sync::thread one([&] { top.unsubscribe(); });
+    sync::thread two([&] { top.release(middle); });
+    const bool released = middle.release(child);
+    one.join();
+    two.join();
+    if (released) require(!child.is_unsubscribed() && n.read() == 0, "taken out before");
+    child.unsubscribe();
+    middle.unsubscribe();
+    require(n.read() == 1 && m.read() == 1, "each once");
+    require(kept.size() == 0 && top.size() == 0 && middle.size() == 0, "nothing is kept");
+  });
+}
+
+TEST(subscription_model, two_close_one_chain_at_different_levels) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    touched m(0);
+    const subscription top = subscription::empty();
+    const subscription middle = counting(m);
+    const subscription low = counting(n);
+    top.add(middle);
+    middle.add(low);
+    sync::thread other([&] { middle.unsubscribe(); });
+    top.unsubscribe();
+    other.join();
+    require(middle.is_unsubscribed() && low.is_unsubscribed(), "by one or the other");
+    require(n.read() == 1 && m.read() == 1, "each once");
+  });
+}
+
+// The walk that releases the chain meets one that is closing.
+TEST(subscription_model, the_last_handle_of_a_chain_goes_while_it_closes) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    touched m(0);
+    auto top = std::make_unique<rx::serial>();
+    const subscription low = counting(n);
+    {
+      const subscription middle = counting(m);
+      const subscription under = subscription::empty();
+      top->add(middle);
+      top->set(under);
+      under.add(low);
+      middle.add(low);
+    }
+    sync::thread other([&] { low.unsubscribe(); });
+    top.reset();
+    other.join();
+    require(n.read() == 1, "once");
+    require(m.read() == 0, "dropped, and not closed");
+  });
+}
+
+TEST(subscription_model, set_against_the_end_of_a_chain_of_serials) {
+  check({.runs = 20'000}, [] {
+    touched n(0);
+    touched m(0);
+    const rx::serial outer;
+    const rx::serial inner;
+    outer.set(inner);
+    inner.set(counting(n));
+    sync::thread other([&] { outer.unsubscribe(); });
+    inner.set(counting(m));
+    other.join();
+    require(n.read() == 1 && m.read() == 1, "each once");
   });
 }
 

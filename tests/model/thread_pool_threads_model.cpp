@@ -2,8 +2,8 @@
 // kind of interleaving nobody waits for ever.
 #include <chrono>
 
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/task/task_runner.hpp>

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 #include <takt/sched/timeout.hpp>

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 
 #include "../../src/sched/timer_inbox.hpp"
@@ -25,7 +25,7 @@ class lists_of_numbers {
   void push(std::uint32_t number) {
     timer_inbox::turn turn;
     while (!(turn = inbox_.try_take_turn())) {
-      const mutex_lock lock(mu_);
+      const detail::mutex_lock lock(mu_);
       if (inbox_.open_next(no_time)) continue;
       if (!take(how_far::one_part)) sync::yield();
     }
@@ -33,12 +33,12 @@ class lists_of_numbers {
     turn.fill(number);
   }
   bool take_all() {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     return take(how_far::all);
   }
   [[nodiscard]] std::size_t count() const { return taken_.size(); }
   bool end_part() {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     return inbox_.end_part(no_time);
   }
   // When nobody pushes.
@@ -58,7 +58,7 @@ class lists_of_numbers {
         });
   }
 
-  mutex mu_;
+  detail::mutex mu_;
   timer_inbox inbox_;
   std::array<sync::var<timer_inbox::part_name>, 30> parts_{};
   std::vector<std::uint32_t> taken_;
@@ -134,13 +134,13 @@ TEST(timer_inbox_model, who_adds_sees_the_flag_or_is_seen) {
 TEST(timer_nodes_model, a_place_has_one_owner_at_a_time) {
   check({.runs = 20'000}, [] {
     timer_nodes nodes;
-    mutex mu;
+    detail::mutex mu;
     std::array<sync::var<int>, 16> owned{};
     const auto claim = [&] {
       for (;;) {
         const std::uint32_t index = nodes.claim().index();
         if (index != timer_nodes::none) return index;
-        const mutex_lock lock(mu);
+        const detail::mutex_lock lock(mu);
         nodes.make_room([](std::size_t) {});
       }
     };

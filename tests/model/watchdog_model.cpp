@@ -2,7 +2,7 @@
 // begins and ends meanwhile, and nobody is after its destruction.
 #include <chrono>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/observe/task_observer.hpp>
 #include <takt/sched/scheduled_pool.hpp>

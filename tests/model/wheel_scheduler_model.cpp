@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
@@ -416,21 +416,21 @@ TEST(wheel_scheduler_model, places_are_made_while_others_claim_them) {
 class takes_one {
  public:
   void execute(task t) {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     queued_.push_back(std::move(t));
   }
   std::size_t try_execute(std::span<task> tasks) noexcept {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     queued_.push_back(std::move(tasks.front()));
     return 1;
   }
   std::size_t size() {
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     return queued_.size();
   }
 
  private:
-  mutex mu_;
+  detail::mutex mu_;
   task_list queued_;
 };
 

@@ -5,7 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/rx/subscription.hpp>
 #include <takt/rx/worker.hpp>
@@ -482,6 +483,17 @@ TEST(worker_model, a_task_destroys_its_worker) {
     while (!a.is_unsubscribed()) sync::yield();
     pool.close(drain);
     require(w == nullptr, "gone");
+  });
+}
+
+// By a closure that unsubscribe() destroys: the destructor cannot wait for its caller.
+TEST(worker_model, destroyed_by_its_own_end) {
+  check({.runs = 1'000}, [] {
+    manual_executor nobody_runs;
+    auto owner = std::make_unique<rx::worker>(nobody_runs);
+    rx::worker& alive = *owner;
+    alive.schedule([own = std::move(owner)] {});
+    alive.unsubscribe();
   });
 }
 

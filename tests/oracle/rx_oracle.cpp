@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/rx/aggregate_error.hpp>
@@ -53,7 +53,7 @@ class held_pool {
   explicit held_pool(std::size_t threads) : pool_({.core = threads}) {}
 
   void execute(takt::task t) {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     if (stopped_) throw takt::rejected(takt::rejection::shut_down);
     if (held_) {
       queue_.push_back(std::move(t));
@@ -62,14 +62,14 @@ class held_pool {
     }
   }
   void stop() {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     stopped_ = true;
   }
 
   // Runs all that there is, until there is nothing. Calls `meanwhile` while a task waits.
   template <class F>
   void run_all(F meanwhile) {
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     held_ = false;
     for (; !queue_.empty(); queue_.pop_front()) start(std::move(queue_.front()));
     while (running_ > 0) {
@@ -86,7 +86,7 @@ class held_pool {
   }
   // Called by a task.
   void wait() {
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     waits_ = true;
     changed_.notify_all();
     while (waits_) changed_.wait(lock);
@@ -98,14 +98,14 @@ class held_pool {
     pool_.execute([this, t = std::move(t)]() mutable {
       t.run();
       t = {};
-      const takt::mutex_lock lock(mu_);
+      const takt::detail::mutex_lock lock(mu_);
       --running_;
       changed_.notify_all();
     });
   }
 
-  takt::mutex mu_;
-  takt::condition changed_;
+  takt::detail::mutex mu_;
+  takt::detail::condition changed_;
   std::deque<takt::task> queue_ TAKT_GUARDED_BY(mu_);
   bool held_ TAKT_GUARDED_BY(mu_) = true;
   bool stopped_ TAKT_GUARDED_BY(mu_) = false;

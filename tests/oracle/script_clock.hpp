@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 
 namespace oracle {
@@ -19,7 +19,7 @@ namespace oracle {
 class script_clock final : public takt::clock {
  public:
   [[nodiscard]] time_point now() const noexcept override {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return now_;
   }
   void park_until(takt::parker& p, time_point deadline) const noexcept override {
@@ -28,7 +28,7 @@ class script_clock final : public takt::clock {
       takt::steady.park_until(p, deadline);
       return;
     }
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     if (is_script) {
       now_ = std::max(now_, deadline);
       return;
@@ -39,36 +39,36 @@ class script_clock final : public takt::clock {
   }
 
   void advance(std::chrono::nanoseconds d) {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     now_ += d;
   }
   /// Lets the thread look again, and waits until it has nothing to do, or has left.
   void let_work() {
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     held_ = false;
     changed_.notify_all();
     while (!held_ && !gone_) changed_.wait(lock);
   }
   void wait_until_held() {
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     while (!held_) changed_.wait(lock);
   }
   /// The thread has left, or is to: it is not held any more.
   void let_go() {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     gone_ = true;
     held_ = false;
     changed_.notify_all();
   }
   [[nodiscard]] bool is_gone() const {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return gone_;
   }
 
  private:
   const takt::sync::thread::id owner_ = takt::sync::this_thread_id();
-  mutable takt::mutex mu_;
-  mutable takt::condition changed_;
+  mutable takt::detail::mutex mu_;
+  mutable takt::detail::condition changed_;
   mutable time_point now_ TAKT_GUARDED_BY(mu_);
   mutable bool held_ TAKT_GUARDED_BY(mu_) = false;
   bool gone_ TAKT_GUARDED_BY(mu_) = false;

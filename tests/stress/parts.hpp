@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/observe/task_statistics.hpp>
 
 namespace takt_test {

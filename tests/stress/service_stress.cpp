@@ -18,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/log_service.hpp>
 #include <takt/service/pipeline.hpp>

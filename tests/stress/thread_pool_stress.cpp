@@ -15,8 +15,8 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/fork_join.hpp>
 #include <takt/exec/serial_executor.hpp>
 #include <takt/exec/stealing_pool.hpp>
@@ -69,7 +69,7 @@ class round_of {
 
   // After all is over.
   void check() {
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     if (observes_) account_.check(observed_.totals());
     EXPECT_EQ(terminated_.load(), 1);
     for (const record& r : records_) {
@@ -214,7 +214,7 @@ class round_of {
 
   record& new_record(account& of) {
     ++of.calls;
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return records_.emplace_back(of);
   }
 
@@ -293,7 +293,7 @@ class round_of {
               ? where.submit([this, self = token(r), p] { body(self, p); })
               : where.submit([this, self = token(r), p](const stop_token&) { body(self, p); });
       if (p.random.chance(5)) f.cancel();
-      const takt::mutex_lock lock(mu_);
+      const takt::detail::mutex_lock lock(mu_);
       futures_.emplace_back(std::move(f), &r);
     } catch (const takt::rejected&) {
     }
@@ -460,14 +460,14 @@ class round_of {
   }
 
   void cancel_one(std::uint64_t which) {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     if (!futures_.empty()) futures_[which % futures_.size()].first.cancel();
   }
 
   void remove_one(std::uint64_t which) {
     task taken;
     {
-      const takt::mutex_lock lock(mu_);
+      const takt::detail::mutex_lock lock(mu_);
       if (futures_.empty()) return;
       taken = pool_->remove(futures_[which % futures_.size()].first);
     }
@@ -490,7 +490,7 @@ class round_of {
   bool gives_back_ = false;
   bool waits_ = false;
 
-  takt::mutex mu_;
+  takt::detail::mutex mu_;
   std::deque<record> records_ TAKT_GUARDED_BY(mu_);
   std::vector<std::pair<future<void>, record*>> futures_ TAKT_GUARDED_BY(mu_);
 };

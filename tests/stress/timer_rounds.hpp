@@ -19,8 +19,8 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/sched/scheduler.hpp>
 #include <takt/sched/timer_handle.hpp>
@@ -54,7 +54,7 @@ class timer_round {
   }
 
   void check() {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     if (observes_) {
       const takt::task_totals t = observed_.totals();
       EXPECT_EQ(t.submitted, t.rejected + t.finished + t.cancelled + t.returned);
@@ -105,7 +105,7 @@ class timer_round {
     constexpr std::chrono::microseconds between(20);
     one* o = nullptr;
     {
-      const takt::mutex_lock lock(mu_);
+      const takt::detail::mutex_lock lock(mu_);
       o = &all_.emplace_back(account_);
     }
     ++account_.calls;
@@ -175,7 +175,7 @@ class timer_round {
   takt::task_statistics observed_;
   bool observes_ = false;
   Home* home_ = nullptr;
-  takt::mutex mu_;
+  takt::detail::mutex mu_;
   std::deque<one> all_ TAKT_GUARDED_BY(mu_);
 };
 

@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
@@ -41,22 +41,22 @@ class gate {
 class tally {
  public:
   void add() {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     ++count_;
     changed_.notify_all();
   }
   void wait_for(std::size_t count) const {
-    takt::mutex_lock lock(mu_);
+    takt::detail::mutex_lock lock(mu_);
     while (count_ < count) changed_.wait(lock);
   }
   [[nodiscard]] std::size_t count() const {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return count_;
   }
 
  private:
-  mutable takt::mutex mu_;
-  mutable takt::condition changed_;
+  mutable takt::detail::mutex mu_;
+  mutable takt::detail::condition changed_;
   std::size_t count_ TAKT_GUARDED_BY(mu_) = 0;
 };
 
@@ -107,25 +107,25 @@ class recording_hook final : public takt::unhandled_hook {
       text = e.what();
     } catch (...) {
     }
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     (kind == takt::unhandled::uncaught ? uncaught_ : unobserved_).push_back(std::move(text));
   }
   [[nodiscard]] std::vector<std::string> uncaught() const {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return uncaught_;
   }
   [[nodiscard]] std::vector<std::string> unobserved() const {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return unobserved_;
   }
   // The same, and forgets them.
   std::vector<std::string> take_unobserved() {
-    const takt::mutex_lock lock(mu_);
+    const takt::detail::mutex_lock lock(mu_);
     return std::exchange(unobserved_, {});
   }
 
  private:
-  mutable takt::mutex mu_;
+  mutable takt::detail::mutex mu_;
   mutable std::vector<std::string> uncaught_ TAKT_GUARDED_BY(mu_);
   mutable std::vector<std::string> unobserved_ TAKT_GUARDED_BY(mu_);
 };

@@ -10,9 +10,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <takt/base/assert.hpp>
-#include <takt/base/call_signature.hpp>
 #include <takt/base/config.hpp>
+#include <takt/base/detail/assert.hpp>
+#include <takt/base/detail/call_signature.hpp>
 #include <takt/fwd.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -71,7 +71,8 @@ template <class Signature, class Parts>
 inline constexpr bool can_be_null<move_only_function<Signature, Parts>> = true;
 
 template <class Signature, bool AsRvalue, class R, class... Args>
-class alignas(std::max_align_t) move_only_function<Signature, call_parts<AsRvalue, R, Args...>> {
+class alignas(std::max_align_t)
+    move_only_function<Signature, detail::call_parts<AsRvalue, R, Args...>> {
   // How the target is seen by the caller.
   template <class F>
   using called_as = std::conditional_t<AsRvalue, F&&, F&>;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 
 #if !defined(TAKT_PORTABLE_PARKING)
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace takt::inline TAKT_ABI {
 /// one if there is none. It is the last link of every wait loop in takt.
 ///
 /// \code
-/// takt::mpsc_queue<message> inbox;
+/// takt::detail::mpsc_queue<message> inbox;
 /// takt::parker ready;
 ///
 /// // any thread

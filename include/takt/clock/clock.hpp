@@ -5,8 +5,8 @@
 #include <chrono>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/fwd.hpp>  // clock, wall_clock
 
 namespace takt::inline TAKT_ABI {

@@ -7,10 +7,10 @@
 #include <type_traits>
 
 #include <takt/base/config.hpp>
-#include <takt/base/intrusive_list.hpp>
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/thread_annotations.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/fwd.hpp>  // manual_clock, manual_wall_clock
@@ -83,7 +83,7 @@ class basic_manual_clock final : public basic_clock<Base> {
 
  private:
   // On the stack of a parked thread.
-  struct waiter : list_node<> {
+  struct waiter : detail::list_node<> {
     waiter(parker& p, time_point d) noexcept : parked(p), deadline(d) {}
     parker& parked;
     time_point deadline;
@@ -94,10 +94,10 @@ class basic_manual_clock final : public basic_clock<Base> {
   void move_to(time_point t) TAKT_REQUIRES(mu_);
   std::size_t count_waiters() const TAKT_REQUIRES(mu_);
 
-  mutable mutex mu_;
-  mutable condition waiter_came_;
+  mutable detail::mutex mu_;
+  mutable detail::condition waiter_came_;
   time_point now_ TAKT_GUARDED_BY(mu_);
-  mutable intrusive_list<waiter> waiters_ TAKT_GUARDED_BY(mu_);
+  mutable detail::intrusive_list<waiter> waiters_ TAKT_GUARDED_BY(mu_);
 };
 
 extern template class basic_manual_clock<std::chrono::steady_clock>;

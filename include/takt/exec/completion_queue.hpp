@@ -10,14 +10,14 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/counted.hpp>
-#include <takt/base/intrusive_list.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
-#include <takt/base/thread_annotations.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/base/detail/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>
+#include <takt/clock/detail/timed_condition.hpp>
 #include <takt/clock/time.hpp>
-#include <takt/clock/timed_condition.hpp>
 #include <takt/exec/any_executor.hpp>
 #include <takt/fwd.hpp>
 #include <takt/task/future.hpp>
@@ -30,10 +30,10 @@ namespace takt::inline TAKT_ABI {
 /// The part of a completion_queue that does not depend on the type. Counts its references: the
 /// queue has one, and so has each future that has not ended, so that it finds the core when it
 /// does. The invariants are in completion_queue.cpp. For completion_queue.
-class completion_core : public counted<completion_core> {
+class completion_core : public detail::ref_counted<completion_core> {
  public:
   /// A future, and its place in one of the lists.
-  class entry final : public list_node<>, private continuation {
+  class entry final : public detail::list_node<>, private continuation {
    public:
     /// Without a future: a mark in the list, which is passed over.
     explicit entry(completion_core& owner) noexcept : owner_(owner) {}
@@ -70,7 +70,7 @@ class completion_core : public counted<completion_core> {
   [[nodiscard]] const clock& time() const noexcept { return time_; }
 
  private:
-  friend class counted<completion_core>;
+  friend class ref_counted<completion_core>;
   ~completion_core() = default;
 
   task_runner* runner_of_pending() const;
@@ -82,12 +82,12 @@ class completion_core : public counted<completion_core> {
   // Constant after construction.
   const clock& time_;
 
-  mutable mutex mu_;
-  intrusive_list<entry> pending_ TAKT_GUARDED_BY(mu_);  // in the order of their submission
-  intrusive_list<entry> ready_ TAKT_GUARDED_BY(mu_);    // in the order of their end
+  mutable detail::mutex mu_;
+  detail::intrusive_list<entry> pending_ TAKT_GUARDED_BY(mu_);  // in the order of their submission
+  detail::intrusive_list<entry> ready_ TAKT_GUARDED_BY(mu_);    // in the order of their end
   std::size_t pending_count_ TAKT_GUARDED_BY(mu_) = 0;
-  bool closed_ TAKT_GUARDED_BY(mu_) = false;      // the queue is gone
-  timed_condition arrived_ TAKT_GUARDED_BY(mu_);  // those who take
+  bool closed_ TAKT_GUARDED_BY(mu_) = false;              // the queue is gone
+  detail::timed_condition arrived_ TAKT_GUARDED_BY(mu_);  // those who take
 };
 
 /// Has an executor do work, and gives the results in the order in which they come.

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/exec/stealing_pool.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/task.hpp>

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/exec/any_executor.hpp>

@@ -9,12 +9,13 @@
 #include <string_view>
 
 #include <takt/base/config.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
-#include <takt/base/thread_annotations.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/base/detail/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>
+#include <takt/clock/detail/timed_condition.hpp>
 #include <takt/clock/time.hpp>
-#include <takt/clock/timed_condition.hpp>
+#include <takt/task/task_runner.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -102,22 +103,27 @@ class lifecycle {
 
   /// While it exists, await_unused() waits. For close(), which ends the owner and then waits: so
   /// another thread may destroy the owner meanwhile.
-  class user {
+  class user final : task_runner {
    public:
-    explicit user(const lifecycle& of) : of_(of) {
-      const mutex_lock lock(of_.mu_);
+    explicit user(const lifecycle& of) : task_runner(&of.word_, nesting::continued), of_(of) {
+      const detail::mutex_lock lock(of_.mu_);
       ++of_.users_;
     }
     user(const user&) = delete;
     user& operator=(const user&) = delete;
     ~user() {
-      const mutex_lock lock(of_.mu_);
+      const detail::mutex_lock lock(of_.mu_);
       if (--of_.users_ == 0) of_.changed_.notify_all();
     }
 
    private:
+    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+
     const lifecycle& of_;
   };
+
+  /// Whether the calling thread has a `user`: then it cannot wait in await_unused().
+  [[nodiscard]] bool is_used_here() const noexcept { return task_runner::of(&word_) != nullptr; }
 
   [[nodiscard]] const clock& time() const noexcept { return time_; }
 
@@ -128,9 +134,9 @@ class lifecycle {
   // Atomic. The state in 8 bits, the number of holds in 28 bits, the number of workers in 28 bits.
   sync::atomic<std::uint64_t> word_{0};
 
-  mutable mutex mu_;
-  mutable std::size_t users_ TAKT_GUARDED_BY(mu_) = 0;    // within await() or close()
-  mutable timed_condition changed_ TAKT_GUARDED_BY(mu_);  // terminated, or users_ is 0
+  mutable detail::mutex mu_;
+  mutable std::size_t users_ TAKT_GUARDED_BY(mu_) = 0;            // within await() or close()
+  mutable detail::timed_condition changed_ TAKT_GUARDED_BY(mu_);  // terminated, or users_ is 0
 };
 
 /// What close() does about work that is still there. Copied like an int.
@@ -180,6 +186,7 @@ template <class Rep, class Period>
 ///
 ///  private:
 ///   void end(takt::life_state next) noexcept {
+///     const takt::lifecycle::user here(life_);   // the destructor waits for this call
 ///     if (life_.advance_to(next)) thread_.request_stop();
 ///   }
 ///   void run(std::stop_token stop) {

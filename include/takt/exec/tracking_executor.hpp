@@ -11,11 +11,11 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/counted.hpp>
-#include <takt/base/intrusive_list.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/move_only_function.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/exec/executor.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/task.hpp>
@@ -32,7 +32,7 @@ template <class T>
 inline constexpr bool is_trackable<future_task<T>> = false;
 
 /// A callable that is being tracked. For tracking_executor.
-class tracked_task : public list_node<> {
+class tracked_task : public detail::list_node<> {
  public:
   virtual ~tracked_task() = default;
   virtual void call(const sync::stop_token& stop) = 0;
@@ -64,7 +64,7 @@ class tracked_callable final : public tracked_task {
 };
 
 /// What tracked tasks report to; they keep it alive.
-class tracking_record : public counted<tracking_record> {
+class tracking_record : public detail::ref_counted<tracking_record> {
  public:
   /// What an executor is given; the second one for callables that take a token.
   class run;
@@ -78,13 +78,13 @@ class tracking_record : public counted<tracking_record> {
   static void unwrap(task& t) noexcept;
 
  private:
-  friend class counted<tracking_record>;
+  friend class ref_counted<tracking_record>;
   ~tracking_record();
   void call(std::unique_ptr<tracked_task> what, const sync::stop_token& stop);
 
-  mutex mu_;
+  detail::mutex mu_;
   std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;
-  intrusive_list<tracked_task> cut_off_ TAKT_GUARDED_BY(mu_);  // owned
+  detail::intrusive_list<tracked_task> cut_off_ TAKT_GUARDED_BY(mu_);  // owned
 };
 
 /// A tracked task, for the executor.

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 
 namespace takt::inline TAKT_ABI {
 

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/counted.hpp>
-#include <takt/base/intrusive_list.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/ref_counted.hpp>
 #include <takt/base/move_only_function.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
@@ -28,20 +28,20 @@ namespace rx {
 class action_node;
 class action_scheduler;
 
-/// Where actions find their scheduler, as long as that is there. For the rx room; belongs to the
+/// Where actions find their scheduler, as long as that is there. For the rx module; belongs to the
 /// thread of the scheduler.
-class action_home final : public counted<action_home> {
+class action_home final : public detail::ref_counted<action_home> {
  public:
   explicit action_home(action_scheduler& of) noexcept : scheduler(&of) {}
   action_scheduler* scheduler;  ///< Null once it is gone.
 
  private:
-  friend class counted<action_home>;
+  friend class ref_counted<action_home>;
   ~action_home() = default;
 };
 
 /// A place in the queue of an action_scheduler. Owns its action while it is there.
-struct action_entry : list_node<> {
+struct action_entry : detail::list_node<> {
   action_node* action = nullptr;
   std::uint64_t batch = 0;  ///< Which drain it is for, if the scheduler tells them apart.
 };
@@ -50,7 +50,7 @@ struct action_entry : list_node<> {
 /// action_scheduler.
 ///
 /// **Thread safety**: as in action.
-class action_node : public subscription_core, public list_node<struct of_pending> {
+class action_node : public subscription_core, public detail::list_node<struct of_pending> {
  public:
   /// The last one that it was scheduled with.
   [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return delay_; }
@@ -176,7 +176,7 @@ class action : public subscription {  // NOLINT(cppcoreguidelines-slicing): name
     node_->schedule(after);
   }
 
-  /// For the rx room: takes over an owner.
+  /// For the rx module: takes over an owner.
   explicit action(action_with<State>& owned) noexcept : subscription(owned), node_(&owned) {}
 
  private:

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/intrusive_list.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
 #include <takt/base/move_only_function.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
@@ -175,8 +175,8 @@ class action_scheduler {
   void abandon(const std::exception_ptr& error, std::uint64_t batch);
 
   action_home* const home_;  // retained
-  intrusive_list<action_entry> queue_;
-  intrusive_list<action_node, of_pending> pending_;
+  detail::intrusive_list<action_entry> queue_;
+  detail::intrusive_list<action_node, of_pending> pending_;
   bool draining_ = false;
 };
 

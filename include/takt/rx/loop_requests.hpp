@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/counted.hpp>
+#include <takt/base/detail/ref_counted.hpp>
 #include <takt/base/move_only_function.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/task/future_state.hpp>
@@ -49,7 +49,7 @@ class loop_requests {
   [[nodiscard]] std::size_t pending() const noexcept { return core_->calls.size(); }
 
  private:
-  struct core final : counted<core> {
+  struct core final : detail::ref_counted<core> {
     timer_table<move_only_function<void()>> calls;
   };
 

@@ -43,7 +43,7 @@ struct marble_message {
   std::exception_ptr error{};  ///< Of `error`.
 };
 
-/// Whether two errors are of one type and say the same. For the rx room. \throws std::bad_alloc.
+/// Whether two errors are of one type and say the same. For the rx module. \throws std::bad_alloc.
 [[nodiscard]] bool same_error(const std::exception_ptr& a, const std::exception_ptr& b);
 
 template <class T>

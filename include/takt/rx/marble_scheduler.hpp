@@ -41,7 +41,7 @@ struct marble_options {
   std::function<void(const std::string&)> report{};
 };
 
-/// Something that a marble_scheduler looks at when it has flushed. For the rx room.
+/// Something that a marble_scheduler looks at when it has flushed. For the rx module.
 class marble_expectation {
  public:
   virtual ~marble_expectation() = default;
@@ -256,7 +256,7 @@ class marble_scheduler final : public virtual_time_scheduler {
 
 // --- the rest is templates
 
-/// What is seen of an observable, and what is expected. For the rx room.
+/// What is seen of an observable, and what is expected. For the rx module.
 template <class T>
 class expected_observable<T>::check final : public marble_expectation {
  public:

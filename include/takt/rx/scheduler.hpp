@@ -100,11 +100,11 @@ class scheduler {
   /// The time by its clock.
   [[nodiscard]] clock::time_point now() const noexcept;
 
-  /// For the rx room.
+  /// For the rx module.
   explicit scheduler(std::unique_ptr<scheduler_core> core) noexcept;
-  /// For the rx room: whether this is the process that it was made in.
+  /// For the rx module: whether this is the process that it was made in.
   [[nodiscard]] bool is_here() const noexcept;
-  /// For the rx room: what the destructor does before anything is destroyed.
+  /// For the rx module: what the destructor does before anything is destroyed.
   void end() noexcept;
 
  private:

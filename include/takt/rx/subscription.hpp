@@ -8,8 +8,8 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/move_only_function.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/rx/subscription_core.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/unhandled.hpp>
@@ -112,7 +112,7 @@ class subscription {
     return a.core_ == b.core_;
   }
 
-  /// For the rx room: takes over an owner.
+  /// For the rx module: takes over an owner.
   explicit subscription(subscription_core& owned) noexcept : core_(&owned) {}
   [[nodiscard]] subscription_core* core() const noexcept { return core_; }
 

@@ -1,5 +1,5 @@
 /// \file
-/// What the handles of a subscription share. For the rx room; others use takt::rx::subscription.
+/// What the handles of a subscription share. For the rx module; others use takt::rx::subscription.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/counted.hpp>
-#include <takt/base/intrusive_list.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/unhandled.hpp>
 
@@ -24,7 +24,8 @@ class subscription_core;
 
 /// That one core is a child of another. In the lists of both: that of the parent is guarded by the
 /// parent's lock, that of the child by the child's. See subscription_core.cpp.
-struct subscription_link : list_node<struct link_of_parent>, list_node<struct link_of_child> {
+struct subscription_link : detail::list_node<struct link_of_parent>,
+                           detail::list_node<struct link_of_child> {
   subscription_core* parent = nullptr;  // retained while it is on the child's side
   subscription_core* child = nullptr;   // owned while it is on the parent's side
   std::uint64_t number = 0;             // guarded by the parent's lock: of those that were added
@@ -35,15 +36,34 @@ struct subscription_link : list_node<struct link_of_parent>, list_node<struct li
 
 /// The children and the parents of a core: part of it, or made when there is the first one.
 struct subscription_family {
-  mutex mu;
+  subscription_family() = default;
+  ~subscription_family() {
+    if (index != nullptr) delete_index();
+  }
+  subscription_family(const subscription_family&) = delete;
+  subscription_family& operator=(const subscription_family&) = delete;
+
+  /// The link to a parent; null if there is none.
+  [[nodiscard]] subscription_link* link_to(const subscription_core& parent) const noexcept
+      TAKT_REQUIRES(mu);
+  void add_parent(subscription_link& link) TAKT_REQUIRES(mu);
+  void remove_parent(subscription_link& link) noexcept TAKT_REQUIRES(mu);
+
+  detail::mutex mu;
   // Guarded by mu.
-  intrusive_list<subscription_link, link_of_parent> children TAKT_GUARDED_BY(mu);
+  detail::intrusive_list<subscription_link, link_of_parent> children TAKT_GUARDED_BY(mu);
   std::size_t size TAKT_GUARDED_BY(mu) = 0;
   std::uint64_t added TAKT_GUARDED_BY(mu) = 0;
-  intrusive_list<subscription_link, link_of_child> parents TAKT_GUARDED_BY(mu);
+  detail::intrusive_list<subscription_link, link_of_child> parents TAKT_GUARDED_BY(mu);
+  std::size_t parent_count TAKT_GUARDED_BY(mu) = 0;
+  struct parent_index;
+  parent_index* index TAKT_GUARDED_BY(mu) = nullptr;  // of `parents`, when there are many
   bool first_used TAKT_GUARDED_BY(mu) = false;
 
-  subscription_link first;  // to the first parent, so that most need no other
+  subscription_link first;  // to the first parent: most cores have only one
+
+ private:
+  void delete_index() noexcept;
 };
 
 /// A subscription: open, or closed for ever. It has children, which it closes when it is closed, in
@@ -54,7 +74,7 @@ struct subscription_family {
 ///
 /// **Thread safety**: all members, from any thread that owns it. No lock is held while something of
 /// others is called, nor are two at a time.
-class subscription_core : public counted<subscription_core> {
+class subscription_core : public detail::ref_counted<subscription_core> {
  public:
   subscription_core(const subscription_core&) = delete;
   subscription_core& operator=(const subscription_core&) = delete;
@@ -106,11 +126,15 @@ class subscription_core : public counted<subscription_core> {
       : word_(reinterpret_cast<std::uintptr_t>(&inside) | embedded) {}
   virtual ~subscription_core();
 
-  /// What it does when it is closed: once, without a lock.
+  /// Called once, without a lock, when this core closes.
   virtual void on_unsubscribe() {}
+  /// A core that this one owns besides its children: the caller takes over the ownership. It closes
+  /// after on_unsubscribe() and before the children. The link is part of this core; only `child` is
+  /// set. Only called for a core with a family.
+  virtual subscription_link* take_inner() noexcept { return nullptr; }
 
  private:
-  friend class counted<subscription_core>;
+  friend class ref_counted<subscription_core>;
 
   static constexpr std::uintptr_t closed = 1;
   static constexpr std::uintptr_t refused = 2;
@@ -124,15 +148,24 @@ class subscription_core : public counted<subscription_core> {
   [[nodiscard]] subscription_family* family() const noexcept {
     return family_in(word_.load(std::memory_order_acquire));  // acquire: it has been made
   }
+  using links = detail::intrusive_list<subscription_link, link_of_child>;
   [[nodiscard]] subscription_family* make_family();
+  // What begin_close() has found.
+  enum class found : std::uint8_t { closed_before, no_children, children };
+  [[nodiscard]] found begin_close() noexcept;
   void close();
+  void close_tree(std::uint64_t until, subscription_link* inner, error_collector& errors) noexcept;
+  [[nodiscard]] subscription_link* inner_link() noexcept {
+    return family() == nullptr ? nullptr : take_inner();
+  }
   void end_ownership() noexcept;
-  void let_go_of_children() noexcept;
-  void close_children(std::uint64_t until, error_collector& errors) noexcept;
+  void detach_children(links& to) noexcept;
+  // As disown(), but leaves end_ownership() to the caller. \return whether that is due.
+  [[nodiscard]] bool disown_only() noexcept {
+    return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1;  // acq_rel: as in disown()
+  }
   [[nodiscard]] subscription_link* pop_child(std::uint64_t until) noexcept;
-  [[nodiscard]] static subscription_link* link_to(const subscription_core& parent,
-                                                  subscription_family& of) noexcept
-      TAKT_REQUIRES(of.mu);
+  [[nodiscard]] static bool detach_from_child(subscription_link& link) noexcept;
   static subscription_core& leave_child(subscription_link& link) noexcept;
   static void leave_parent(subscription_link& link) noexcept;
   static void drop(subscription_link& link, int sides) noexcept;

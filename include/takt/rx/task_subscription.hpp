@@ -12,10 +12,10 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/intrusive_list.hpp>
-#include <takt/base/mutex.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/rx/subscription.hpp>
@@ -30,7 +30,7 @@ namespace rx {
 
 class worker_core;
 
-/// What a task has that waits for its time, or is periodic. For the rx room.
+/// What a task has that waits for its time, or is periodic. For the rx module.
 struct worker_task_timing {
   // Belongs to who schedules the task, and then to who runs it.
   clock::time_point due{};
@@ -40,17 +40,17 @@ struct worker_task_timing {
   sync::atomic<std::uint64_t> runs{0};
   sync::atomic<std::uint64_t> missed{0};
 
-  mutex mu;
+  detail::mutex mu;
   timer_handle timer TAKT_GUARDED_BY(mu);           // of the last wait
   std::uint64_t timer_run TAKT_GUARDED_BY(mu) = 0;  // after how many runs that began
   parker* sleeper TAKT_GUARDED_BY(mu) = nullptr;    // of a thread that waits for it to be due
 };
 
-/// A task of a worker without its callable. For the rx room; its phases are in
+/// A task of a worker without its callable. For the rx module; its phases are in
 /// task_subscription.cpp. There may be millions: what few of them need is elsewhere.
 ///
 /// **Thread safety**: cancel(), and all of subscription_core, from any thread; the rest as it says.
-class worker_task : public subscription_core, public list_node<struct link_of_worker> {
+class worker_task : public subscription_core, public detail::list_node<struct link_of_worker> {
  public:
   /// Ends it, and tells what that did.
   cancel_result cancel();
@@ -207,9 +207,9 @@ class task_subscription : public subscription {
   [[nodiscard]] std::uint64_t run_count() const noexcept;
   [[nodiscard]] std::uint64_t missed_count() const noexcept;
 
-  /// For the rx room: takes over an owner.
+  /// For the rx module: takes over an owner.
   explicit task_subscription(worker_task& owned) noexcept : subscription(owned), task_(&owned) {}
-  /// For the rx room: closed, because the worker is.
+  /// For the rx module: closed, because the worker is.
   [[nodiscard]] static task_subscription refused() noexcept {
     return task_subscription(subscription::rejected());
   }

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/counted.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/move_only_function.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/exec/any_executor.hpp>
@@ -56,7 +56,7 @@ struct periodic_options {
   std::optional<missed_runs> missed{};
 };
 
-/// An executor that a worker owns. For the rx room.
+/// An executor that a worker owns. For the rx module.
 class owned_executor {
  public:
   virtual ~owned_executor() = default;
@@ -80,8 +80,8 @@ class owned_executor_of final : public owned_executor {
   std::unique_ptr<E> held_;
 };
 
-/// What the workers of a scheduler have in common; they keep it. For the rx room.
-class worker_group final : public counted<worker_group> {
+/// What the workers of a scheduler have in common; they keep it. For the rx module.
+class worker_group final : public detail::ref_counted<worker_group> {
  public:
   explicit worker_group(const clock& time) : life(time) {}
 
@@ -94,11 +94,11 @@ class worker_group final : public counted<worker_group> {
   sync::atomic<bool> stopping{false};  ///< Set before they are closed: what runs is asked to stop.
 
  private:
-  friend class counted<worker_group>;
+  friend class ref_counted<worker_group>;
   ~worker_group() = default;
 };
 
-/// Where a worker runs its tasks. For the rx room.
+/// Where a worker runs its tasks. For the rx module.
 struct worker_place {
   enum class kind : std::uint8_t {
     strand,      ///< One after the other on `where`, whatever its threads.
@@ -240,9 +240,9 @@ class worker {
   /// The time by its clock.
   [[nodiscard]] clock::time_point now() const noexcept;
 
-  /// For the rx room.
+  /// For the rx module.
   worker(worker_place place, const options& how);
-  /// For the rx room: a task that runs again and again.
+  /// For the rx module: a task that runs again and again.
   struct series {
     std::chrono::nanoseconds period;
     bool after_end;

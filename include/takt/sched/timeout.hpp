@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/sched/scheduler.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/task/errors.hpp>

@@ -247,6 +247,10 @@ class [[nodiscard]] periodic_future : public scheduled_future<void> {
   periodic_future(future<void> result, timer_handle timer, period_state& periods) noexcept
       : scheduled_future<void>(std::move(result), std::move(timer)), periods_(&periods) {}
 
+  /// Requests stop of the run that is in progress. If there is none, it does nothing: the series
+  /// goes on, and later runs have tokens of their own. cancel() ends the series.
+  void request_stop() const;
+
   /// How many runs have begun.
   [[nodiscard]] std::uint64_t run_count() const noexcept;
   /// How many were left out; see missed_runs.

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/observe/task_observer.hpp>
 #include <takt/sched/timer_handle.hpp>
@@ -92,7 +92,7 @@ class watchdog final : public task_observer {
   const clock& time_;
   periodic_future looks_;  // due when the next run reaches its limit, if nothing ends before
 
-  mutex mu_;
+  detail::mutex mu_;
   std::vector<run> runs_ TAKT_GUARDED_BY(mu_);  // those of one thread in the order of their begin
   clock::time_point next_look_ TAKT_GUARDED_BY(mu_) = clock::time_point::max();
 };

@@ -10,15 +10,15 @@
 #include <optional>
 #include <utility>
 
-#include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/owed_calls.hpp>
-#include <takt/base/sync.hpp>
-#include <takt/base/thread_annotations.hpp>
+#include <takt/base/detail/assert.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/base/detail/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>
+#include <takt/clock/detail/timed_condition.hpp>
 #include <takt/clock/time.hpp>
-#include <takt/clock/timed_condition.hpp>
 #include <takt/service/when_full.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/task_runner.hpp>
@@ -83,15 +83,15 @@ class channel_core {
 
   /// Gets room for one value, without waiting or with; the caller then adds it, still locked.
   push_result look_for_room() noexcept TAKT_REQUIRES(mu_);
-  push_result wait_for_room(mutex_lock& lock, clock::time_point deadline,
+  push_result wait_for_room(detail::mutex_lock& lock, clock::time_point deadline,
                             const sync::stop_token& stop) TAKT_REQUIRES(mu_);
   void added() noexcept TAKT_REQUIRES(mu_);
   void count_refused(push_result why) noexcept TAKT_REQUIRES(mu_);
 
   /// Waits until there is a value, or the end; the caller then takes one out, still locked.
   bool has_to_wait() const noexcept TAKT_REQUIRES(mu_) { return size_ == 0 && !at_end(); }
-  void wait_for_value(mutex_lock& lock, clock::time_point deadline, const sync::stop_token& stop)
-      TAKT_REQUIRES(mu_);
+  void wait_for_value(detail::mutex_lock& lock, clock::time_point deadline,
+                      const sync::stop_token& stop) TAKT_REQUIRES(mu_);
   void removed() noexcept TAKT_REQUIRES(mu_);
   /// The caller takes out all values.
   void aborted() noexcept TAKT_REQUIRES(mu_);
@@ -100,7 +100,7 @@ class channel_core {
   [[nodiscard]] clock::time_point push_deadline() const;
   [[nodiscard]] bool is_in(push_result result) const;
 
-  mutable mutex mu_;
+  mutable detail::mutex mu_;
 
  private:
   bool at_end() const noexcept TAKT_REQUIRES(mu_) { return !open_ && size_ + promised_ == 0; }
@@ -111,8 +111,8 @@ class channel_core {
   const when_full full_;
   const clock& time_;
 
-  timed_condition room_ TAKT_GUARDED_BY(mu_);   // producers
-  timed_condition value_ TAKT_GUARDED_BY(mu_);  // consumers
+  detail::timed_condition room_ TAKT_GUARDED_BY(mu_);   // producers
+  detail::timed_condition value_ TAKT_GUARDED_BY(mu_);  // consumers
   std::size_t size_ TAKT_GUARDED_BY(mu_) = 0;
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;   // producers in room_
   std::size_t promised_ TAKT_GUARDED_BY(mu_) = 0;  // room for those that are on their way out of it
@@ -158,8 +158,8 @@ class channel_core {
 /// A value that is not accepted stays with its owner (but for push(), which takes it by value).
 /// Values are made, moved and destroyed without the lock.
 ///
-/// Beside it there are queues in which nobody waits for room: mpsc_queue (links in the elements),
-/// completion_queue (of futures).
+/// For futures in the order of their completion there is completion_queue, in which nobody waits
+/// for room.
 ///
 /// **Thread safety**: all members from any thread, but for the destructor; those of a handle too,
 /// but for its end and its moves. **Destruction**: after the handles; what is queued is destroyed.
@@ -190,7 +190,7 @@ class channel : public channel_core {
   /// Ends it at once, as above. \return what was queued, oldest first.
   std::list<T> abort() noexcept {
     std::list<T> rest;
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     aborted();
     rest.swap(queue_);
     return rest;
@@ -201,12 +201,13 @@ class channel : public channel_core {
     std::list<T> place;
     place.push_back(std::move(value));
     std::optional<blocking_region> waiting;  // outlives the lock
-    mutex_lock lock(mu_);
+    detail::mutex_lock lock(mu_);
     push_result result = look_for_room();
     if (result == push_result::full && deadline != clock::time_point::min()) {
       lock.unlock();
       waiting.emplace();
-      owed_calls::make();  // now: who waits for room is promised some, and has to use it
+      detail::deferred_continuations::run();  // before it waits: a producer that is
+                                              // promised room has to use it
       lock.lock();
       result = wait_for_room(lock, deadline, stop);
     }
@@ -223,7 +224,7 @@ class channel : public channel_core {
 
   bool pop_until(clock::time_point deadline, std::list<T>& to, const sync::stop_token& stop) {
     std::optional<blocking_region> waiting;  // outlives the lock
-    mutex_lock lock(mu_);
+    detail::mutex_lock lock(mu_);
     if (has_to_wait() && deadline != clock::time_point::min()) {
       lock.unlock();
       waiting.emplace();
@@ -239,7 +240,7 @@ class channel : public channel_core {
   // Deciding and aborting are one step: a consumer that is made in between would lose what is left.
   void end_consumer() noexcept {
     std::list<T> rest;
-    const mutex_lock lock(mu_);
+    const detail::mutex_lock lock(mu_);
     if (!remove_consumer()) return;
     aborted();
     rest.swap(queue_);

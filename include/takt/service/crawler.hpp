@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/lifecycle.hpp>

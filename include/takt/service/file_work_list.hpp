@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,18 +25,31 @@ enum class work_sync : std::uint8_t {
   at_close,
 };
 
+/// What opening a file_work_list does if records in the middle of the file cannot be read.
+enum class damage_policy : std::uint8_t {
+  refuse,  ///< Throws work_list_error (damaged), and leaves the file alone.
+  skip,  ///< Writes all others to a new file, which replaces this one; recovery() counts the rest.
+};
+
 /// How a file_work_list is opened.
 struct file_work_list_options {
   work_sync sync = work_sync::each;  ///< See work_sync.
   /// A file of more bytes than this, more than half of which nobody needs any more, is written
   /// anew when it is opened.
   std::uint64_t compact_above = 65'536;
+  damage_policy damaged = damage_policy::refuse;  ///< See damage_policy.
+  /// Called with what an existing list holds before anything in the file is changed. What it throws
+  /// leaves the constructor: for refusing lists of another program, or of other options.
+  std::function<void(const std::string& metadata, const work_counts& items)> check_existing{};
 };
 
 /// What opening a file_work_list has found and done.
 struct file_work_list_recovery {
-  std::size_t dropped_records = 0;  ///< 1 if the last record was cut short, and dropped; else 0.
+  /// 1 if the last accept(), confirm() or set_metadata() was cut short, and dropped; else 0.
+  std::size_t dropped_records = 0;
   std::uint64_t dropped_bytes = 0;  ///< Its length, as far as it was there.
+  std::uint64_t lost_records = 0;   ///< With damage_policy::skip: records that could not be read.
+  std::uint64_t lost_bytes = 0;     ///< How many bytes were there in place of them.
   bool compacted = false;           ///< Whether the file was written anew.
 };
 
@@ -48,25 +62,28 @@ struct file_work_list_recovery {
 /// takt::crawler crawl{pool, list, fetch};
 /// \endcode
 ///
-/// **The file** has a header, and records with their length and checksums; docs/services.md
-/// describes it. One process has it open at a time (flock). Each accept() and confirm() is one
-/// record: it is in the file as a whole, or not at all.
+/// **The file** has a header, and a numbered record with a checksum for each item;
+/// docs/services.md describes it. One process has it open at a time (flock). The records of one
+/// accept() or confirm() are in the file all together, or not at all. Files of takt 0.1.0 are
+/// converted when they are opened.
 ///
-/// **What opening does.** A last record that is cut short, as a killed process or a power cut
-/// leaves it, is dropped: nobody was told that it was kept. A file that is something else, or is
-/// damaged anywhere else, is refused (work_list_error: foreign, damaged) and left as it is. Claims
-/// are not in the file: what was claimed and not confirmed waits again.
+/// **What opening does.** A tail that a killed process or a power cut has left is dropped: nobody
+/// was told that it was kept. A file that is something else, or has damage before whole records, is
+/// refused (work_list_error: foreign, damaged) and left as it is; with damage_policy::skip it is
+/// opened without the damaged records. Claims are not in the file: what was claimed and not
+/// confirmed waits again.
 ///
 /// **After a power cut** with work_sync::each all that was acknowledged is there. With at_close the
-/// system may have written later pages and not earlier ones: then the file is damaged in the
-/// middle, and refused. The error tells how many bytes before that are whole: shortened to them, by
-/// hand, the file is the list as it was earlier, and what was done since is done again. The same
-/// may happen with each to a record on two pages that nobody was told of.
+/// system may have written later pages and not earlier ones: that looks like damage.
 ///
 /// **Errors.** If the disk is full, accept() and confirm() throw work_list_error (failed), nothing
-/// has changed, and when there is room they work again. If the system cannot take back a record
-/// that it has written in part, or cannot bring it to the disk, they throw from then on: open the
-/// file again. What was kept before is not touched.
+/// has changed, and when there is room they work again. If the system cannot bring a record to the
+/// disk, the list is written to a new file, which replaces the first. If that fails, too, or a
+/// record that was written in part cannot be removed, they throw from then on: open the file again.
+///
+/// **Metadata.** Bytes that the owner keeps in the list besides its items, such as the options that
+/// decided which items were accepted. set_metadata() is as durable as accept(), and has the same
+/// errors; the last call wins.
 ///
 /// **Memory**: all keys, those of confirmed items too; and the data of the others.
 ///
@@ -78,7 +95,7 @@ class file_work_list final : public work_list {
  public:
   using options = file_work_list_options;
 
-  /// Opens the file, or makes it. \throws work_list_error.
+  /// Opens the file, or makes it. \throws work_list_error, and what check_existing throws.
   explicit file_work_list(const std::string& file, const options& how = {});
   ~file_work_list() override;
 
@@ -93,6 +110,15 @@ class file_work_list final : public work_list {
   void give_back(std::string_view key) override;
   [[nodiscard]] work_counts counts() const override;
   [[nodiscard]] std::vector<work_item> unconfirmed() const override;
+  /// The keys of the confirmed items, in the order of their acceptance. Together with unconfirmed()
+  /// these are all keys that were ever accepted.
+  [[nodiscard]] std::vector<std::string> confirmed_keys() const;
+
+  /// The bytes that set_metadata() was given last; empty in a new list.
+  [[nodiscard]] std::string metadata() const;
+  /// Replaces the metadata. \throws work_list_error and std::bad_alloc, as accept(); then the
+  /// metadata have not changed.
+  void set_metadata(std::string_view bytes);
 
  private:
   class impl;

@@ -11,7 +11,7 @@
 #include <string>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/lifecycle.hpp>
@@ -84,8 +84,9 @@ struct log_statistics {
 /// come later get that exception, the unhandled hook is told (uncaught; by default it is reported
 /// on stderr), error() has it, and the service ends. The same if its executor refuses or drops its
 /// work, or there is no memory to give it any. Lines that were not written count as failed;
-/// shutdown_now() gives them back. Lines since the last flush are among them, though some may have
-/// got through: with `flush_every = 1` that is one line at most.
+/// shutdown_now() gives them back. Lines since the last flush are among them. A file sink removes
+/// what it has written of these; with other sinks some may have got through: one line at most, with
+/// `flush_every = 1`.
 ///
 /// **Shutdown.** shutdown(): lines that were accepted, and those of threads that wait for room
 /// already, are written; later ones are rejected. shutdown_now(): they are given back, oldest

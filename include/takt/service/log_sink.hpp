@@ -53,7 +53,7 @@ enum class file_sync : std::uint8_t {
 
 /// How a file is written.
 struct file_sink_options {
-  bool append = true;  ///< Otherwise what is there is deleted first.
+  bool append = true;  ///< If false, the file is emptied first. Lines are appended in any case.
   file_sync sync = file_sync::at_close;
 };
 
@@ -63,6 +63,11 @@ struct file_sink_options {
 
 /// Lines go to a file, which is made if it is not there, and opened here and now; its name is
 /// synced with its folder, unless nothing is to be. What a signal interrupts is done again.
+///
+/// Each line begins at the start of a line, also if the file ended within one. If flush() throws,
+/// it removes what it has written of these lines: they are the caller's again, and not in the file.
+/// It leaves them there if it sees that another process has written to the file meanwhile, or if
+/// the file is not a regular file.
 /// \throws std::system_error, with the path and the reason, if that fails.
 [[nodiscard]] std::unique_ptr<log_sink> to_file(const std::string& path,
                                                 const file_sink_options& how = {});

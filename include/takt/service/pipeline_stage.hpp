@@ -16,8 +16,8 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/move_only_function.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/observe/counter.hpp>
 #include <takt/service/channel.hpp>

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 #include <takt/fwd.hpp>  // stop_signals
 
 namespace takt::inline TAKT_ABI {
@@ -190,7 +190,7 @@ class service_group {
   [[nodiscard]] const clock& time() const noexcept;
 
   class impl;
-  const home_process home_;
+  const detail::fork_guard home_;
   impl* impl_;
 };
 

@@ -1,29 +1,31 @@
 /// \file
-/// Signals that ask a program to stop, as stop tokens.
+/// Stop tokens for signals.
 #pragma once
 
 #include <csignal>
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 
 namespace takt::inline TAKT_ABI {
 
-/// How stop_signals are made.
+/// Options of stop_signals.
 struct stop_signals_options {
-  std::vector<int> signals{SIGINT, SIGTERM};  ///< At least one.
-  /// Whether the third signal ends the process at once, with 128 and its number, as a shell tells
-  /// of one that was killed.
+  /// The signals to wait for; at least one.
+  std::vector<int> signals{SIGINT, SIGTERM};
+  /// Whether the third signal ends the process at once. The exit code is 128 plus the number of the
+  /// signal, as a shell reports it.
   bool third_exits = true;
 };
 
-/// Turns SIGINT and SIGTERM into stop tokens: the first signal asks to stop, the second to hurry.
+/// Turns SIGINT and SIGTERM into stop tokens: the first signal requests a stop, the second a faster
+/// one.
 ///
 /// \code
 /// int main() {
-///   takt::stop_signals signals;                     // first of all: before any thread is started
+///   takt::stop_signals signals;                     // first, before any thread starts
 ///   takt::thread_pool pool;
 ///   ...
 ///   work_until(signals.stop_token());
@@ -34,42 +36,47 @@ struct stop_signals_options {
 ///
 /// With a service_group it is one line: `return app.run(10s, signals).is_clean() ? 0 : 1;`
 ///
-/// There are no handlers, and so nothing that must not be done in one: the signals are blocked, in
-/// the thread that makes this and in all that are started later, and a thread of its own waits for
-/// them; stop callbacks run on that one, so let them not block: the next signal, and the third one
-/// too, would wait for them. A thread that was there before still gets them, and they do to the
-/// program what they did: that is why it comes first. What a thread sends to itself by raise()
-/// stays with it: a program that wants to stop itself calls kill(getpid(), SIGTERM). Programs that
-/// are started by exec() inherit what is blocked; unblock it there.
+/// There are no signal handlers. The signals are blocked in the constructing thread and in all
+/// threads that it starts later; a thread of this object waits for them and runs the stop
+/// callbacks. A callback that blocks delays the next signal of this object. A thread that was
+/// started earlier still receives the signals: construct this object first. A signal that raise()
+/// sends stays with the calling thread; a program that stops itself calls kill(getpid(), SIGTERM).
+/// Programs that exec() starts inherit the blocked signals.
 ///
-/// **Thread safety**: all members from any thread; constructor and destructor by the same one.
-/// **Destruction** ends the thread, and gives signals the effect in the calling one that they had
-/// before, also to those that come meanwhile: none is lost, and none is a request any more. Threads
-/// that were started since then keep them blocked. Tokens stay as they are.
+/// **Ignored signals** stay ignored, as with nohup, or for a command that a shell starts with `&`
+/// without job control: this object does not wait for them.
 ///
-/// **After fork()** nobody waits for the signals in a child process, where they are still blocked:
-/// destroy it there, which then does no more than to unblock them, or unblock them.
+/// **Several objects** may exist at once: each of them receives every signal that it waits for.
+/// Construct and destroy them all in one thread; the last one unblocks a signal.
+///
+/// **Thread safety**: all members from any thread; constructor and destructor in the same thread.
+/// **Destruction** joins the thread and unblocks the signals in the calling thread. A signal that
+/// arrives meanwhile is not lost: it has the effect that it had before construction. Threads that
+/// were started in between keep the signals blocked. Tokens keep their state.
+///
+/// **After fork()** the signals are still blocked in the child process, and no thread waits for
+/// them. The destructor only unblocks them there.
 class stop_signals {
  public:
   using options = stop_signals_options;
 
-  /// \throws std::invalid_argument if there are no signals, or one is none or cannot be blocked;
-  /// std::system_error if there is no thread.
+  /// \throws std::invalid_argument if there are no signals, or a number is not a signal that can be
+  /// waited for; std::system_error if the system has no thread or descriptor left.
   explicit stop_signals(const options& how = {});
   ~stop_signals();
   stop_signals(const stop_signals&) = delete;
   stop_signals& operator=(const stop_signals&) = delete;
 
-  /// Stop is requested by the first signal.
+  /// The first signal requests stop.
   [[nodiscard]] sync::stop_token stop_token() const noexcept;
-  /// Stop is requested by the second one.
+  /// The second signal requests stop.
   [[nodiscard]] sync::stop_token force_token() const noexcept;
-  /// The first signal that came; 0 if there was none.
+  /// The number of the first signal; 0 if there was none.
   [[nodiscard]] int first() const noexcept;
 
  private:
   class impl;
-  const home_process home_;
+  const detail::fork_guard home_;
   impl* impl_;
 };
 

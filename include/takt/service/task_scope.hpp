@@ -11,12 +11,12 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/exec/any_executor.hpp>
-#include <takt/exec/home_process.hpp>
+#include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/fwd.hpp>  // the default of T
 #include <takt/task/errors.hpp>
@@ -111,7 +111,7 @@ class task_scope {
     bool stopped = false;
     {
       future<T> its = work.get_future();
-      const mutex_lock lock(s_->mu_);
+      const detail::mutex_lock lock(s_->mu_);
       index = s_->spawned_.size();
       s_->spawned_.push_back(std::move(its));  // before it begins: who stops it or waits finds it
       ++s_->calls_;
@@ -134,7 +134,7 @@ class task_scope {
   /// Asks all tasks to stop: see above. Runs their stop callbacks.
   void request_stop() noexcept {
     {
-      const mutex_lock lock(s_->mu_);
+      const detail::mutex_lock lock(s_->mu_);
       if (std::exchange(s_->stopping_, true)) return;
       ++s_->calls_;
     }
@@ -142,7 +142,7 @@ class task_scope {
     for (std::size_t i = 0;; ++i) {
       state_ref<future_state<T>> next;
       {
-        const mutex_lock lock(s_->mu_);
+        const detail::mutex_lock lock(s_->mu_);
         if (i >= s_->spawned_.size()) {
           --s_->calls_;
           s_->changed_.notify_all();
@@ -155,7 +155,7 @@ class task_scope {
     }
   }
   [[nodiscard]] bool stop_requested() const noexcept {
-    const mutex_lock lock(s_->mu_);
+    const detail::mutex_lock lock(s_->mu_);
     return s_->stopping_;
   }
 
@@ -204,7 +204,7 @@ class task_scope {
   // One that was refused keeps its turn, empty: others have theirs behind it.
   void finish_spawn(std::size_t index, bool refused) noexcept {
     future<T> none;  // outlives the lock
-    const mutex_lock lock(s_->mu_);
+    const detail::mutex_lock lock(s_->mu_);
     if (refused) none = std::move(s_->spawned_[index]);
     --s_->calls_;
     s_->changed_.notify_all();
@@ -217,7 +217,7 @@ class task_scope {
     for (std::size_t i = 0;; ++i) {
       state_ref<future_state<T>> next;
       {
-        mutex_lock lock(s_->mu_);
+        detail::mutex_lock lock(s_->mu_);
         while (i == s_->spawned_.size() && s_->calls_ != 0) s_->changed_.wait(lock);
         if (i == s_->spawned_.size()) return std::exchange(s_->spawned_, {});
         if (!s_->spawned_[i].valid()) continue;
@@ -228,7 +228,7 @@ class task_scope {
   }
 
   // Constant after construction.
-  const home_process home_;
+  const detail::fork_guard home_;
 
   struct shared {
     explicit shared(const options& how)
@@ -238,11 +238,11 @@ class task_scope {
     std::optional<thread_pool> own_;
     any_executor where_;
 
-    mutable mutex mu_;
+    mutable detail::mutex mu_;
     // An empty one was refused.
     std::vector<future<T>> spawned_ TAKT_GUARDED_BY(mu_);
-    std::size_t calls_ TAKT_GUARDED_BY(mu_) = 0;  // of spawn() and request_stop(), under way
-    condition changed_ TAKT_GUARDED_BY(mu_);      // either of them
+    std::size_t calls_ TAKT_GUARDED_BY(mu_) = 0;      // of spawn() and request_stop(), under way
+    detail::condition changed_ TAKT_GUARDED_BY(mu_);  // either of them
     bool stopping_ TAKT_GUARDED_BY(mu_) = false;
 
     std::optional<sync::stop_callback<stop_all>> on_stop_;  // last: it uses the rest

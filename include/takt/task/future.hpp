@@ -13,8 +13,8 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/move_only_function.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/task/errors.hpp>
@@ -126,8 +126,9 @@ class [[nodiscard]] future {
 
   /// Asks the work to stop, without giving up its result: what has not begun is cancelled; what
   /// runs is told by its token, and the future is ready when that has ended, with what became of
-  /// it. Of what a promise delivers: as cancel(). Stops one run of a series; later runs have tokens
-  /// of their own.
+  /// it. Of what a promise delivers: as cancel(). Of a series: requests stop of the run in
+  /// progress; between two runs the next one, and with it the series, is cancelled. Each run has a
+  /// token of its own. See also periodic_future::request_stop().
   void request_stop() const {
     future_core& work = state();
     const keep_alive mine(work);  // a stop callback may let go of the last owner

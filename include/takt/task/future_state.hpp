@@ -1,5 +1,5 @@
 /// \file
-/// What a future and its promise or task share. For the task room; others use takt::future.
+/// What a future and its promise or task share. For the task module; others use takt::future.
 #pragma once
 
 #include <coroutine>
@@ -12,11 +12,11 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/counted.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
-#include <takt/clock/timed_condition.hpp>
+#include <takt/clock/detail/timed_condition.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/unhandled.hpp>
 
@@ -56,8 +56,8 @@ class continuation {
 };
 
 /// The part of the shared state that does not depend on the type: the life of a result, from
-/// pending to ready. The states and invariants are in future_state.cpp. For the task room.
-class future_core : public counted<future_core> {
+/// pending to ready. The states and invariants are in future_state.cpp. For the task module.
+class future_core : public detail::ref_counted<future_core> {
  public:
   [[nodiscard]] bool is_ready() const noexcept;
   /// Whether nobody has begun to end it.
@@ -149,7 +149,7 @@ class future_core : public counted<future_core> {
   virtual void drop_closure() noexcept {}
 
  private:
-  friend class counted<future_core>;
+  friend class ref_counted<future_core>;
   friend class body_scope;
   struct deferred_list;
   // A continuation that has been taken out of a ready future, to be called without its lock.
@@ -182,8 +182,8 @@ class future_core : public counted<future_core> {
   // Atomic. Written by who puts it into a queue.
   sync::atomic<const void*> home_{nullptr};
 
-  mutable mutex mu_;
-  timed_condition changed_ TAKT_GUARDED_BY(mu_);  // ready, or the body has ended
+  mutable detail::mutex mu_;
+  detail::timed_condition changed_ TAKT_GUARDED_BY(mu_);  // ready, or the body has ended
   continuation* continuation_ TAKT_GUARDED_BY(mu_) = nullptr;
   // Of the thread that has deferred the continuation; null if none has.
   const deferred_list* deferred_by_ TAKT_GUARDED_BY(mu_) = nullptr;
@@ -197,7 +197,7 @@ class future_core : public counted<future_core> {
 };
 
 /// Keeps a state alive while one of its members runs, which may let go of the last owner. For
-/// the task room.
+/// the task module.
 class keep_alive {
  public:
   explicit keep_alive(future_core& core) noexcept : core_(core) { core_.retain(); }
@@ -211,7 +211,7 @@ class keep_alive {
 
 /// While it exists the calling thread is within the body of `core`, makes its value, or destroys
 /// its closure or what came too late: whoever waits for `core` there would wait for itself. For the
-/// task room.
+/// task module.
 class body_scope {
  public:
   explicit body_scope(const future_core& core) noexcept;
@@ -268,7 +268,7 @@ struct owned_result {
   using type = std::conditional_t<std::is_rvalue_reference_v<R>, std::remove_cvref_t<R>, R>;
 };
 
-/// A result of type T on its way from who computes it to who asked for it. For the task room.
+/// A result of type T on its way from who computes it to who asked for it. For the task module.
 template <class T>
 class future_state : public future_core {
   struct nothing {};

@@ -13,8 +13,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
+#include <takt/base/detail/assert.hpp>
 #include <takt/base/move_only_function.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/task/errors.hpp>

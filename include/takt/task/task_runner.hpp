@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <takt/base/config.hpp>
-#include <takt/base/intrusive_list.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
 
 namespace takt::inline TAKT_ABI {
 
 /// A wait of a task, without a deadline, for other tasks. On the stack of the thread that waits.
-class task_wait : public list_node<> {
+class task_wait : public detail::list_node<> {
  public:
   /// Whether nobody but the threads of `executor` could still end it. Called with the executor's
   /// lock held; may be wrong only by saying no.
@@ -33,8 +34,14 @@ class task_wait : public list_node<> {
 /// **Thread safety**: belongs to the thread that made it. **Destruction**: in reverse order.
 class task_runner {
  public:
+  /// Whether continuations begin to count anew within the runner.
+  enum class nesting : std::uint8_t {
+    anew,       ///< What the tasks complete is delivered before the runner ends.
+    continued,  ///< The runner only recognises its thread: it may be part of a continuation.
+  };
   /// \param executor  whose tasks these are; only its address counts.
-  explicit task_runner(const void* executor) noexcept;
+  /// \param counts    how continuations count within the runner.
+  explicit task_runner(const void* executor, nesting counts = nesting::anew) noexcept;
   task_runner(const task_runner&) = delete;
   task_runner& operator=(const task_runner&) = delete;
 

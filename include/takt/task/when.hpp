@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_state.hpp>
 

@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
+#include <takt/base/detail/assert.hpp>
 
 namespace takt::inline TAKT_ABI {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
-#include <takt/base/prefetch.hpp>
+#include <takt/base/detail/assert.hpp>
+#include <takt/base/detail/prefetch.hpp>
 #include <takt/timer/free_places.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -189,7 +189,7 @@ class timer_hints {
   static void prefetch(const chunk* c) noexcept {
     if (c == nullptr) return;
     const auto* const bytes = reinterpret_cast<const char*>(c);
-    for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) takt::prefetch(bytes + i);
+    for (std::size_t i = 0; i < sizeof(chunk); i += cache_line) takt::detail::prefetch(bytes + i);
   }
 
   void release(const chunk* c) noexcept { free_.put(c->number); }

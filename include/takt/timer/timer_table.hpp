@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
-#include <takt/base/prefetch.hpp>
+#include <takt/base/detail/assert.hpp>
+#include <takt/base/detail/prefetch.hpp>
 #include <takt/timer/free_places.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -157,8 +157,8 @@ class timer_table {
   /// For who is about to look at many places.
   void prefetch(std::uint32_t index) const noexcept {
     const entry& e = at(index);
-    takt::prefetch(&e.generation);
-    takt::prefetch(&reinterpret_cast<const char*>(&e + 1)[-1]);
+    takt::detail::prefetch(&e.generation);
+    takt::detail::prefetch(&reinterpret_cast<const char*>(&e + 1)[-1]);
   }
 
   /// For who is about to add more.

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace detail {

@@ -5,16 +5,16 @@
 #include <cstddef>
 
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
-#include <takt/fwd.hpp>
+#include <takt/base/detail/sync.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// Counts the references to an object, and deletes it when the last one is given up. Derive from
 /// it, with the class itself as its argument; made with `new`, which is the first reference.
 ///
 /// \code
-/// class state : public takt::counted<state> { ... };
+/// class state : public takt::detail::ref_counted<state> { ... };
 ///
 /// auto* s = new state;
 /// s->retain();                                       // for another thread
@@ -27,8 +27,8 @@ namespace takt::inline TAKT_ABI {
 ///
 /// The count is written with every reference: with an Alignment of cache_line it is apart from what
 /// others read.
-template <class Derived, std::size_t Alignment>
-class counted {
+template <class Derived, std::size_t Alignment = alignof(std::size_t)>
+class ref_counted {
  public:
   /// One more reference, or several; the caller has one.
   void retain(std::size_t more = 1) noexcept {
@@ -52,11 +52,12 @@ class counted {
 
  private:
   friend Derived;
-  counted() = default;
-  ~counted() = default;
+  ref_counted() = default;
+  ~ref_counted() = default;
 
   // Written by who takes or gives up a reference.
   alignas(Alignment) alignas(sync::atomic<std::size_t>) sync::atomic<std::size_t> references_{1};
 };
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -20,8 +20,7 @@
 #include <unistd.h>
 #endif
 
-#include <takt/base/sync.hpp>
-#include <takt/exec/thread_options.hpp>
+#include <takt/base/detail/sync.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace os {
@@ -109,7 +108,10 @@ bool sync_to_disk(std::FILE* file) noexcept {
   return result == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
-bool sync_name_to_disk(const std::filesystem::path& file) {
+bool sync_name_to_disk(const std::filesystem::path& name) {
+  std::error_code error_of_name;
+  std::filesystem::path file = std::filesystem::canonical(name, error_of_name);  // not of a link
+  if (error_of_name) file = name;
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   const int opened =
       uninterrupted([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
@@ -189,12 +191,5 @@ std::size_t cgroup_cpus() noexcept { return 0; }
 #endif
 
 }  // namespace os
-
-std::size_t default_pool_size() noexcept {
-  std::size_t size = os::allowed_cpus();
-  if (size == 0) size = sync::thread::hardware_concurrency();
-  if (const std::size_t limit = os::cgroup_cpus(); limit != 0) size = std::min(size, limit);
-  return std::max<std::size_t>(size, 1);
-}
 
 }  // namespace takt::inline TAKT_ABI

@@ -1,4 +1,4 @@
-/// What exec asks of the operating system.
+/// What takt asks of the operating system.
 #pragma once
 
 #include <cerrno>

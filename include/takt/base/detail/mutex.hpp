@@ -2,17 +2,17 @@
 /// Mutex, scoped lock and condition that Clang's thread safety analysis understands.
 ///
 /// \code
-/// takt::mutex mu;
-/// takt::condition changed;
+/// takt::detail::mutex mu;
+/// takt::detail::condition changed;
 /// bool ready TAKT_GUARDED_BY(mu) = false;
 ///
 /// void wait_until_ready() {
-///   takt::mutex_lock lock(mu);
+///   takt::detail::mutex_lock lock(mu);
 ///   while (!ready) changed.wait(lock);
 /// }
 ///
 /// void make_ready() {
-///   takt::mutex_lock lock(mu);
+///   takt::detail::mutex_lock lock(mu);
 ///   ready = true;
 ///   changed.notify_all();
 /// }
@@ -21,11 +21,12 @@
 
 #include <mutex>  // std::unique_lock
 
-#include <takt/base/owed_calls.hpp>
-#include <takt/base/sync.hpp>
-#include <takt/base/thread_annotations.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/base/detail/thread_annotations.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// A lock that one thread holds at a time; not recursive. Usually taken with a mutex_lock, and
 /// named with TAKT_GUARDED_BY by the fields that it guards.
@@ -73,7 +74,7 @@ class TAKT_SCOPED_CAPABILITY mutex_lock {
 /// A condition variable. Waiting has no form that takes a predicate: the analysis does not look
 /// into lambdas, so that a predicate over guarded fields would go unchecked, or be rejected. Write
 /// the loop: `while (!ready) changed.wait(lock);`. Nor is there a wait with a deadline: that is
-/// timed_condition's (takt/clock/timed_condition.hpp).
+/// timed_condition's (takt/clock/detail/timed_condition.hpp).
 ///
 /// Thread safety: all members, from any thread; all that wait at one time hold the same mutex.
 /// Destruction: every waiter has been notified; they may still be on their way out of wait().
@@ -84,15 +85,15 @@ class condition {
   condition& operator=(const condition&) = delete;
 
   /// Unlocks, waits to be notified, locks again. May return for no reason, and does if the thread
-  /// had calls to make first: see owed_calls. `lock` is locked before and after; in between, other
-  /// threads may have changed what the mutex guards.
+  /// had calls to make first: see deferred_continuations. `lock` is locked before and after; in
+  /// between, other threads may have changed what the mutex guards.
   void wait(mutex_lock& lock) {
-    if (!owed_calls::any()) {
+    if (!deferred_continuations::any()) {
       native_.wait(lock.native_);
       return;
     }
     lock.native_.unlock();
-    owed_calls::make();
+    deferred_continuations::run();
     lock.native_.lock();
   }
 
@@ -106,4 +107,5 @@ class condition {
   sync::condition_variable native_;
 };
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

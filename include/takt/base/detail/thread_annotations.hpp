@@ -7,14 +7,14 @@
 /// class account {
 ///  public:
 ///   void deposit(int amount) {
-///     takt::mutex_lock lock(mu_);
+///     takt::detail::mutex_lock lock(mu_);
 ///     add(amount);
 ///   }
 ///
 ///  private:
 ///   void add(int amount) TAKT_REQUIRES(mu_) { balance_ += amount; }
 ///
-///   takt::mutex mu_;
+///   takt::detail::mutex mu_;
 ///   int balance_ TAKT_GUARDED_BY(mu_) = 0;
 /// };
 /// \endcode

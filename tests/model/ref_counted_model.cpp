@@ -1,6 +1,6 @@
 // References given up by several threads: one destruction, after all uses.
-#include <takt/base/counted.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/sync.hpp>
 
 #include "support.hpp"
 
@@ -8,14 +8,14 @@ namespace {
 
 using namespace takt;
 
-class object : public counted<object> {
+class object : public detail::ref_counted<object> {
  public:
   explicit object(int& destroyed) : destroyed_(destroyed) {}
   sync::var<int> a;  // plain data, checked for races
   sync::var<int> b;
 
  private:
-  friend class counted<object>;
+  friend class ref_counted<object>;
   ~object() {
     model::require(a.read() + b.read() == 2, "all uses are seen");
     ++destroyed_;
@@ -24,7 +24,7 @@ class object : public counted<object> {
   int& destroyed_;
 };
 
-TEST(counted, is_destroyed_once_after_all_uses) {
+TEST(ref_counted, is_destroyed_once_after_all_uses) {
   const auto body = [] {
     int destroyed = 0;
     auto* const o = new object(destroyed);

@@ -1,21 +1,21 @@
-#include <takt/base/counted.hpp>
+#include <takt/base/detail/ref_counted.hpp>
 
 #include <array>
 #include <type_traits>
 
 #include <gtest/gtest.h>
 
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/sync.hpp>
 
 namespace {
 
-class object : public takt::counted<object> {
+class object : public takt::detail::ref_counted<object> {
  public:
   explicit object(int& destroyed) : destroyed_(destroyed) {}
   void work() { done_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  friend class takt::counted<object>;
+  friend class takt::detail::ref_counted<object>;
   ~object() { destroyed_ += done_.load(std::memory_order_relaxed); }
 
   int& destroyed_;
@@ -24,7 +24,7 @@ class object : public takt::counted<object> {
 
 static_assert(!std::is_copy_constructible_v<object> && !std::is_copy_assignable_v<object>);
 
-TEST(counted, lives_until_the_first_reference_is_given_up) {
+TEST(ref_counted, lives_until_the_first_reference_is_given_up) {
   int destroyed = 0;
   auto* const o = new object(destroyed);
   EXPECT_EQ(destroyed, 0);
@@ -32,7 +32,7 @@ TEST(counted, lives_until_the_first_reference_is_given_up) {
   EXPECT_EQ(destroyed, 1);
 }
 
-TEST(counted, lives_until_the_last_of_several_references_is_given_up) {
+TEST(ref_counted, lives_until_the_last_of_several_references_is_given_up) {
   int destroyed = 0;
   auto* const o = new object(destroyed);
   o->retain();
@@ -46,7 +46,7 @@ TEST(counted, lives_until_the_last_of_several_references_is_given_up) {
   EXPECT_EQ(destroyed, 1);
 }
 
-TEST(counted, is_destroyed_once_by_whichever_thread_is_last) {
+TEST(ref_counted, is_destroyed_once_by_whichever_thread_is_last) {
   for (int round = 0; round < 500; ++round) {
     int destroyed = 0;
     {

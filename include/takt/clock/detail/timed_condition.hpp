@@ -5,24 +5,25 @@
 #include <optional>
 
 #include <takt/base/config.hpp>
-#include <takt/base/intrusive_list.hpp>
-#include <takt/base/mutex.hpp>
-#include <takt/base/owed_calls.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
-#include <takt/base/sync.hpp>
 #include <takt/clock/clock.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// A condition variable that waits on a clock which it is given, and can be told to stop waiting.
 ///
 /// \code
-/// takt::mutex mu;
-/// takt::timed_condition changed;
+/// takt::detail::mutex mu;
+/// takt::detail::timed_condition changed;
 /// std::deque<message> inbox TAKT_GUARDED_BY(mu);
 ///
 /// std::optional<message> take(takt::clock::time_point deadline, std::stop_token stop) {
-///   takt::mutex_lock lock(mu);
+///   takt::detail::mutex_lock lock(mu);
 ///   while (inbox.empty()) {
 ///     if (!changed.wait_until(lock, takt::steady, deadline, stop)) break;
 ///   }
@@ -33,7 +34,8 @@ namespace takt::inline TAKT_ABI {
 /// A notification reaches who has waited longest; it is never lost to one whose deadline comes at
 /// the same moment: that one is then told that it was notified. It returns true without a
 /// notification only to a thread that had calls to make, which it does instead of waiting: see
-/// owed_calls. And what was notified may be gone by the time the lock is held again: so loop.
+/// deferred_continuations. And what was notified may be gone by the time the lock is held again: so
+/// loop.
 ///
 /// **Thread safety**: all members are called with the mutex held, the same one at all times.
 /// **Destruction**: nobody waits.
@@ -49,9 +51,9 @@ class timed_condition {
   bool wait_until(mutex_lock& lock, const clock& time, clock::time_point deadline,
                   const sync::stop_token& stop = {})
       TAKT_NO_THREAD_SAFETY_ANALYSIS {  // which does not follow a lock that is passed on
-    if (owed_calls::any()) {
+    if (deferred_continuations::any()) {
       lock.unlock();
-      owed_calls::make();
+      deferred_continuations::run();
       lock.lock();
       return true;
     }
@@ -92,4 +94,5 @@ class timed_condition {
   intrusive_list<waiter> waiters_;
 };
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -5,6 +5,7 @@
 #include <takt/base/config.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// Remembers the process that made it, for destructors that wait for threads: in a child process
 /// after fork() the threads do not exist, and their locks are in no known state, so that neither
@@ -20,9 +21,9 @@ namespace takt::inline TAKT_ABI {
 /// here.
 ///
 /// **Thread safety**: as for an int. **Destruction**: nothing to it.
-class home_process {
+class fork_guard {
  public:
-  home_process() noexcept;
+  fork_guard() noexcept;
   /// Whether the calling process is the one that made this.
   [[nodiscard]] bool is_here() const noexcept;
 
@@ -30,4 +31,5 @@ class home_process {
   long id_;
 };
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

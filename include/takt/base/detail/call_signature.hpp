@@ -5,6 +5,7 @@
 #include <takt/base/config.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// A signature taken apart: whether it is called as an rvalue, what it returns and what it takes.
 template <bool AsRvalue, class R, class... Args>
@@ -24,4 +25,5 @@ struct call_signature<R(Args...) &&> {
   using parts = call_parts<true, R, Args...>;
 };
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -79,8 +79,8 @@ bool futex_wait(atomic_core& word, std::uint64_t expected, time_point deadline) 
 /// Wakes one waiter, or all. The word may be gone already: only its address is used.
 void futex_wake(const void* word, bool all) noexcept;
 
-/// Stands in for std::atomic<T> where T fits into eight bytes; takt/base/sync.hpp lists what it
-/// lacks.
+/// Stands in for std::atomic<T> where T fits into eight bytes; takt/base/detail/sync.hpp lists what
+/// it lacks.
 template <class T>
 class atomic {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));

@@ -4,11 +4,12 @@
 
 #include <type_traits>
 
-#include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
-#include <takt/base/sync.hpp>
+#include <takt/base/detail/assert.hpp>
+#include <takt/base/detail/sync.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// The link of an element of an mpsc_queue, as a public base class. An element is in one queue at
 /// a time. Nodes are neither copied nor moved.
@@ -34,8 +35,8 @@ class mpsc_node {
 /// own its elements.
 ///
 /// \code
-/// struct message : takt::mpsc_node { ... };
-/// takt::mpsc_queue<message> inbox;
+/// struct message : takt::detail::mpsc_node { ... };
+/// takt::detail::mpsc_queue<message> inbox;
 ///
 /// inbox.push(*new message{...});                            // any thread
 /// while (message* m = inbox.pop()) { handle(*m); delete m; }  // one thread
@@ -140,4 +141,5 @@ class mpsc_queue {
   mpsc_node* first_ = &stub_;
 };
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

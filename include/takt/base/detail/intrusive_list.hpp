@@ -6,11 +6,11 @@
 #include <iterator>
 #include <type_traits>
 
-#include <takt/base/assert.hpp>
 #include <takt/base/config.hpp>
-#include <takt/fwd.hpp>
+#include <takt/base/detail/assert.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// The links of an element of an intrusive_list, as a public base class. An element that has to be
 /// in several lists at once derives from several nodes, told apart by their Tag (any type, which
@@ -20,7 +20,7 @@ namespace takt::inline TAKT_ABI {
 ///
 /// Thread safety: that of the list which the element is in. Destruction: not linked (checked with
 /// TAKT_ASSERT).
-template <class Tag>
+template <class Tag = void>
 class list_node {
  public:
   list_node() = default;
@@ -43,10 +43,10 @@ class list_node {
 /// here allocates or throws, and an element that is at hand leaves its list in constant time.
 ///
 /// \code
-/// struct waiter : takt::list_node<> {
+/// struct waiter : takt::detail::list_node<> {
 ///   takt::parker wake;
 /// };
-/// takt::intrusive_list<waiter> waiters;
+/// takt::detail::intrusive_list<waiter> waiters;
 ///
 /// waiter w;
 /// waiters.push_back(w);
@@ -63,7 +63,7 @@ class list_node {
 ///
 /// **Destruction**: the list is empty (checked with TAKT_ASSERT). It does not own its elements, and
 /// they do not leave by themselves: whoever destroys an element erases it first.
-template <class T, class Tag>
+template <class T, class Tag = void>
 class intrusive_list {
   using node = list_node<Tag>;
 
@@ -240,4 +240,5 @@ class intrusive_list {
   node head_;
 };
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

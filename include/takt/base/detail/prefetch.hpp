@@ -5,12 +5,13 @@
 #include <takt/base/config.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// Has the processor fetch the cache line of that address, to be read and written.
 ///
 /// \code
 /// for (std::size_t i = 0; i < count; ++i) {
-///   if (i + 8 < count) takt::prefetch(entries[i + 8]);
+///   if (i + 8 < count) takt::detail::prefetch(entries[i + 8]);
 ///   use(*entries[i]);
 /// }
 /// \endcode
@@ -22,4 +23,5 @@ inline void prefetch(const void* address) noexcept {
   asm volatile("");
 }
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,54 @@
+/// A file descriptor of the operating system (POSIX).
+#pragma once
+
+#include <fcntl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include <takt/base/config.hpp>
+
+#include "../base/os.hpp"
+
+namespace takt::inline TAKT_ABI {
+
+/// Owns a descriptor: the destructor closes it. Not thread-safe.
+class unique_descriptor {
+ public:
+  unique_descriptor() = default;
+  explicit unique_descriptor(int number) noexcept : number_(number) {}
+  unique_descriptor(unique_descriptor&& other) noexcept : number_(other.release()) {}
+  unique_descriptor& operator=(unique_descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~unique_descriptor() {
+    if (number_ != -1) ::close(number_);
+  }
+
+  /// Calls openat(), again after a signal, with O_CLOEXEC. Never returns the number of standard
+  /// input, output or error, should one of them be closed: what the program prints must not get
+  /// into the file. If it fails, the result is not open, and errno says why.
+  [[nodiscard]] static unique_descriptor open(int folder, const char* name, int flags,
+                                              mode_t mode = 0) noexcept {
+    const int opened =
+        os::uninterrupted([&] { return ::openat(folder, name, flags | O_CLOEXEC, mode); });
+    if (opened == -1 || opened > STDERR_FILENO) return unique_descriptor(opened);
+    const int moved = fcntl(opened, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int error = errno;
+    ::close(opened);
+    errno = error;
+    return unique_descriptor(moved);
+  }
+
+  [[nodiscard]] bool is_open() const noexcept { return number_ != -1; }
+  [[nodiscard]] int get() const noexcept { return number_; }
+  [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }
+
+ private:
+  int number_ = -1;
+};
+
+}  // namespace takt::inline TAKT_ABI
