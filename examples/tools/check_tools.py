@@ -9,8 +9,13 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 
-from tool_test import PROGRAMS, SECONDS, Tool, full_disk, main, run
+from tool_test import PROGRAMS, SECONDS, Tool, files_at_most, full_disk, main, run
+
+# Lines of 30,000 bytes that logpump cannot take in while its file does not answer. The sink alone buffers up to 64 lines
+# between two flushes.
+MORE_LINES_THAN_FIT = 400
 
 
 class Usage(Tool):
@@ -56,13 +61,118 @@ class Logpump(Tool):
                         "logpump: takt::to_file: /dev/full cannot be written to: No space left")
         self.expect(run("logpump", self.folder, input="a\n"), 1, "Is a directory")
 
+    def test_long_lines(self):
+        file = self.folder / "log"
+        million = "x" * 1_000_000
+        for text, lengths in ((million + "\nnext", [1_000_000, 4]), (million, [1_000_000]),
+                              (million + "x\n" + "\n", [1_000_000, 1, 0]),
+                              (million + million + "\n", [1_000_000, 1_000_000])):
+            self.expect(run("logpump", "--truncate", file, input=text), 0, f"{len(lengths)} lines written, 0 not")
+            self.assertEqual([len(line) for line in file.read_text().split("\n")[:-1]], lengths)
+
+    def test_a_line_feed_that_comes_after_a_million_bytes(self):
+        file = self.folder / "log"
+        with subprocess.Popen([PROGRAMS / "logpump", file], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+            p.stdin.write(b"x" * 1_000_000)
+            p.stdin.flush()
+            self.comes_true(lambda: self.unread(p.stdin) == 0)  # it has read these, and no more
+            _, said = p.communicate(b"\nnext\n", timeout=SECONDS)
+        self.assertIn(b"2 lines written", said)
+        self.assertEqual([len(line) for line in file.read_text().splitlines()], [1_000_000, 4])
+
+    def test_a_pipe_whose_reader_is_gone(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        with subprocess.Popen([PROGRAMS / "logpump", pipe], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+            p.stdin.write(b"one\n")
+            p.stdin.flush()
+            self.comes_true(lambda: self.unread(reader) == 4)
+            os.close(reader)
+            _, said = p.communicate(b"two\n", timeout=SECONDS)
+        self.assertEqual(p.returncode, 1, said)
+        self.assertIn(b"Broken pipe", said)
+        self.assertIn(b"1 lines written, 1 not", said)
+
+    def test_bytes_that_wait_are_bounded(self):
+        """As many lines as are allowed would take 64 MB."""
+        for drop in (["--drop"], []):
+            with self.subTest(drop):
+                pipe = self.folder / f"pipe{len(drop)}"
+                os.mkfifo(pipe)
+                reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+                with subprocess.Popen([PROGRAMS / "logpump", "--wait", str(SECONDS), *drop, pipe], stdin=subprocess.PIPE,
+                                      stderr=subprocess.PIPE) as p:
+                    line = b"x" * 999_999 + b"\n"
+                    fed = 0
+                    def feed():
+                        nonlocal fed
+                        for _ in range(64):
+                            p.stdin.write(line)
+                            p.stdin.flush()
+                            fed += 1
+                        p.stdin.close()
+                    feeder = threading.Thread(target=feed, daemon=True)
+                    feeder.start()
+                    if drop:
+                        feeder.join(SECONDS)  # it takes all, and drops most of them
+                    else:
+                        self.comes_true(lambda: fed == 64 or (fed >= 15 and self.is_blocked(p)))
+                    before = fed
+                    os.set_blocking(reader, True)
+                    got = 0
+                    while block := os.read(reader, 1_000_000):
+                        got += len(block)
+                    os.close(reader)
+                    feeder.join(SECONDS)
+                    said = p.stderr.read()
+                    code = p.wait(SECONDS)
+                if drop:
+                    self.assertEqual(code, 3, said)
+                    self.assertLess(got, 20_000_000)
+                    self.assertGreater(got, 10_000_000)
+                else:
+                    self.assertEqual(code, 0, said)
+                    self.assertEqual(got, 64_000_000)
+                    self.assertLess(before, 20)
+
+    def test_bytes_in_the_buffer_of_the_file_are_bounded(self):
+        """As many lines as it writes at once would take 3.2 MB."""
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        line = b"x" * 49_999 + b"\n"
+        with subprocess.Popen([PROGRAMS / "logpump", "--bytes", "1000000", pipe], stdin=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, bufsize=0) as p:
+            try:
+                fed = []
+                feeder = self.is_fed(p, line, 400, fed)
+                got = 0
+                for end in range(200_000, 3_000_000, 350_000):  # at several moments of what it writes at once
+                    while got < end:
+                        self.comes_true(lambda: self.unread(reader) != 0)
+                        got += len(os.read(reader, 65_536))
+                    self.comes_true(lambda: self.is_blocked(p))
+                    taken = sum(fed) - self.unread(p.stdin)
+                    in_hand = 65_536 + len(line)
+                    self.assertLess(taken - got - self.unread(reader), 1_000_000 + in_hand + 50_000)
+            finally:
+                p.kill()
+            feeder.join(SECONDS)
+
+    def test_a_line_that_is_longer_than_the_bytes_that_may_wait(self):
+        file = self.folder / "log"
+        self.expect(run("logpump", "--bytes", 1, file, input="one\ntwo\n"), 0, "2 lines written, 0 not")
+        self.assertEqual(file.read_text(), "one\ntwo\n")
+
     def test_a_disk_that_becomes_full(self):
         file = self.folder / "log"
         text = "".join(f"line {i}\n" for i in range(5000))  # less than it reads at once, of a file
         source = self.folder / "source"
         source.write_text(text)
         with open(source) as lines:
-            result = run("logpump", file, stdin=lines, preexec_fn=full_disk(4096))
+            result = run("logpump", file, stdin=lines, limit=full_disk(4096))
         self.expect(result, 1, "File too large")
         words = next(line for line in result.stderr.splitlines() if "written" in line).split()
         self.assertEqual(int(words[1]) + int(words[4]), 5000, "each line is accounted for")
@@ -86,6 +196,60 @@ class Logpump(Tool):
                         self.comes_true(lambda: not self.is_pending(p.pid))
                     self.assertEqual(p.wait(SECONDS), 3)
                     self.assertIn("stopped without waiting", p.stderr.read())
+
+    def is_fed(self, process, text, times, written=None):
+        """Waits until the process waits for the file, and not for its input. `written`: gets the number of bytes."""
+        written = [] if written is None else written
+        def feed():
+            try:
+                for _ in range(times):
+                    written.append(process.stdin.write(text))
+            except (BrokenPipeError, ValueError):  # it has ended, or the test has
+                pass
+        feeder = threading.Thread(target=feed, daemon=True)
+        feeder.start()
+        self.comes_true(lambda: self.is_blocked(process))
+        return feeder
+
+    def test_a_full_queue_and_a_disk_that_does_not_answer(self):
+        for name, bound in (("lines", ["--capacity", "4"]), ("bytes", ["--bytes", "100000"])):
+            with self.subTest(name):
+                pipe = self.folder / name
+                os.mkfifo(pipe)
+                reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # and never reads
+                self.addCleanup(os.close, reader)
+                with subprocess.Popen([PROGRAMS / "logpump", "--wait", "1", *bound, pipe], stdin=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, bufsize=0) as p:
+                    feeder = self.is_fed(p, b"x" * 29_999 + b"\n", MORE_LINES_THAN_FIT)
+                    p.send_signal(signal.SIGTERM)
+                    try:
+                        code = p.wait(SECONDS)
+                    finally:
+                        p.kill()
+                    said = p.stderr.read()
+                    feeder.join(SECONDS)
+                self.assertEqual(code, 3, said)
+                self.assertNotIn(b" 0 not", said)
+
+    def test_a_full_queue_and_a_disk_that_answers_after_ctrl_c(self):
+        """What was read is written."""
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        with subprocess.Popen([PROGRAMS / "logpump", "--wait", "1000", "--capacity", "4", pipe], stdin=subprocess.PIPE,
+                              stderr=subprocess.PIPE, bufsize=0) as p:
+            feeder = self.is_fed(p, b"x" * 29_999 + b"\n", MORE_LINES_THAN_FIT)
+            p.send_signal(signal.SIGINT)
+            self.comes_true(lambda: not self.is_pending(p.pid))
+            os.set_blocking(reader, True)
+            got = b""
+            while block := os.read(reader, 1_000_000):
+                got += block
+            os.close(reader)
+            said = p.stderr.read()
+            self.assertEqual(p.wait(SECONDS), 0, said)
+            feeder.join(SECONDS)
+        self.assertIn(f"{len(got.splitlines())} lines written, 0 not".encode(), said)
 
     def test_is_stopped(self):
         file = self.folder / "log"
@@ -139,7 +303,7 @@ class Index(Tool):
         (self.folder / "tree" / "a.txt").write_text(" ".join(f"word{i}" for i in range(1000)))
         out = self.folder / "out"
         out.write_text("old")
-        result = run("index", self.folder / "tree", "--out", out, preexec_fn=full_disk(4096))
+        result = run("index", self.folder / "tree", "--out", out, limit=full_disk(4096))
         self.expect(result, 1, "cannot write", "File too large")
         self.assertEqual(out.read_text(), "old")
         self.assertEqual(len(list(self.folder.iterdir())), 2, "nothing is left behind")
@@ -156,7 +320,7 @@ class Index(Tool):
         out, link = self.folder / "out", self.folder / "link"
         out.write_text("old")
         link.symlink_to("out")
-        result = run("index", self.folder / "tree", "--out", link, preexec_fn=full_disk(4096))
+        result = run("index", self.folder / "tree", "--out", link, limit=full_disk(4096))
         self.expect(result, 1, "cannot write", "File too large")
         self.assertEqual(out.read_text(), "old")
         self.expect(run("index", self.folder / "tree", "--out", link), 0)
@@ -204,6 +368,91 @@ class Index(Tool):
                 self.assertEqual(out.read_text(), "old")
 
 
+    def test_is_stopped_when_all_files_are_read(self):
+        """It waits for a reader of what it says then."""
+        tree, out = self.tree(), self.folder / "out"
+        out.write_text("old")
+        reading, writing = self.full_pipe()
+        with subprocess.Popen([PROGRAMS / "index", tree, "--out", out], stderr=writing) as p:
+            os.close(writing)
+            try:
+                self.comes_true(lambda: self.waits_to_write(p, 2))
+                p.send_signal(signal.SIGINT)
+                self.comes_true(lambda: not self.is_pending(p.pid))
+                self.assertIn(b"without an index", self.rest_of(reading))
+                self.assertEqual(p.wait(SECONDS), 3)
+            finally:
+                p.kill()
+        self.assertEqual(out.read_text(), "old")
+        self.assertEqual(len(list(self.folder.iterdir())), 2, "nothing is left behind")
+
+    def tree(self):
+        (self.folder / "tree").mkdir()
+        (self.folder / "tree" / "a.txt").write_text("word")
+        return self.folder / "tree"
+
+    def test_removes_and_follows_nothing_beside_the_index(self):
+        tree, out, beside = self.tree(), self.folder / "out", self.folder / "out.new"
+        victim = self.folder / "victim"
+        victim.write_text("precious")
+        for made in (lambda: beside.write_text("precious"), lambda: beside.symlink_to(victim), beside.mkdir):
+            made()
+            self.expect(run("index", tree, "--out", out), 0)
+            self.assertTrue(out.read_text().startswith("word\t1 "))
+            self.assertFalse(out.is_symlink())
+            self.assertEqual(victim.read_text(), "precious")
+            if beside.is_dir():
+                beside.rmdir()
+            else:
+                self.assertEqual(beside.read_text(), "precious")
+                beside.unlink()
+            self.assertEqual(len(list(self.folder.iterdir())), 3, "nothing is left behind")
+            out.unlink()
+
+    def test_keeps_the_mode_of_the_index(self):
+        tree, out = self.tree(), self.folder / "out"
+        out.write_text("old")
+        out.chmod(0o600)
+        self.expect(run("index", tree, "--out", out), 0)
+        self.assertEqual(out.stat().st_mode & 0o777, 0o600)
+
+    def test_two_at_once_do_not_mix(self):
+        out = self.folder / "out"
+        for name, words in (("big", 100_000), ("small", 1000)):
+            (self.folder / name).mkdir()
+            (self.folder / name / "a.txt").write_text(" ".join(f"{name}{i:06}" for i in range(words)))
+        for _ in range(5):
+            both = [subprocess.Popen([PROGRAMS / "index", self.folder / name, "--out", out], stderr=subprocess.DEVNULL)
+                    for name in ("big", "small", "big", "small")]
+            self.assertEqual([p.wait(SECONDS) for p in both], [0] * 4)
+            lines = out.read_text().splitlines()
+            name = "big" if len(lines) == 100_000 else "small"
+            self.assertEqual(len(lines), 100_000 if name == "big" else 1000)
+            self.assertTrue(all(line.startswith(name) for line in lines))
+
+    def test_names_forge_no_lines(self):
+        tree = self.tree()
+        for name in ("a\nforged\t1 b", "t\tt", "back\\slash", "caf\u00e9", b"\x9b\xff"):
+            folder, name = (os.fsencode(tree), name) if isinstance(name, bytes) else (str(tree), name)
+            with open(os.path.join(folder, name), "w") as file:
+                file.write("word")
+        result = run("index", tree)
+        self.expect(result, 0, "1 words in 6 files")
+        self.assertEqual(result.stdout, "word" + "".join(f"\t1 {tree}/{name}" for name in sorted(
+            (r"a\nforged\t1 b", "a.txt", r"back\\slash", "caf\u00e9", r"t\tt", r"\x9B\xFF"),
+            key=lambda n: (n.startswith(r"\x"), n.replace(r"\n", "\n")))) + "\n")
+        os.mkdir(tree / "x\ny")
+        os.chmod(tree / "x\ny", 0)
+        if os.geteuid() != 0:
+            self.assertIn(r"x\ny': Permission denied", run("index", tree).stderr)
+
+    def test_leaves_out_files_that_are_larger_than_their_size_says(self):
+        """As one that grows while it is read: the size of these is 0."""
+        result = run("index", "--max-bytes", 8, "/proc/sys/kernel/random")
+        self.assertNotIn("boot_id", result.stdout + result.stderr)
+        self.assertIn("boot_id", run("index", "/proc/sys/kernel/random").stdout)
+
+
 class Checkmail(Tool):
     def listen(self):
         server = socket.create_server(("127.0.0.1", 0))
@@ -243,7 +492,48 @@ class Checkmail(Tool):
             with connection:
                 code, said = self.interrupted(p)
         self.assertEqual(code, 3)
-        self.assertIn(f"{name} given up", said)
+        self.assertIn(f"{name} cancelled", said)
+
+    def test_more_hosts_than_files_may_be_open(self):
+        """Each of them answers, however few are checked at a time."""
+        server, name = self.listen()
+        def answer():
+            for _ in range(120):
+                connection, _ = server.accept()
+                with connection:
+                    connection.sendall(b"220 mail\r\n")
+        threading.Thread(target=answer, daemon=True).start()
+        result = run("checkmail", "--timeout", SECONDS, *[name] * 120, limit=files_at_most(60))
+        self.expect(result, 0, "120 of 120 answer")
+
+    def test_bounds_the_hosts_that_are_checked_at_a_time(self):
+        servers = [self.listen() for _ in range(3)]
+        with subprocess.Popen([PROGRAMS / "checkmail", "--parallel", "2", "--timeout", "1000", *[name for _, name in servers]],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+            first, second = (server.accept()[0] for server, _ in servers[:2])
+            servers[2][0].settimeout(0.2)  # the third one never comes, however long this waits
+            with self.assertRaises(TimeoutError):
+                servers[2][0].accept()
+            servers[2][0].settimeout(SECONDS)
+            for connection in first, second:
+                with connection:
+                    connection.sendall(b"220 mail\r\n")
+            with servers[2][0].accept()[0] as connection:
+                connection.sendall(b"220 mail\r\n")
+            out, _ = p.communicate(timeout=SECONDS)
+        self.assertEqual(out.count("ok: 220 mail"), 3, out)
+
+    def test_each_host_has_its_own_time(self):
+        """The second one is checked when the time of the first one is over."""
+        silent, greets = self.listen(), self.listen()
+        self.greet(greets[0], b"220 mail\r\n")
+        result = run("checkmail", "--parallel", 1, "--timeout", 5, silent[1], greets[1])
+        self.expect(result, 1, f"{silent[1]} no answer", f"{greets[1]} ok: 220 mail")
+
+    def test_parallel_checks_that_the_system_does_not_allow(self):
+        result = run("checkmail", "--parallel", 50, *["127.0.0.1:1"] * 100, limit=files_at_most(60))
+        self.expect(result, 2, "checking 50 hosts at a time needs more open files", "ulimit -n")
+        self.expect(run("checkmail", "--parallel", 50, "127.0.0.1:1", limit=files_at_most(60)), 1, "0 of 1 answer")
 
     def test_addresses_with_colons(self):
         lines = run("checkmail", "--port", 1, "::1", "[::1]:2", "[127.0.0.1]:1").stdout.splitlines()
@@ -252,12 +542,12 @@ class Checkmail(Tool):
 
     def test_bad_greetings(self):
         servers = [self.listen() for _ in range(3)]
-        for (server, _), text in zip(servers, (b"", b"220 " + b"x" * 5000, b"220 a\x1b[2Jb\r\n")):
+        for (server, _), text in zip(servers, (b"", b"220 " + b"x" * 5000, "220 a\x1b[2Jb \x9b caf\u00e9\r\n".encode())):
             self.greet(server, text)
         lines = run("checkmail", *[name for _, name in servers]).stdout.splitlines()
         self.assertIn("closed the connection without a greeting", lines[0])
         self.assertLess(len(lines[1]), 2000)
-        self.assertIn("ok: 220 a?[2Jb", lines[2])
+        self.assertIn("ok: 220 a\\x1B[2Jb \\xC2\\x9B caf\u00e9", lines[2])
 
     def test_an_output_that_is_full(self):
         with open("/dev/full", "w") as full:
@@ -283,6 +573,22 @@ class Checkmail(Tool):
                 self.comes_true(lambda: not self.is_pending(p.pid))
             self.assertEqual(p.wait(SECONDS), 3)
             self.assertIn("stopped without waiting", p.stderr.read())
+
+    def test_the_second_signal_does_not_wait_for_a_reader_of_its_errors(self):
+        server, name = self.listen()
+        _, writing = self.full_pipe()
+        with subprocess.Popen([PROGRAMS / "checkmail", "--timeout", "1000", name], stdout=subprocess.DEVNULL,
+                              stderr=writing) as p:
+            os.close(writing)
+            try:
+                connection, _ = server.accept()
+                with connection:
+                    for _ in range(2):
+                        p.send_signal(signal.SIGINT)
+                        self.comes_true(lambda: not self.is_pending(p.pid))
+                    self.assertEqual(p.wait(SECONDS), 3)
+            finally:
+                p.kill()
 
     def test_an_input_that_cannot_be_read(self):
         folder = os.open(self.folder, os.O_RDONLY)

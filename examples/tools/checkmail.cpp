@@ -1,10 +1,5 @@
 // Asks many mail servers at the same time whether they are there, and does not wait for ever: a
-// batch on a scope, of which nothing is left when it returns.
-#include <fcntl.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
+// batch on a scope, of which nothing is left when it returns, on a pool that bounds it.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -12,45 +7,47 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
-#include <memory>
-#include <stdexcept>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include <takt/takt.hpp>
 
+#include "mail.hpp"
 #include "tool.hpp"
+#include "tool_limits.hpp"
 
 namespace {
 
 constexpr const char* help = R"(usage: checkmail [OPTION]... [HOST[:PORT]]...
 
-Connects to mail servers, all at the same time, and prints what each says by way of greeting, or
-what is wrong with it. Understands SMTP, POP3 and IMAP.
+Connects to mail servers, many at the same time, and prints the greeting of each, or what is wrong
+with it. Understands SMTP, POP3 and IMAP. If a host has several addresses, they are tried in turn
+until one of them greets.
 
   --port N       where none is given (25)
-  --timeout S    give up on those that have not answered by then (5)
+  --timeout S    time for each host, from the beginning of its own check (5)
+  --parallel N   hosts that are checked at a time (64, or fewer if fewer files may be open)
   --stdin        read hosts from the input, too, one on each line
   --help         this text
 
-Ctrl-C gives up on the rest at once, but for names that are being looked up, which cannot be
-interrupted. The second Ctrl-C does not wait for those, and prints nothing.
+Control characters in a greeting are printed as \t, \n, \r or \xHH, and a backslash as \\.
+
+Ctrl-C cancels the remaining checks at once, but for names that are being looked up, which cannot be
+interrupted; nor does --timeout end that. The second Ctrl-C does not wait for those, and prints
+nothing.
 
 exit code: 0 all answer; 1 an error, or some do not answer well; 2 wrong usage; 3 it was stopped
 )";
 
-struct server {
-  std::string host;
-  std::string port;
-};
+using mail::server;
 
 struct settings {
   std::size_t port = 25;
   std::size_t timeout_s = 5;
+  std::size_t parallel = 0;  // 0: as many as usual, and possible
   bool from_stdin = false;
   std::vector<server> servers;
 };
@@ -78,9 +75,9 @@ server parse_server(const std::string& text, std::size_t default_port) {
 }
 
 // As it is written on the command line: an address with colons in brackets.
-std::string name_of(const server& who) {
-  const bool brackets = who.host.find(':') != std::string::npos;
-  return (brackets ? '[' + who.host + ']' : who.host) + ':' + who.port;
+std::string name_of(const server& which) {
+  const bool brackets = which.host.find(':') != std::string::npos;
+  return (brackets ? '[' + which.host + ']' : which.host) + ':' + which.port;
 }
 
 settings read_settings(const std::vector<std::string>& words) {
@@ -88,6 +85,7 @@ settings read_settings(const std::vector<std::string>& words) {
   tool::command_line line;
   line.number("--port", s.port, 1, 65'535);
   line.number("--timeout", s.timeout_s, 1);
+  line.number("--parallel", s.parallel, 1, 10'000);
   line.flag("--stdin", s.from_stdin);
   std::vector<std::string> hosts = line.parse(words);
   std::string text;
@@ -102,75 +100,15 @@ settings read_settings(const std::vector<std::string>& words) {
   return s;
 }
 
-class socket_handle {
- public:
-  explicit socket_handle(int descriptor) : descriptor_(descriptor) {}
-  socket_handle(socket_handle&& other) noexcept
-      : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  socket_handle& operator=(socket_handle&&) = delete;
-  ~socket_handle() {
-    if (descriptor_ != -1) close(descriptor_);
-  }
-  [[nodiscard]] int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-// Connects to one address. \return 0, or why not.
-int try_connect(int descriptor, const addrinfo& to, const tool::stop_descriptor& stopped) {
-  fcntl(descriptor, F_SETFL, O_NONBLOCK);
-  if (connect(descriptor, to.ai_addr, to.ai_addrlen) == 0) return 0;
-  if (errno != EINPROGRESS) return errno;
-  if (!stopped.wait_for(descriptor, POLLOUT)) throw takt::cancelled();
-  int error = 0;
-  socklen_t size = sizeof error;
-  getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size);
-  return error;
-}
-
-socket_handle connect_to(const server& to, const tool::stop_descriptor& stopped) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(to.host.c_str(), to.port.c_str(), &hints, &found);
-  if (error != 0) throw std::runtime_error(gai_strerror(error));
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, &freeaddrinfo);
-  int why = EHOSTUNREACH;
-  for (const addrinfo* a = found; a != nullptr; a = a->ai_next) {
-    socket_handle s(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
-    if (s.get() == -1) {
-      why = errno;
-      continue;
-    }
-    why = try_connect(s.get(), *a, stopped);
-    if (why == 0) return s;
-  }
-  throw std::system_error(why, std::generic_category());
-}
-
-// The first line that a server says. \throws if there is none, or it is not a mail server's.
-std::string greeting_of(const server& who, const std::stop_token& stop) {
-  const tool::stop_descriptor stopped(stop);
-  const socket_handle s = connect_to(who, stopped);
-  std::string text;
-  while (text.find('\n') == std::string::npos && text.size() < 1000) {
-    if (!stopped.wait_for(s.get(), POLLIN)) throw takt::cancelled();
-    char block[512];
-    const ssize_t n = recv(s.get(), block, sizeof block, 0);
-    if (n == -1 && errno == EINTR) continue;
-    if (n == -1) throw std::system_error(errno, std::generic_category());
-    if (n == 0) throw std::runtime_error("closed the connection without a greeting");
-    text.append(block, static_cast<std::size_t>(n));
-  }
-  text.resize(std::min(text.find_first_of("\r\n"), text.size()));
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ') c = '?';
-  }
-  for (const std::string_view start : {"220", "+OK", "* OK", "* PREAUTH"}) {
-    if (text.starts_with(start)) return text;
-  }
-  throw std::runtime_error("does not greet as a mail server does: " + text);
+// How many hosts are checked at a time. \throws misuse if the user wants more than possible.
+std::size_t parallel_checks(const settings& s) {
+  constexpr std::size_t usual = 64;
+  const std::size_t wanted = std::min(s.parallel == 0 ? usual : s.parallel, s.servers.size());
+  return tool::parallel_limit({.doing = "checking",
+                               .things = "hosts",
+                               .option = "--parallel",
+                               .descriptors_each = 4},  // a socket, or what looking up a name takes
+                              wanted, s.parallel != 0);
 }
 
 int run(const std::vector<std::string>& words) {
@@ -180,11 +118,16 @@ int run(const std::vector<std::string>& words) {
                                  [] { tool::leave_at_once("checkmail", tool::unfinished); });
   tool::progress line;
   line.show("asking " + std::to_string(s.servers.size()) + " servers");
-  takt::task_scope<std::string> checks{{.stop = signals.stop_token()}};
-  for (const server& who : s.servers) {
-    checks.spawn([&who](const std::stop_token& stop) { return greeting_of(who, stop); });
+  const tool::stop_descriptor stopped(signals.stop_token());
+  takt::thread_pool pool{{.core = parallel_checks(s), .name = "check"}};
+  takt::task_scope<std::string> checks{{.where = pool, .stop = signals.stop_token()}};
+  for (const server& which : s.servers) {
+    checks.spawn([&which, &s, &stopped] {
+      const auto deadline = takt::steady.now() + std::chrono::seconds(s.timeout_s);
+      return mail::greeting(mail::look_up(which).get(), deadline, stopped);
+    });
   }
-  std::vector<takt::future<std::string>> answers = checks.join(std::chrono::seconds(s.timeout_s));
+  std::vector<takt::future<std::string>> answers = checks.join();
   line.clear();
   std::size_t good = 0;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -193,11 +136,14 @@ int run(const std::vector<std::string>& words) {
       said = "ok: " + answers[i].get();
       ++good;
     } catch (const takt::cancelled&) {
-      said = signals.first() != 0 ? "given up" : "no answer";
+      said = "cancelled";
+    } catch (const mail::no_greeting& e) {
+      said = e.what();
     } catch (const std::exception& e) {
       said = std::string("failed: ") + e.what();
     }
-    std::printf("%s %s\n", name_of(s.servers[i]).c_str(), said.c_str());
+    std::printf("%s %s\n", tool::printable(name_of(s.servers[i])).c_str(),
+                tool::printable(said).c_str());
   }
   tool::finish_output();
   std::fprintf(stderr, "checkmail: %zu of %zu answer\n", good, answers.size());

@@ -1,7 +1,6 @@
 // Crawls a directory tree, and makes an index of the words in its files: a pipeline of a walk,
 // readers, and one who keeps the index.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cctype>
 #include <cerrno>
@@ -12,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -37,8 +37,13 @@ and how often: word, tab, count, space, file, tab, count, space, file, and so on
   --max-bytes N   leave out files that are larger (1000000), and always such as are not text
   --help          this text
 
+In words and in names of files, a tab is printed as \t, a line feed as \n, a carriage return as \r,
+a backslash as \\, and each byte of other control characters and of invalid UTF-8 as \xHH. So a line
+has one word, and each name can be restored.
+
 What cannot be read is named, and left out. Ctrl-C ends it without an index; what was in FILE is
-still there then, as it is if FILE cannot be written.
+still there then, as it is if FILE cannot be written. FILE is replaced in one step, by way of a
+temporary file beside it; of two runs at once, the last one to end wins.
 
 exit code: 0 done; 1 an error, or something could not be read; 2 wrong usage; 3 it was stopped
 )";
@@ -78,7 +83,7 @@ class complaints {
  public:
   void add(const fs::path& file, const std::error_code& why) {
     std::fprintf(stderr, "%sindex: cannot read '%s': %s\n", tool::line_start(STDERR_FILENO),
-                 file.c_str(), why.message().c_str());
+                 tool::printable(file.string()).c_str(), why.message().c_str());
     ++count_;
   }
   [[nodiscard]] std::size_t count() const { return count_; }
@@ -87,21 +92,14 @@ class complaints {
   std::atomic<std::size_t> count_ = 0;
 };
 
-// All that is in a file.
-std::string text_of(const fs::path& file, complaints& unread) {
-  std::string text;
-  std::FILE* const in = std::fopen(file.c_str(), "rbe");
-  if (in == nullptr) {
-    unread.add(file, {errno, std::generic_category()});
-    return text;
+// All that is in a file; nothing if that is not text, or cannot be read.
+std::string text_of(const fs::path& file, std::size_t max_bytes, complaints& unread) {
+  try {
+    return tool::read_regular_file(file, max_bytes).value_or("");
+  } catch (const std::system_error& e) {
+    unread.add(file, e.code());
+    return {};
   }
-  std::array<char, 65'536> block{};
-  while (std::feof(in) == 0 && std::ferror(in) == 0) {
-    text.append(block.data(), std::fread(block.data(), 1, block.size(), in));
-  }
-  if (std::ferror(in) != 0) unread.add(file, {errno, std::generic_category()});
-  std::fclose(in);
-  return text;
 }
 
 // Letters and digits are words; bytes above 127 are taken for letters, as UTF-8 has them.
@@ -153,36 +151,57 @@ bool is_written_into(const fs::path& file) {
   return fs::exists(file) && !fs::is_regular_file(file);
 }
 
-bool print(const word_index& index, std::FILE* to) {
+// Calls `write` with each line.
+template <class Write>
+void each_line(const word_index& index, Write write) {
   for (const auto& [word, files] : index) {
-    std::fputs(word.c_str(), to);
-    for (const auto& [count, file] : files) std::fprintf(to, "\t%zu %s", count, file.c_str());
-    std::fputc('\n', to);
+    std::string line = tool::printable(word);
+    for (const auto& [count, file] : files) {
+      line += '\t' + std::to_string(count) + ' ' + tool::printable(file);
+    }
+    write(line += '\n');
   }
+}
+
+// \return whether all is written; if not, why is in errno.
+bool print(const word_index& index, std::FILE* to) {
+  each_line(index, [&](const std::string& line) { std::fwrite(line.data(), 1, line.size(), to); });
   return std::fflush(to) == 0 && std::ferror(to) == 0;
 }
 
-// Into a file of its own, which then takes the place of the one that is there: so that is the old
-// index or the new one, and never half of one.
-void write_to(const fs::path& name, const word_index& index) {
-  const bool replaces = !is_written_into(name);
-  const fs::path file = fs::exists(name) ? fs::canonical(name) : name;  // not the link to it
-  fs::path to = file;
-  if (replaces) to += ".new";
-  std::FILE* const out = std::fopen(to.c_str(), "we");
+void write_into(const fs::path& file, const word_index& index) {
+  std::FILE* const out = std::fopen(file.c_str(), "we");
   bool good = out != nullptr && print(index, out);
   int why = errno;
   if (out != nullptr && std::fclose(out) != 0 && good) {
     good = false;
     why = errno;
   }
-  if (good && replaces && std::rename(to.c_str(), file.c_str()) != 0) {
-    good = false;
-    why = errno;
-  }
   if (good) return;
-  if (replaces) std::remove(to.c_str());
   throw std::system_error(why, std::generic_category(), "cannot write '" + file.string() + "'");
+}
+
+// A file is replaced, so that it is the old index or the new one, and never half of one.
+// \throws takt::cancelled, and leaves the old one, if stop is requested before it is replaced.
+void write_to(const fs::path& file, const word_index& index, const std::stop_token& stop) {
+  const auto check = [&] {
+    if (stop.stop_requested()) throw takt::cancelled();
+  };
+  if (is_written_into(file)) {
+    write_into(file, index);
+    return;
+  }
+  try {
+    takt::file_replacement out(file);
+    each_line(index, [&](const std::string& line) {
+      check();
+      out.write(line);
+    });
+    check();
+    out.commit();
+  } catch (const std::system_error& e) {
+    throw std::system_error(e.code(), "cannot write '" + file.string() + "'");
+  }
 }
 
 int run(const std::vector<std::string>& words) {
@@ -198,7 +217,7 @@ int run(const std::vector<std::string>& words) {
                                      {.name = "walk"})
           .then(
               [&](const fs::path& file) {
-                return indexed_file{file, words_of(text_of(file, unread), s.min)};
+                return indexed_file{file, words_of(text_of(file, s.max_bytes, unread), s.min)};
               },
               {.name = "read", .threads = s.readers})
           .into(
@@ -221,18 +240,28 @@ int run(const std::vector<std::string>& words) {
     line.show(std::to_string(files) + " files");
   }
   line.clear();
-  if (signals->first() != 0) {
+  const std::stop_token stop = signals->stop_token();
+  const auto stopped = [&] {
     std::fprintf(stderr, "index: stopped after %zu files, without an index\n", files.load());
     return tool::unfinished;
-  }
+  };
+  if (stop.stop_requested()) return stopped();
   indexing.join();  // throws what went wrong
-  for (auto& [word, where] : index) std::sort(where.begin(), where.end());
+  for (auto& [word, where] : index) {
+    if (stop.stop_requested()) return stopped();
+    std::sort(where.begin(), where.end());
+  }
   std::fprintf(stderr, "index: %zu words in %zu files\n", index.size(), files.load());
   if (s.out.empty() || is_written_into(s.out)) {
     signals.reset();  // who reads it may take long, and Ctrl-C may end that at once
+    if (stop.stop_requested()) return stopped();
   }
   if (!s.out.empty()) {
-    write_to(s.out, index);
+    try {
+      write_to(s.out, index, stop);
+    } catch (const takt::cancelled&) {
+      return stopped();
+    }
   } else {
     print(index, stdout);
     tool::finish_output();

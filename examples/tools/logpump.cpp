@@ -6,12 +6,18 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,14 +33,17 @@ Adds the lines of its input to the end of FILE. At the end of the input, and whe
 it writes what it has read, and tells how many lines that were. The second Ctrl-C does not wait for
 a disk that is slow.
 
-  --capacity N   so many lines wait for the disk at most (1024)
-  --drop         if as many wait, drop lines and count them, instead of keeping the writer waiting
+  --capacity N   at most so many lines wait for the disk (1024)
+  --bytes N      and at most so many bytes, or a single line (16000000)
+  --drop         while as much is waiting, drop lines and count them, instead of keeping the writer
+                 of the input waiting
   --truncate     delete what is in the file first
   --sync         have each line on the disk before it counts as written
-  --wait S       at the end, wait so long for the disk (10)
+  --wait S       at the end of the input, or after Ctrl-C, wait so long for the disk (10)
   --help         this text
 
-A line of more than a million bytes is written as several.
+A line of more than a million bytes is written as several. If FILE is a pipe that nobody reads any
+more, that is an error.
 
 exit code: 0 every line is written; 1 an error; 2 wrong usage; 3 lines were dropped or not written
 )";
@@ -42,6 +51,7 @@ exit code: 0 every line is written; 1 an error; 2 wrong usage; 3 lines were drop
 struct settings {
   std::string file;
   std::size_t capacity = 1024;
+  std::size_t bytes = 16'000'000;
   bool drop = false;
   bool truncate = false;
   bool sync = false;
@@ -52,6 +62,7 @@ settings read_settings(const std::vector<std::string>& words) {
   settings s;
   tool::command_line line;
   line.number("--capacity", s.capacity, 1);
+  line.number("--bytes", s.bytes, 1);
   line.flag("--drop", s.drop);
   line.flag("--truncate", s.truncate);
   line.flag("--sync", s.sync);
@@ -62,6 +73,114 @@ settings read_settings(const std::vector<std::string>& words) {
   s.file = rest[0];
   return s;
 }
+
+// Bounds the bytes of the lines that were read and not written yet; a log_service bounds only their
+// number. A line that is longer than the bound is let in when nothing else is queued.
+class byte_budget {
+ public:
+  explicit byte_budget(std::size_t most) : most_(most) {}
+
+  // Reserves room for a line. Waits for it, unless `drop`. \return false if there is none, or stop
+  // was requested while it waited.
+  [[nodiscard]] bool reserve(std::size_t bytes, bool drop, const std::stop_token& stop) {
+    std::unique_lock lock(mu_);
+    const auto has_room = [&] {
+      return failed_ || used_ == 0 || (used_ <= most_ && bytes <= most_ - used_);
+    };
+    if (drop ? !has_room() : !changed_.wait(lock, stop, has_room)) return false;
+    used_ += bytes;
+    return true;
+  }
+  void release(std::size_t bytes) {
+    const std::lock_guard lock(mu_);
+    used_ -= bytes;
+    changed_.notify_all();
+  }
+  // Nothing is written any more, so that nobody waits for room.
+  void fail() {
+    const std::lock_guard lock(mu_);
+    failed_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  const std::size_t most_;
+  std::mutex mu_;
+  std::condition_variable_any changed_;
+  std::size_t used_ = 0;
+  bool failed_ = false;
+};
+
+// The sink of the file. It releases the bytes of lines when they are flushed: until then they are
+// in a buffer. While the reader of the input waits for room, the log runs out of lines, and
+// flushes.
+class budgeted_sink final : public takt::log_sink {
+ public:
+  budgeted_sink(std::unique_ptr<takt::log_sink> file, byte_budget& budget)
+      : file_(std::move(file)), budget_(budget) {}
+
+  void write(std::string_view line) override {
+    try {
+      file_->write(line);
+    } catch (...) {
+      budget_.fail();
+      throw;
+    }
+    unflushed_ += line.size();
+  }
+  void flush() override {
+    try {
+      file_->flush();
+    } catch (...) {
+      budget_.fail();
+      throw;
+    }
+    budget_.release(std::exchange(unflushed_, 0));
+  }
+  void close() override { file_->close(); }
+
+ private:
+  std::unique_ptr<takt::log_sink> file_;
+  byte_budget& budget_;
+  std::size_t unflushed_ = 0;
+};
+
+// Requests stop when the program has waited long enough for the file: some time after the first
+// signal, or at the second one.
+class patience {
+ public:
+  patience(const takt::stop_signals& signals, std::chrono::seconds wait)
+      : wait_(wait),
+        on_first_(signals.stop_token(), [this] { begin(); }),
+        on_second_(signals.force_token(), [this] { over_.request_stop(); }),
+        timer_([this](const std::stop_token& end) { run(end); }) {}
+
+  [[nodiscard]] std::stop_token over() const { return over_.get_token(); }
+
+ private:
+  void begin() {
+    const std::lock_guard lock(mu_);
+    has_begun_ = true;
+    changed_.notify_all();
+  }
+  void run(const std::stop_token& end) {
+    {
+      std::unique_lock lock(mu_);
+      changed_.wait(lock, end, [this] { return has_begun_; });
+      changed_.wait_for(lock, end, wait_, [] { return false; });
+    }
+    if (!end.stop_requested()) over_.request_stop();
+  }
+
+  const std::chrono::seconds wait_;
+  std::stop_source over_;
+  std::mutex mu_;
+  std::condition_variable_any changed_;
+  bool has_begun_ = false;
+  std::stop_callback<std::function<void()>> on_first_;
+  std::stop_callback<std::function<void()>> on_second_;
+  std::jthread timer_;
+};
 
 // Says from time to time how far it is, unless somebody types the lines on that terminal.
 class telling {
@@ -85,46 +204,80 @@ class telling {
   tool::progress line_;
 };
 
-// Gives each line of the input to the log, until the input ends or stop is requested; what it has
-// read by then, unless it is to hurry. Counts the lines that it has read.
-void pump(takt::log_service& log, const takt::stop_signals& signals, std::size_t& lines) {
-  constexpr std::size_t longest = 1'000'000;
-  const tool::stop_descriptor stopped(signals.stop_token());
-  std::exception_ptr failed;  // the rest of what it has read is counted then
-  const auto give = [&](std::string&& line) {
-    ++lines;
-    if (failed != nullptr) return;
-    try {
-      log.log(std::move(line), signals.force_token());
-    } catch (...) {
-      failed = std::current_exception();
+// Gives each line of the input to the log, until the input ends or stop is requested. Counts the
+// lines that it has read, those that were dropped or refused included.
+class pump {
+ public:
+  // `over`: stop waiting for room.
+  pump(takt::log_service& log, byte_budget& budget, bool drop, const takt::stop_signals& signals,
+       std::stop_token over, std::size_t& lines)
+      : log_(log),
+        budget_(budget),
+        drop_(drop),
+        signals_(signals),
+        over_(std::move(over)),
+        lines_(lines) {}
+
+  // \throws what the log throws, when the lines that were read are counted.
+  void run() {
+    const tool::stop_descriptor stopped(signals_.stop_token());
+    std::array<char, 65'536> block{};
+    telling progress(log_, lines_);
+    while (failed_ == nullptr) {
+      progress.tell();
+      if (!stopped.wait_for(STDIN_FILENO, POLLIN, static_cast<int>(telling::pause.count()))) {
+        if (signals_.stop_token().stop_requested()) break;
+        continue;
+      }
+      const ssize_t n = read(STDIN_FILENO, block.data(), block.size());
+      if (n == -1 && errno == EINTR) continue;
+      if (n == -1) throw std::system_error(errno, std::generic_category(), "cannot read the input");
+      if (n == 0) break;
+      split({block.data(), static_cast<std::size_t>(n)});
     }
-  };
-  std::string line;
-  std::array<char, 65'536> block{};
-  telling progress(log, lines);
-  while (failed == nullptr) {
-    progress.tell();
-    if (!stopped.wait_for(STDIN_FILENO, POLLIN, static_cast<int>(telling::pause.count()))) {
-      if (signals.stop_token().stop_requested()) break;
-      continue;
-    }
-    const ssize_t n = read(STDIN_FILENO, block.data(), block.size());
-    if (n == -1 && errno == EINTR) continue;
-    if (n == -1) throw std::system_error(errno, std::generic_category(), "cannot read the input");
-    if (n == 0) break;
-    std::string_view rest(block.data(), static_cast<std::size_t>(n));
+    if (!line_.empty()) give();
+    if (failed_ != nullptr) std::rethrow_exception(failed_);
+  }
+
+ private:
+  static constexpr std::size_t longest = 1'000'000;
+
+  void split(std::string_view rest) {
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
-      line.append(rest.substr(0, end));
-      const bool is_whole = end < rest.size();
-      rest.remove_prefix(end + (is_whole ? 1 : 0));
-      if (is_whole || line.size() >= longest) give(std::exchange(line, {}));
+      if (end != 0 && line_.size() == longest) give();  // the line goes on: here begins another one
+      const std::size_t taken = std::min(end, longest - line_.size());
+      line_.append(rest.substr(0, taken));
+      rest.remove_prefix(taken);
+      if (taken == end && !rest.empty()) {
+        rest.remove_prefix(1);  // the line feed
+        give();
+      }
     }
   }
-  if (!line.empty()) give(std::move(line));
-  if (failed != nullptr) std::rethrow_exception(failed);
-}
+
+  void give() {
+    std::string line = std::exchange(line_, {});
+    ++lines_;
+    if (failed_ != nullptr) return;
+    const std::size_t size = line.size();
+    if (!budget_.reserve(size, drop_, over_)) return;
+    try {
+      if (!log_.log(std::move(line), over_)) budget_.release(size);
+    } catch (...) {
+      failed_ = std::current_exception();
+    }
+  }
+
+  takt::log_service& log_;
+  byte_budget& budget_;
+  const bool drop_;
+  const takt::stop_signals& signals_;
+  const std::stop_token over_;
+  std::size_t& lines_;
+  std::string line_;
+  std::exception_ptr failed_;
+};
 
 // An error of the log: it is told at the end, in the words of this program.
 class silence final : public takt::unhandled_hook {
@@ -135,25 +288,34 @@ class silence final : public takt::unhandled_hook {
 int run(const std::vector<std::string>& words) {
   const silence told_below;
   const settings s = read_settings(words);
-  auto file = takt::to_file(
-      s.file, {.append = !s.truncate,
-               .sync = s.sync ? takt::file_sync::at_flush : takt::file_sync::at_close});
+  tool::ignore_broken_pipes();
+  byte_budget budget(s.bytes);
+  auto file = std::make_unique<budgeted_sink>(
+      takt::to_file(s.file,
+                    {.append = !s.truncate,
+                     .sync = s.sync ? takt::file_sync::at_flush : takt::file_sync::at_close}),
+      budget);
   const takt::stop_signals signals;  // before any thread; Ctrl-C ends a wait for a pipe's reader
   takt::log_service log{std::move(file),
                         {.capacity = s.capacity,
                          .rejection = s.drop ? takt::when_full::drop() : takt::when_full::wait(),
                          .flush_every = s.sync ? std::size_t{1} : std::size_t{64},
                          .unhandled = &told_below}};
+  const std::chrono::seconds wait(s.wait_s);
+  const patience limit(signals, wait);
+  const std::stop_token over = limit.over();
   std::size_t lines = 0;
   bool good = true;
   try {
-    pump(log, signals, lines);
+    pump(log, budget, s.drop, signals, over, lines).run();
   } catch (const std::exception& e) {
-    if (log.error() == nullptr) std::fprintf(stderr, "logpump: %s\n", e.what());
+    if (log.error() == nullptr) {
+      std::fprintf(stderr, "logpump: %s\n", tool::printable(e.what()).c_str());
+    }
     good = false;
   }
   log.shutdown();
-  bool has_ended = log.await_termination(std::chrono::seconds(s.wait_s), signals.force_token());
+  bool has_ended = log.await_termination(wait, over);
   if (!has_ended) {
     static_cast<void>(log.shutdown_now());  // they are in the account
     has_ended = log.await_termination(std::chrono::seconds(1));

@@ -1,16 +1,21 @@
-// What the programs of this folder have in common: a command line, and progress on a terminal.
+// What the programs of this folder have in common: a command line, text from elsewhere that is safe
+// to print, and progress on a terminal.
 #pragma once
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -45,16 +50,12 @@ class command_line {
   // A number from `least` to `most`.
   void number(const std::string& name, std::size_t& set, std::size_t least,
               std::size_t most = 1'000'000'000) {
-    value(name, [name, least, most, &set](const std::string& text) {
-      std::size_t n = 0;
-      const char* const end = text.data() + text.size();
-      const auto [stopped, error] = std::from_chars(text.data(), end, n);
-      if (error != std::errc() || stopped != end || n < least || n > most) {
-        throw misuse("option " + name + " needs a number from " + std::to_string(least) + " to " +
-                     std::to_string(most) + ", not '" + text + "'");
-      }
-      set = n;
-    });
+    value(name, [=, &set](const std::string& text) { set = parse(name, text, least, most); });
+  }
+  // The same, which stays empty if the option is not given.
+  void number(const std::string& name, std::optional<std::size_t>& set, std::size_t least,
+              std::size_t most = 1'000'000'000) {
+    value(name, [=, &set](const std::string& text) { set = parse(name, text, least, most); });
   }
 
   // What is no option. \throws misuse.
@@ -92,6 +93,17 @@ class command_line {
     std::function<void(const std::string&)> set;
     bool takes_value = false;
   };
+  static std::size_t parse(const std::string& name, const std::string& text, std::size_t least,
+                           std::size_t most) {
+    std::size_t n = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, n);
+    if (error != std::errc() || stopped != end || n < least || n > most) {
+      throw misuse("option " + name + " needs a number from " + std::to_string(least) + " to " +
+                   std::to_string(most) + ", not '" + text + "'");
+    }
+    return n;
+  }
   [[nodiscard]] const option& find(const std::string& name) const {
     for (const option& o : options_) {
       if (o.name == name) return o;
@@ -101,6 +113,65 @@ class command_line {
 
   std::vector<option> options_;
 };
+
+// The UTF-8 character at `at`: its code point, and its length in bytes. Length 0: there is none, as
+// the bytes are not valid UTF-8.
+struct utf8_character {
+  char32_t code = 0;
+  std::size_t length = 0;
+};
+inline utf8_character utf8_at(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return {first, 1};
+  std::size_t length = 2;
+  if (first >= 0xE0) length = first >= 0xF0 ? 4 : 3;
+  if (first < 0xC2 || first > 0xF4 || text.size() - at < length) return {};
+  char32_t code = first & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return {};
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  constexpr char32_t least[] = {0x80, 0x800, 0x10000};  // less: a longer form than necessary
+  const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (code < least[length - 2] || code > 0x10FFFF || is_surrogate) return {};
+  return {code, length};
+}
+
+// Whether a character moves the cursor, ends a line, controls the terminal, or changes the order in
+// which other characters are shown.
+inline bool is_control(char32_t c) {
+  if (c < 0x20 || (c >= 0x7F && c <= 0x9F)) return true;
+  if (c == 0x061C || c == 0x200E || c == 0x200F || c == 0xFEFF) return true;
+  return (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+// Text from elsewhere (a server, a page, a file name) as one line that is safe to print. UTF-8 text
+// stays as it is. A backslash becomes \\, a tab \t, a line feed \n, a carriage return \r; each byte
+// of other control characters and of invalid UTF-8 becomes \xHH. The original can be restored.
+inline std::string printable(std::string_view text) {
+  constexpr const char* digits = "0123456789ABCDEF";
+  std::string safe;
+  safe.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const utf8_character c = utf8_at(text, at);
+    const std::size_t length = c.length == 0 ? 1 : c.length;
+    const std::size_t special = std::string_view("\\\t\n\r").find(text[at]);
+    if (special != std::string_view::npos) {
+      safe += '\\';
+      safe += std::string_view("\\tnr")[special];
+    } else if (c.length != 0 && !is_control(c.code)) {
+      safe += text.substr(at, length);
+    } else {
+      for (const char byte : text.substr(at, length)) {
+        const auto value = static_cast<unsigned char>(byte);
+        safe += {'\\', 'x', digits[value >> 4U], digits[value & 0xFU]};
+      }
+    }
+    at += length;
+  }
+  return safe;
+}
 
 // Whether there is a terminal for progress.
 inline bool shows_progress() {
@@ -151,8 +222,14 @@ class stop_descriptor {
   stop_descriptor(const stop_descriptor&) = delete;
   stop_descriptor& operator=(const stop_descriptor&) = delete;
 
+  // Whether stop was requested.
+  [[nodiscard]] bool is_requested() const {
+    pollfd end = {.fd = ends_[0], .events = POLLIN, .revents = 0};
+    return poll(&end, 1, 0) == 1;
+  }
+
   // Waits until `other` is ready for `events`, stop is requested, or the time is over. \return
-  // whether `other` is.
+  // whether `other` is ready. May be called by several threads at once.
   [[nodiscard]] bool wait_for(int other, short events, int timeout_ms = -1) const {
     for (;;) {
       pollfd both[2] = {{.fd = other, .events = events, .revents = 0},
@@ -170,11 +247,48 @@ class stop_descriptor {
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
 };
 
+// The bytes of a regular file; none if it has more than `most`, or is something else: a pipe is not
+// waited for, and a link is not followed. \throws std::system_error if it cannot be read.
+inline std::optional<std::string> read_regular_file(const std::filesystem::path& file,
+                                                    std::size_t most) {
+  const auto fail = [] { throw std::system_error(errno, std::generic_category()); };
+  struct handle {
+    int descriptor;
+    ~handle() {
+      if (descriptor != -1) close(descriptor);
+    }
+  } const in{open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+  if (in.descriptor == -1 && (errno == ELOOP || errno == ENXIO)) return std::nullopt;
+  if (in.descriptor == -1) fail();
+  struct stat about{};
+  if (fstat(in.descriptor, &about) != 0) fail();
+  if (!S_ISREG(about.st_mode)) return std::nullopt;
+  std::string bytes;
+  char block[65'536];
+  for (;;) {
+    const ssize_t n = read(in.descriptor, block, sizeof block);
+    if (n == -1 && errno == EINTR) continue;
+    if (n == -1) fail();
+    if (n == 0) return bytes;
+    if (static_cast<std::size_t>(n) > most - bytes.size())
+      return std::nullopt;  // it may have grown
+    bytes.append(block, static_cast<std::size_t>(n));
+  }
+}
+
 // What a program does when it is told to stop for the second time, and what it waits for does not
-// end: it leaves, without looking back.
+// end: it leaves, without looking back. It waits neither for a reader of stderr nor for a thread
+// that holds the lock of a stream: it writes the line only if there is room, and not through stdio.
 [[noreturn]] inline void leave_at_once(const char* name, exit_code code) {
-  std::fprintf(stderr, "%s%s: stopped without waiting for what was under way\n",
-               line_start(STDERR_FILENO), name);
+  char line[200];
+  const int length =
+      std::snprintf(line, sizeof line, "%s%s: stopped without waiting for what was under way\n",
+                    line_start(STDERR_FILENO), name);
+  pollfd to = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (length > 0 && poll(&to, 1, 0) == 1 && (to.revents & POLLOUT) != 0) {
+    const auto size = std::min(static_cast<std::size_t>(length), sizeof line - 1);
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, size);
+  }
   std::_Exit(code);
 }
 
@@ -183,6 +297,10 @@ inline void finish_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
   throw std::system_error(errno, std::generic_category(), "cannot write to the output");
 }
+
+// A write to a pipe that nobody reads, or to a connection that was closed, fails with EPIPE instead
+// of ending the program: so the error is reported, and what was done is accounted for.
+inline void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
 
 // A program that was started without one of its three streams must not take the next file that it
 // opens for it: gives it one that cannot be used.
@@ -209,10 +327,10 @@ inline int run(const char* name, const char* help, int argc, char** argv,
   try {
     return body(words);
   } catch (const misuse& e) {
-    std::fprintf(stderr, "%s: %s; see %s --help\n", name, e.what(), name);
+    std::fprintf(stderr, "%s: %s; see %s --help\n", name, printable(e.what()).c_str(), name);
     return wrong_usage;
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s: %s\n", name, e.what());
+    std::fprintf(stderr, "%s: %s\n", name, printable(e.what()).c_str());
     return failure;
   }
 }

@@ -91,12 +91,17 @@ class transfer {
 };
 
 // &amp; is the only reference that stands in addresses.
-std::string without_references(std::string text) {
-  for (std::size_t at = text.find("&amp;"); at != std::string::npos;
-       at = text.find("&amp;", at + 1)) {
-    text.erase(at + 1, 4);  // all but the &
+std::string without_references(std::string_view text) {
+  constexpr std::string_view reference = "&amp;";
+  std::string plain;
+  plain.reserve(text.size());
+  for (;;) {
+    const std::size_t at = text.find(reference);
+    plain += text.substr(0, at);
+    if (at == std::string_view::npos) return plain;
+    plain += '&';
+    text.remove_prefix(at + reference.size());
   }
-  return text;
 }
 
 // Goes through the attributes of a tag, from `at` to its end.
@@ -147,10 +152,8 @@ class attributes {
   std::size_t at_;
 };
 
-}  // namespace
-
-std::optional<std::string> normal_url(const std::string& text, const std::string& base) {
-  constexpr std::size_t longest = 2000;
+// One step to the normal form of an address.
+std::optional<std::string> closer_to_normal(const std::string& text, const std::string& base) {
   std::string trimmed = text;
   while (!trimmed.empty() && is_space(trimmed.back())) trimmed.pop_back();
   trimmed.erase(0, std::min(trimmed.find_first_not_of(" \t\r\n"), trimmed.size()));
@@ -172,9 +175,22 @@ std::optional<std::string> normal_url(const std::string& text, const std::string
   curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0);
   curl_url_set(url.get(), CURLUPART_USER, nullptr, 0);
   curl_url_set(url.get(), CURLUPART_PASSWORD, nullptr, 0);
-  auto whole = part(url.get(), CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
-  if (!whole || whole->size() > longest) return std::nullopt;
-  return whole;
+  return part(url.get(), CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
+}
+
+}  // namespace
+
+// libcurl decodes a host and reads numeric ones in different steps: %30 becomes 0, which only then
+// becomes 0.0.0.0. So it is done until nothing changes.
+std::optional<std::string> normal_url(const std::string& text, const std::string& base) {
+  constexpr int most = 4;
+  std::optional<std::string> url = closer_to_normal(text, base);
+  for (int i = 0; url && i < most; ++i) {
+    std::optional<std::string> next = closer_to_normal(*url, {});
+    if (next == url) return url;
+    url = std::move(next);
+  }
+  return std::nullopt;
 }
 
 std::string host_of(const std::string& url) {
@@ -184,8 +200,7 @@ std::string host_of(const std::string& url) {
   return url.substr(from, url.find_first_of("/?", from) - from);
 }
 
-std::vector<std::string> links_in(std::string_view html) {
-  std::vector<std::string> links;
+void each_link(std::string_view html, const std::function<bool(const std::string&)>& take) {
   std::size_t at = 0;
   while ((at = html.find('<', at)) != std::string_view::npos) {
     ++at;
@@ -202,12 +217,11 @@ std::vector<std::string> links_in(std::string_view html) {
     attributes all(html, at);
     while (const auto a = all.next()) {
       if (equals_ignoring_case(a->name, "href") && !a->value.empty()) {
-        links.push_back(without_references(std::string(a->value)));
+        if (!take(without_references(a->value))) return;
       }
     }
     at = std::min(all.at(), html.size());
   }
-  return links;
 }
 
 page fetch(const std::string& url, const fetch_options& how, const std::stop_token& stop) {
