@@ -1,8 +1,8 @@
 /// \file
 /// Declares every public class of takt, for headers that only name them.
 ///
-/// Aliases, and default template arguments that users leave out, stand here too; the headers of
-/// their classes include this one.
+/// Default template arguments that users leave out stand here, and aliases, except those of timer
+/// structures. The headers of their classes include this one.
 #pragma once
 
 #include <chrono>
@@ -75,38 +75,16 @@ class unhandled_hook;
 class strict_hook;
 class lenient_hook;
 
-// takt/task/future_state.hpp
+// takt/task/future_options.hpp
 struct future_options;
-class continuation;
-class future_core;
-class keep_alive;
-class body_scope;
-template <class R>
-struct owned_result;
-template <class State>
-class state_ref;
-template <class T>
-class future_state;
 
 // takt/task/future.hpp
 template <class T>
 class future;
 template <class T>
 class promise;
-template <class T, class F, bool TakesValue>
-struct then_result;
-template <class T, class F>
-class then_state;
-template <class T>
-class awaiter_base;
-template <class T>
-class future_awaiter;
 
 // takt/task/future_task.hpp
-template <class F, bool WithToken>
-struct task_result;
-template <class T, class F>
-class task_state;
 template <class T>
 class future_task;
 
@@ -118,77 +96,35 @@ class task;
 // takt/task/task_list.hpp
 class task_list;
 
-// takt/task/task_runner.hpp
-class task_wait;
-class task_runner;
+// takt/task/blocking_region.hpp
 class blocking_region;
 
-// takt/task/when.hpp
+// takt/task/when_all.hpp
 template <class Futures>
 struct when_any_result;
-template <class Futures, class Result>
-class when_state;
-template <class Futures>
-class when_all_state;
-template <class Futures>
-class when_any_state;
 
-// takt/timer/free_places.hpp
-class free_places;
-
-// takt/timer/timer_table.hpp
+// takt/timer/timer_id.hpp
 struct timer_id;
-template <class T>
-class timer_table;
 
 // takt/timer/timer_set.hpp
 template <class T, class Order>
 class timer_set;
 
-// takt/timer/delay_heap.hpp
-class heap_order;
-
-/// Timers that mostly fire, or an exact next_deadline().
-template <class T>
-using delay_heap = timer_set<T, heap_order>;
-
-// takt/timer/timer_hints.hpp
-struct timer_hint;
-class timer_hints;
-
-// takt/timer/timer_wheel.hpp
-class wheel_order;
-
-/// Many timers, of any delay.
-template <class T>
-using timer_wheel = timer_set<T, wheel_order>;
-
-// takt/timer/hashed_wheel.hpp
+// takt/timer/hashed_wheel_options.hpp
 struct hashed_wheel_options;
-class hashed_order;
-
-/// Many timers, most of which are nearer than a turn.
-template <class T>
-using hashed_wheel = timer_set<T, hashed_order>;
 
 // takt/exec/any_executor.hpp
 class any_executor;
 
 // takt/exec/completion_queue.hpp
-class completion_core;
 template <class T>
 class completion_queue;
 
 // takt/exec/executor.hpp
-struct resume_point;
-template <class E>
-class schedule_awaiter;
 template <class Derived>
 class executor_interface;
 
 // takt/exec/fork_join.hpp
-template <class F>
-class fork_join_child;
 class fork_join;
 
 // takt/exec/inline_executor.hpp
@@ -222,16 +158,11 @@ class stealing_pool;
 struct thread_options;
 
 // takt/exec/thread_pool.hpp
-class pool_core;
 struct thread_pool_options;
 struct pool_statistics;
 class thread_pool;
 
 // takt/exec/tracking_executor.hpp
-class tracked_task;
-template <class F>
-class tracked_callable;
-class tracking_record;
 template <class E>
 class tracking_executor;
 
@@ -242,14 +173,6 @@ class when;
 class missed_runs;
 
 // takt/sched/timer_handle.hpp
-struct timer_request;
-class timer_source;
-class timer_place;
-template <class T, class F>
-class delayed_state;
-struct period_state;
-template <class F>
-class periodic_state;
 class timer_handle;
 template <class T>
 class scheduled_future;
@@ -258,25 +181,19 @@ class periodic_future;
 // takt/sched/scheduler.hpp
 struct timer_options;
 struct periodic_options;
-class awaited_timer;
-class timer_awaiter;
 class scheduler;
 
 // takt/sched/scheduled_pool.hpp
-class delay_queue;
 struct after_shutdown;
 struct scheduled_pool_options;
 class scheduled_pool;
 
 // takt/sched/event_loop.hpp
 struct event_loop_options;
-class loop_core;
-class loop_intervals;
 class loop_queue;
 class event_loop;
 
 // takt/sched/wheel_scheduler.hpp
-class wheel_core;
 enum class timer_stamp : std::uint8_t;
 enum class at_close : std::uint8_t;
 struct wheel_scheduler_options;
@@ -285,14 +202,6 @@ class wheel_scheduler;
 
 // takt/sched/retry.hpp
 struct backoff;
-template <class T, class F>
-class retry_state;
-template <class F, bool WithToken>
-struct retry_result;
-
-// takt/sched/timeout.hpp
-template <class T>
-class timeout_state;
 
 // takt/sched/watchdog.hpp
 struct watchdog_options;
@@ -302,15 +211,6 @@ namespace rx {
 
 // takt/rx/aggregate_error.hpp
 class aggregate_error;
-class error_collector;
-
-// takt/rx/subscription_core.hpp
-class sociable_core;
-class subscription_core;
-struct subscription_family;
-struct subscription_link;
-template <class F>
-class callback_core;
 
 // takt/rx/subscription.hpp
 class subscription;
@@ -328,25 +228,14 @@ class assignable;
 class refcount;
 
 // takt/rx/task_subscription.hpp
-struct worker_task_timing;
-class worker_task;
-template <class F, bool Periodic>
-class worker_task_of;
 class task_subscription;
 
 // takt/rx/worker.hpp
-class worker_core;
 struct worker_options;
 struct periodic_options;
-class owned_executor;
-template <class E>
-class owned_executor_of;
-class worker_group;
-struct worker_place;
 class worker;
 
 // takt/rx/scheduler.hpp
-class scheduler_core;
 class scheduler;
 
 // takt/rx/schedulers.hpp
@@ -358,16 +247,11 @@ struct test_scheduler_options;
 class test_scheduler;
 
 // takt/rx/action.hpp
-class action_home;
 struct action_entry;
 class action_node;
 class action_ref;
 template <class State>
-class action_with;
-template <class State>
 class action;
-template <class F, class State>
-class action_with_work;
 
 // takt/rx/action_scheduler.hpp
 class action_scheduler;
@@ -449,11 +333,12 @@ class task_scope;
 // takt/service/when_full.hpp
 class when_full;
 
-// takt/service/channel.hpp
+// takt/service/channel_options.hpp
 struct channel_options;
 struct channel_statistics;
 enum class push_result : std::uint8_t;
-class channel_core;
+
+// takt/service/channel.hpp
 template <class T>
 class channel;
 
@@ -461,8 +346,6 @@ class channel;
 class log_sink;
 enum class file_sync : std::uint8_t;
 struct file_sink_options;
-template <class F>
-class function_sink;
 
 // takt/service/log_service.hpp
 struct log_service_options;
@@ -476,17 +359,8 @@ struct stage_statistics;
 class stage_failed;
 template <class T>
 class outlet;
-class pipeline_control;
-class pipeline_stage;
-template <class Out>
-class producing_stage;
-template <class Out, class F>
-class source_stage;
-template <class In, class Out, class F>
-class item_stage;
 
 // takt/service/pipeline.hpp
-class pipeline_core;
 struct pipeline_options;
 class pipeline;
 template <class T>

@@ -10,8 +10,9 @@
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/serial_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
+#include <takt/task/blocking_region.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/task_runner.hpp>
 
 #include "../../tests/support/coroutines.hpp"
 #include "../../tests/support/nesting.hpp"
@@ -88,14 +89,15 @@ TEST(delivery, a_blocking_region_calls_deferred_continuations) {
 
 // Resumes within the strand, though the strand is drained within continuations.
 void resumes_on_a_strand() {
-  const takt::task_runner* const outer = takt::task_runner::innermost();
+  const takt::detail::executor_scope* const outer = takt::detail::executor_scope::innermost();
   takt::inline_executor here;
   takt::serial_executor strand(here);
   bool arrived = false;
-  const takt::task_runner* runner = outer;
-  [](takt::serial_executor& on, bool& ended, const takt::task_runner*& runs_it) -> detached {
+  const takt::detail::executor_scope* runner = outer;
+  [](takt::serial_executor& on, bool& ended,
+     const takt::detail::executor_scope*& runs_it) -> detached {
     co_await on.schedule();
-    runs_it = takt::task_runner::innermost();
+    runs_it = takt::detail::executor_scope::innermost();
     ended = true;
   }(strand, arrived, runner);
   EXPECT_TRUE(arrived);

@@ -3,7 +3,7 @@
 
 #include <takt/base/config.hpp>
 #include <takt/exec/lifecycle.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -27,10 +27,10 @@ namespace takt::inline TAKT_ABI {
 /// The thread is known as one that runs tasks of the lifecycle: what the call destroys, or calls,
 /// cannot wait for the end. See is_ending_here().
 template <class Core>
-class ending_guard final : private task_runner {
+class ending_guard final : private detail::executor_scope {
  public:
   ending_guard(Core& core, lifecycle& life) noexcept
-      : task_runner(&life), core_(core), life_(life) {
+      : detail::executor_scope(&life), core_(core), life_(life) {
     core.retain();
     holds_ = life.hold();
   }
@@ -48,7 +48,7 @@ class ending_guard final : private task_runner {
   explicit operator bool() const noexcept { return holds_; }
 
  private:
-  [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+  [[nodiscard]] bool begin_wait(detail::task_wait& /*w*/) noexcept override { return true; }
 
   Core& core_;
   lifecycle& life_;
@@ -62,7 +62,7 @@ class ending_guard final : private task_runner {
 
 /// Whether the calling thread is within a call that ends the component with this lifecycle.
 [[nodiscard]] inline bool is_ending_here(const lifecycle& life) noexcept {
-  return task_runner::of(&life) != nullptr;
+  return detail::executor_scope::of(&life) != nullptr;
 }
 
 }  // namespace takt::inline TAKT_ABI

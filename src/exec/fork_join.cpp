@@ -12,7 +12,7 @@ namespace takt::inline TAKT_ABI {
 namespace {
 
 // Of a task for its children.
-class join_wait final : public task_wait {
+class join_wait final : public detail::task_wait {
  public:
   join_wait(const sync::atomic<std::int64_t>& elsewhere, std::int64_t left) noexcept
       : elsewhere_(elsewhere), left_(left) {}
@@ -30,7 +30,7 @@ class join_wait final : public task_wait {
 }  // namespace
 
 fork_join::fork_join(stealing_pool& pool) noexcept
-    : pool_(*pool.core_), thread_(this_thread()), runner_(task_runner::of(pool.core_)) {}
+    : pool_(*pool.core_), thread_(this_thread()), runner_(detail::executor_scope::of(pool.core_)) {}
 
 fork_join::~fork_join() {
   wait();

@@ -59,11 +59,11 @@ run_result ledger::run_watched(task& t, const lifecycle& life, running_task* whe
     t = task();
     return run_result::cancelled_before;
   }
-  future_core* const state = t.state();
-  state_ref<future_core> kept;  // decorate() may take over the task
+  detail::future_core* const state = t.state();
+  detail::intrusive_ptr<detail::future_core> kept;  // decorate() may take over the task
   if (state != nullptr && hooks.decorate != nullptr) {
     state->retain();
-    kept = state_ref<future_core>(state);
+    kept = detail::intrusive_ptr<detail::future_core>(state);
   }
   if (where != nullptr && state != nullptr) {
     where->enter(*state);
@@ -120,9 +120,9 @@ run_result ledger::result_of(task_outcome outcome) noexcept {
 // error if the hook throws, and a series can run again. Any other task moves.
 task ledger::decorate(task& t, const std::function<task(task)>& hook) {
   if (!t.has_future()) return hook(std::move(t));
-  future_core* const state = t.state();
+  detail::future_core* const state = t.state();
   state->retain();
-  state_ref<future_core> own(state);
+  detail::intrusive_ptr<detail::future_core> own(state);
   task run;
   if (t.is_periodic()) {
     run = task([own = std::move(own)] { static_cast<void>(own->run_and_reset()); });
@@ -147,7 +147,7 @@ run_result ledger::left_out(const task& t, const std::optional<task_event>& even
 
 run_result ledger::run_instead(task& instead, const task& t) {
   const task_outcome outcome = instead.run();
-  const future_core* const state = t.state();
+  const detail::future_core* const state = t.state();
   if (state == nullptr) return result_of(outcome);
   if (t.is_periodic() && state->is_pending()) return run_result::again;
   if (!state->is_ready() || state->is_cancelled()) return run_result::cancelled_within;
@@ -185,13 +185,13 @@ std::size_t ledger::keep(task& t, task_list& unstarted) const noexcept {
 
 void ledger::give_back(task& t) const noexcept {
   tell(task_event::kind::returned, t);
-  if (future_core* state = t.state()) state->set_home(nullptr);
+  if (detail::future_core* state = t.state()) state->set_home(nullptr);
 }
 
 std::size_t ledger::end_unstarted(task_list& unstarted, bool give_back) const noexcept {
   std::size_t ended = 0;
   for (task& t : unstarted) {
-    if (give_back && !t.is_cancelled() && !resume_point::is_in(t)) {
+    if (give_back && !t.is_cancelled() && !detail::resume_point::is_in(t)) {
       this->give_back(t);
     } else {
       tell(task_event::kind::cancelled, t);

@@ -118,7 +118,7 @@ class manual_executor::impl : public detail::ref_counted<impl> {
   // Each that runs, without the lock; by the time of the next look others may have come or gone.
   void ask_to_stop() noexcept {
     for (;;) {
-      state_ref<future_core> found;
+      detail::intrusive_ptr<detail::future_core> found;
       {
         const detail::mutex_lock lock(mu_);
         for (running& r : running_) {

@@ -83,7 +83,7 @@
 #include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/lifecycle.hpp>
 #include <takt/exec/thread_pool.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 #include "../base/os.hpp"
 #include "delayed_tasks.hpp"
@@ -93,6 +93,7 @@
 #include "task_queue.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// How many tasks a worker has for itself at most. In the model build few, so that all is seen.
 #if defined(TAKT_MODEL) && !defined(TAKT_MODEL_FULL_SIZE)
@@ -127,15 +128,15 @@ class pool_core final : public delayed_tasks_owner {
   // --- children: pool_submit.cpp
   /// For the calling worker, whose runner it is. Gives a child to its ring, or runs it if there is
   /// no room or the pool is shut down.
-  void spawn(task_runner& here, task& t);
+  void spawn(executor_scope& here, task& t);
   /// The same in two steps, for a child that is made in its place: an empty task, and then, when
   /// the child is there. Null if it has to be spawn().
-  task* place_for_child(task_runner& here) noexcept;
-  void child_is_placed(task_runner& here) noexcept;
+  task* place_for_child(executor_scope& here) noexcept;
+  void child_is_placed(executor_scope& here) noexcept;
   /// Likewise. Runs the newest child in its ring. For who has children that have not ended: it is
   /// one of them, or of another fork_join of the same task; if it were not, they would have been
   /// stolen, and all that is older before. False if there is none.
-  bool run_child(task_runner& here) noexcept;
+  bool run_child(executor_scope& here) noexcept;
 
   // --- the end: pool_end.cpp
   void shutdown() noexcept;
@@ -170,7 +171,7 @@ class pool_core final : public delayed_tasks_owner {
  private:
   using kind = rejection_policy::kind;
 
-  struct alignas(cache_line) worker : detail::list_node<> {
+  struct alignas(cache_line) worker : list_node<> {
     worker(std::size_t n, worker* before, bool steals)
         : number(n), older(before), ring(steals ? std::make_unique<worker_ring>() : nullptr) {}
 
@@ -196,9 +197,10 @@ class pool_core final : public delayed_tasks_owner {
   };
 
   // On the stack of a worker.
-  class runner final : public task_runner {
+  class runner final : public executor_scope {
    public:
-    runner(pool_core& pool, worker& self) noexcept : task_runner(&pool), pool_(pool), self_(self) {}
+    runner(pool_core& pool, worker& self) noexcept
+        : executor_scope(&pool), pool_(pool), self_(self) {}
     [[nodiscard]] bool begin_wait(task_wait& w) noexcept override { return pool_.begin_wait(w); }
     void end_wait(task_wait& w) noexcept override { pool_.end_wait(w); }
     void begin_blocking() noexcept override { pool_.begin_blocking(); }
@@ -223,14 +225,13 @@ class pool_core final : public delayed_tasks_owner {
   ~pool_core() override;
 
   [[nodiscard]] worker* own_worker() const noexcept {
-    auto* const found = task_runner::of(this);
+    auto* const found = executor_scope::of(this);
     return found == nullptr ? nullptr : &static_cast<runner*>(found)->self();
   }
 
   void set_limits() noexcept TAKT_REQUIRES(mu_);
   std::optional<rejection> offer(task& t) TAKT_REQUIRES(mu_);
-  std::optional<rejection> offer_when_there_is_room(detail::mutex_lock& lock, task& t)
-      TAKT_REQUIRES(mu_);
+  std::optional<rejection> offer_when_there_is_room(mutex_lock& lock, task& t) TAKT_REQUIRES(mu_);
   std::optional<rejection> offer_instead_of_oldest(task& t) TAKT_REQUIRES(mu_);
   void refuse(task t, rejection why);
   void run_here(task t);
@@ -304,7 +305,7 @@ class pool_core final : public delayed_tasks_owner {
   const run_hooks hooks_{.before = how_.before ? &how_.before : nullptr,
                          .after = how_.after ? &how_.after : nullptr,
                          .decorate = decorate_ ? &decorate_ : nullptr};
-  const detail::fork_guard home_;
+  const fork_guard home_;
   const int nice_ = os::thread_nice() + how_.thread.nice;
 
   lifecycle life_;
@@ -318,30 +319,30 @@ class pool_core final : public delayed_tasks_owner {
   bool core_times_out_ TAKT_GUARDED_BY(mu_);
   bool orphaned_ TAKT_GUARDED_BY(mu_) = false;    // destroyed by the only worker left
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;  // for futures of this pool
-  detail::intrusive_list<task_wait> waits_ TAKT_GUARDED_BY(mu_);
+  intrusive_list<task_wait> waits_ TAKT_GUARDED_BY(mu_);
   std::size_t blocked_ TAKT_GUARDED_BY(mu_) = 0;  // in a blocking_region
   std::size_t largest_ TAKT_GUARDED_BY(mu_) = 0;
   // Atomic. Written under mu_; what it points to, and what is older, stays.
   sync::atomic<worker*> newest_{nullptr};
-  detail::intrusive_list<worker> vacant_ TAKT_GUARDED_BY(mu_);  // slots without a worker
+  intrusive_list<worker> vacant_ TAKT_GUARDED_BY(mu_);  // slots without a worker
   task_list room_for_rings_ TAKT_GUARDED_BY(mu_);  // for stop(), which does not allocate; empty
   sync::thread last_gone_ TAKT_GUARDED_BY(mu_);
-  detail::timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a worker has left, or has searched in stop
-  detail::timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it
+  timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a worker has left, or has searched in stop
+  timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it
   // Atomic. Written under mu_: see the top of the file.
   sync::atomic<std::uint32_t> alert_{0};
 
   // Written with every task, and so side by side.
-  alignas(cache_line) mutable detail::mutex mu_;
+  alignas(cache_line) mutable mutex mu_;
   std::size_t free_ TAKT_GUARDED_BY(mu_) = 0;
   std::size_t coming_ TAKT_GUARDED_BY(mu_) = 0;
-  bool searching_ TAKT_GUARDED_BY(mu_) = false;  // one of those that are coming
-  detail::intrusive_list<worker> idle_
-      TAKT_GUARDED_BY(mu_);  // the last one first, but the leader last
+  bool searching_ TAKT_GUARDED_BY(mu_) = false;       // one of those that are coming
+  intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);  // the last one first, but the leader last
   worker* leader_ TAKT_GUARDED_BY(mu_) = nullptr;
   clock::time_point leader_until_ TAKT_GUARDED_BY(mu_) = clock::time_point::max();
   ledger book_;       // its counts: guarded by mu_
   task_queue queue_;  // but for add(): guarded by mu_
 };
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -6,6 +6,7 @@
 #include "pool_core.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 void pool_core::end() noexcept {
   if (how_.terminated != nullptr) how_.terminated();
@@ -15,7 +16,7 @@ void pool_core::end() noexcept {
 void pool_core::end_if_over() noexcept {
   bool last = false;
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     const bool drained = is_drained();
     if (drained && life_.state() == life_state::shutdown) recall_idle();  // for delayed ones
     last = life_.try_tidy(drained);
@@ -26,7 +27,7 @@ void pool_core::end_if_over() noexcept {
 void pool_core::shutdown() noexcept {
   const ending_guard ending(*this, life_);
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (!life_.advance_to(life_state::shutdown)) return;
     // Before a worker leaves because nothing is left.
     if (delayed_ != nullptr) delayed_->close(false);
@@ -38,7 +39,7 @@ void pool_core::shutdown() noexcept {
 
 // Gives back what has not begun, or cancels it and gives back nothing.
 task_list pool_core::stop(bool give_back) noexcept {
-  detail::deferred_continuations::run();  // now: they may wait for what this call is about to take
+  deferred_continuations::run();  // now: they may wait for what this call is about to take
   const ending_guard ending(*this, life_);
   if (!ending) return {};
   task_list unstarted;
@@ -47,7 +48,7 @@ task_list pool_core::stop(bool give_back) noexcept {
   std::size_t cancelled = 0;
   bool first = false;
   {
-    detail::mutex_lock lock(mu_);
+    mutex_lock lock(mu_);
     first = life_.advance_to(life_state::stop);
     if (delayed_ != nullptr) delayed_->close(true);  // before what runs is asked to stop
     recall_idle();                                   // and closes the queue
@@ -76,7 +77,7 @@ task_list pool_core::stop(bool give_back) noexcept {
   cancelled += book_.end_unstarted(unstarted, give_back);
   const std::size_t returned = unstarted.size();
   if (delayed_ != nullptr) delayed_->stop(unstarted, give_back);  // counts its own
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   book_.totals.cancelled += cancelled;
   book_.totals.returned += returned;
   return unstarted;
@@ -88,21 +89,21 @@ void pool_core::destroy(const char* component) noexcept {
   if (delayed_ != nullptr) delayed_->await_told();  // the observer may be gone after that
   sync::thread last;
   bool is_unused = false;
-  const std::size_t own = task_runner::of(this) != nullptr ? 1 : 0;
+  const std::size_t own = executor_scope::of(this) != nullptr ? 1 : 0;
   if (own == 0 && !is_ending_here(life_)) {
     life_.await_unused();
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     last = std::move(last_gone_);
     is_unused = true;
   } else {
-    detail::mutex_lock lock(mu_);
+    mutex_lock lock(mu_);
     while (life_.workers() != own) {
       gone_.wait_until(lock, *how_.time, clock::time_point::max());
     }
     last = std::move(last_gone_);
     orphaned_ = true;
   }
-  detail::deferred_continuations::run();  // its hook may wait for them
+  deferred_continuations::run();  // its hook may wait for them
   if (last.joinable()) last.join();
   if (is_unused) release_functions();
   release();
@@ -119,4 +120,5 @@ void pool_core::release_functions() noexcept {
   decorate_ = nullptr;
 }
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -5,6 +5,7 @@
 #include "pool_core.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 void pool_core::execute(task&& t) {
   if (future_core* state = t.state()) state->set_home(this);
@@ -25,7 +26,7 @@ void pool_core::execute(task&& t) {
   }
   if (queue_.add(t)) return;
   book_.tell_submitted(t);
-  detail::mutex_lock lock(mu_);
+  mutex_lock lock(mu_);
   std::optional<rejection> refused;
   try {
     refused = offer(t);
@@ -84,8 +85,9 @@ std::optional<rejection> pool_core::offer(task& t) {
   return std::nullopt;
 }
 
-std::optional<rejection> pool_core::offer_when_there_is_room(detail::mutex_lock& lock, task& t) {
-  if (task_runner::of(this) != nullptr) return rejection::saturated;  // its own tasks do not wait
+std::optional<rejection> pool_core::offer_when_there_is_room(mutex_lock& lock, task& t) {
+  if (executor_scope::of(this) != nullptr)
+    return rejection::saturated;  // its own tasks do not wait
   const auto deadline = deadline_after(how_.time->now(), how_.rejection.timeout_);
   for (;;) {
     const bool notified = room_.wait_until(lock, *how_.time, deadline);
@@ -127,7 +129,7 @@ void pool_core::run_here(task t) {
   retain();  // it may destroy the pool
   const run_result result = run(t, nullptr);
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     count(result, book_.totals);
   }
   release();
@@ -155,7 +157,7 @@ void pool_core::refuse(task t, rejection why) {
 bool pool_core::attend() noexcept {
   worker* called = nullptr;
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     const std::size_t workers = life_.workers();
     if (workers < core_limit_ || workers == 0) {
       if (!start_worker() && workers == 0) return life_.state() >= life_state::stop;
@@ -169,7 +171,7 @@ bool pool_core::attend() noexcept {
 // An idle worker that has stayed for them is kept alive from now on.
 void pool_core::delayed_are_gone() noexcept {
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (life_.state() == life_state::running) recall_idle();
   }
   end_if_over();
@@ -197,7 +199,7 @@ task pool_core::answer(std::uint32_t alert, worker& self) noexcept {
   if ((alert & stopping) != 0) return self.ring->pop();
   worker* called = nullptr;
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     called = call_worker();
   }
   if (called != nullptr) called->wake.unpark();
@@ -213,7 +215,7 @@ void pool_core::begin_own(worker& self, task& t) {
 
 // --- children
 
-void pool_core::spawn(task_runner& here, task& t) {
+void pool_core::spawn(executor_scope& here, task& t) {
   worker& self = static_cast<runner&>(here).self();
   const ring_answer answer = add_to_ring(self, t, true);
   if (answer == ring_answer::added) return;
@@ -221,13 +223,13 @@ void pool_core::spawn(task_runner& here, task& t) {
   self.counts.count(run(t, nullptr));
 }
 
-task* pool_core::place_for_child(task_runner& here) noexcept {
+task* pool_core::place_for_child(executor_scope& here) noexcept {
   worker& self = static_cast<runner&>(here).self();
   if (book_.observed()) return nullptr;  // the observer may submit, too, when it is told
   return has_room_in_ring(self) ? &self.ring->next() : nullptr;
 }
 
-void pool_core::child_is_placed(task_runner& here) noexcept {
+void pool_core::child_is_placed(executor_scope& here) noexcept {
   worker& self = static_cast<runner&>(here).self();
   begin_own(self, self.ring->next());
   self.ring->push_next(true);
@@ -236,7 +238,7 @@ void pool_core::child_is_placed(task_runner& here) noexcept {
   if (task back = answer(alert, self)) self.counts.count(run(back, nullptr));
 }
 
-bool pool_core::run_child(task_runner& here) noexcept {
+bool pool_core::run_child(executor_scope& here) noexcept {
   worker& self = static_cast<runner&>(here).self();
   bool child = false;
   while (task t = self.ring->pop(&child)) {
@@ -254,7 +256,7 @@ bool pool_core::run_child(task_runner& here) noexcept {
 void pool_core::hand_over(worker& self, task& t) noexcept {
   worker* called = nullptr;
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (life_.state() < life_state::stop) {
       try {
         queue_.push(std::move(t));
@@ -270,4 +272,5 @@ void pool_core::hand_over(worker& self, task& t) noexcept {
   self.counts.count(run_result::cancelled_before);
 }
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

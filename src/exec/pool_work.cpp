@@ -10,6 +10,7 @@
 #include "pool_core.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 namespace {
 
 constexpr std::size_t largest_share = 32;     // that a worker takes out of the queue at once
@@ -33,7 +34,7 @@ pool_core::pool_core(thread_pool_options how, pool_extras more)
       queue_(how_.order) {}
 
 pool_core::~pool_core() {
-  const detail::mutex_lock lock(mu_);  // nobody else is here; for the analysis
+  const mutex_lock lock(mu_);  // nobody else is here; for the analysis
   while (vacant_.pop_front() != nullptr) {
   }
   worker* next = newest_.load(std::memory_order_relaxed);  // relaxed: nobody else is here
@@ -199,7 +200,7 @@ void pool_core::work(worker& self) noexcept {
     const runner here(*this, self);
     {
       task t;
-      detail::mutex_lock lock(mu_);
+      mutex_lock lock(mu_);
       if (std::exchange(self.called, false)) --coming_;
       while (take(self, t)) {
         worker* const called = call_worker();
@@ -340,7 +341,7 @@ bool pool_core::take_from_own(worker& self, task& t) noexcept {
 
 bool pool_core::take_oldest(worker& self, task& t) noexcept {
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (life_.state() < life_state::stop && queue_.find()) {
       queue_.pop(t);
       room_.notify_one();
@@ -401,7 +402,7 @@ pool_core::departure pool_core::depart(worker& self) noexcept {
 // --- tasks that wait
 
 bool pool_core::begin_wait(task_wait& w) noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   const std::size_t workers = life_.workers();
   // Those that have just got what they wait for, and have not said so yet, are not stuck.
   std::size_t stuck = 0;
@@ -416,13 +417,13 @@ bool pool_core::begin_wait(task_wait& w) noexcept {
 }
 
 void pool_core::end_wait(task_wait& w) noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   waits_.erase(w);
   --waiting_;
 }
 
 void pool_core::begin_blocking() noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   ++blocked_;
   set_limits();
   // It may have set alert_, and so looks into all rings.
@@ -434,7 +435,7 @@ void pool_core::begin_blocking() noexcept {
 }
 
 void pool_core::end_blocking() noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   --blocked_;
   set_limits();
 }
@@ -442,7 +443,7 @@ void pool_core::end_blocking() noexcept {
 // --- the rest
 
 std::size_t pool_core::prestart(std::size_t at_most) {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   std::size_t started = 0;
   while (started < at_most && life_.state() == life_state::running &&
          life_.workers() < core_limit_ && start_worker()) {
@@ -453,7 +454,7 @@ std::size_t pool_core::prestart(std::size_t at_most) {
 
 void pool_core::resize(std::size_t core, std::size_t max) {
   if (!how_.resizable) throw std::logic_error("takt: the size of this pool cannot be changed");
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   core_ = core;
   max_ = max;
   set_limits();
@@ -467,7 +468,7 @@ void pool_core::resize(std::size_t core, std::size_t max) {
 }
 
 void pool_core::change_keep_alive(std::chrono::nanoseconds time, bool core_times_out) {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   keep_alive_ = time;
   core_times_out_ = core_times_out;
   recall_idle();
@@ -477,7 +478,7 @@ task pool_core::take_back(const future_core& state) {
   task_list taken;
   taken.reserve(1);  // or it would be left where it is, without a word
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     queue_.take_if([&](const task& t) { return t.state() == &state; }, taken);
     if (taken.empty()) return {};
     taken[0].state()->set_home(nullptr);
@@ -491,7 +492,7 @@ task pool_core::take_back(const future_core& state) {
 std::size_t pool_core::purge() {
   task_list taken;
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     queue_.take_if([](const task& t) { return t.is_cancelled(); }, taken);
     book_.totals.cancelled += taken.size();
     room_.notify_all();
@@ -500,7 +501,7 @@ std::size_t pool_core::purge() {
 }
 
 task_totals pool_core::totals() const {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   task_totals tasks = book_.totals;
   // acquire: the slots
   const worker* const newest = newest_.load(std::memory_order_acquire);
@@ -513,7 +514,7 @@ task_totals pool_core::totals() const {
 }
 
 pool_statistics pool_core::statistics() const {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   const std::size_t workers = life_.workers();
   std::size_t queued = queue_.size();
   if (steals_) {
@@ -529,12 +530,12 @@ pool_statistics pool_core::statistics() const {
 }
 
 std::pair<std::size_t, std::size_t> pool_core::sizes() const {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   return {core_, max_};
 }
 
 bool pool_core::is_own_task() const noexcept {
-  return task_runner::of(this) != nullptr || is_ending_here(life_);
+  return executor_scope::of(this) != nullptr || is_ending_here(life_);
 }
 
 void pool_core::throw_if_own_task() const {
@@ -543,4 +544,5 @@ void pool_core::throw_if_own_task() const {
                           "takt: a task of a pool waits for the end of the pool");
 }
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -5,7 +5,7 @@
 
 #include <takt/base/config.hpp>
 #include <takt/base/detail/mutex.hpp>
-#include <takt/task/future_state.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/task.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -17,7 +17,7 @@ namespace takt::inline TAKT_ABI {
 class running_task {
  public:
   /// A task with this state is about to run; somebody keeps that until leave().
-  void enter(future_core& state) noexcept {
+  void enter(detail::future_core& state) noexcept {
     const detail::mutex_lock lock(mu_);
     state_ = &state;
   }
@@ -28,11 +28,11 @@ class running_task {
   }
 
   /// A reference to the state of what runs; empty if nothing does, or it has none.
-  [[nodiscard]] state_ref<future_core> share() noexcept {
+  [[nodiscard]] detail::intrusive_ptr<detail::future_core> share() noexcept {
     const detail::mutex_lock lock(mu_);
     if (state_ == nullptr) return {};
     state_->retain();
-    return state_ref<future_core>(state_);
+    return detail::intrusive_ptr<detail::future_core>(state_);
   }
 
   void request_stop() noexcept {
@@ -41,7 +41,7 @@ class running_task {
 
  private:
   detail::mutex mu_;
-  future_core* state_ TAKT_GUARDED_BY(mu_) = nullptr;
+  detail::future_core* state_ TAKT_GUARDED_BY(mu_) = nullptr;
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -29,7 +29,7 @@
 #include <takt/base/detail/sync.hpp>
 #include <takt/clock/detail/timed_condition.hpp>
 #include <takt/exec/detail/fork_guard.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 #include "drain_task.hpp"
 #include "ending_guard.hpp"
@@ -65,10 +65,12 @@ class serial_executor::impl : public detail::ref_counted<impl> {
 
  private:
   // On the stack of the thread that drains.
-  class runner final : public task_runner {
+  class runner final : public detail::executor_scope {
    public:
-    explicit runner(const impl& of) noexcept : task_runner(&of), of_(&of) {}
-    [[nodiscard]] bool begin_wait(task_wait& w) noexcept override { return !w.depends_on(of_); }
+    explicit runner(const impl& of) noexcept : detail::executor_scope(&of), of_(&of) {}
+    [[nodiscard]] bool begin_wait(detail::task_wait& w) noexcept override {
+      return !w.depends_on(of_);
+    }
     bool run_again = false;  // the executor ran the next drain within this one
 
    private:
@@ -98,7 +100,7 @@ class serial_executor::impl : public detail::ref_counted<impl> {
 
 void serial_executor::impl::execute(task&& t) {
   if (!t) throw std::invalid_argument("takt::serial_executor: the task is empty");
-  if (future_core* state = t.state()) state->set_home(this);
+  if (detail::future_core* state = t.state()) state->set_home(this);
   if (queue_.add(t)) return;
   book_.tell_submitted(t);
   detail::mutex_lock lock(mu_);
@@ -138,7 +140,7 @@ void serial_executor::impl::execute(task&& t) {
 }
 
 void serial_executor::impl::run_drain() noexcept {
-  if (task_runner* outer = task_runner::of(this)) {
+  if (detail::executor_scope* outer = detail::executor_scope::of(this)) {
     static_cast<runner*>(outer)->run_again = true;
     return;
   }
@@ -187,7 +189,7 @@ void serial_executor::impl::end_hand_over() noexcept {
 // as a drain that runs, so that the end comes after what is dropped is gone: which may destroy
 // *this, or submit. If that comes back to this thread, it is dropped, too.
 void serial_executor::impl::drain_dropped() noexcept {
-  if (task_runner* outer = task_runner::of(this)) {
+  if (detail::executor_scope* outer = detail::executor_scope::of(this)) {
     static_cast<runner*>(outer)->run_again = true;
     return;
   }
@@ -259,7 +261,7 @@ task_list serial_executor::impl::stop(bool give_back) noexcept {
 void serial_executor::impl::destroy() noexcept {
   if (life_.is_used_here()) refuse_own_destruction("takt::serial_executor");
   static_cast<void>(stop(false));
-  const std::size_t own = task_runner::of(this) != nullptr ? 1 : 0;
+  const std::size_t own = detail::executor_scope::of(this) != nullptr ? 1 : 0;
   if (own == 0 && !is_ending_here(life_)) {
     life_.await_unused();
   } else {
@@ -314,7 +316,7 @@ future_options serial_executor::future_options() const noexcept {
 }
 
 void serial_executor::throw_if_own_task() const {
-  if (task_runner::of(impl_) == nullptr && !is_ending_here(impl_->life_)) return;
+  if (detail::executor_scope::of(impl_) == nullptr && !is_ending_here(impl_->life_)) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                           "takt::serial_executor: one of its own tasks waits for its end");
 }

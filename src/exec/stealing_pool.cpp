@@ -13,18 +13,18 @@ stealing_pool::stealing_pool(options how) {
   if (how.unhandled == nullptr) {
     throw std::invalid_argument("takt::stealing_pool: unhandled is null");
   }
-  core_ = new pool_core({.core = how.threads,
-                         .queue_capacity = how.queue_capacity,
-                         .rejection = std::move(how.rejection),
-                         .name = std::move(how.name),
-                         .thread = std::move(how.thread),
-                         .before = std::move(how.before),
-                         .after = std::move(how.after),
-                         .terminated = std::move(how.terminated),
-                         .time = how.time,
-                         .unhandled = how.unhandled,
-                         .observer = how.observer},
-                        {.steals = true});
+  core_ = new detail::pool_core({.core = how.threads,
+                                 .queue_capacity = how.queue_capacity,
+                                 .rejection = std::move(how.rejection),
+                                 .name = std::move(how.name),
+                                 .thread = std::move(how.thread),
+                                 .before = std::move(how.before),
+                                 .after = std::move(how.after),
+                                 .terminated = std::move(how.terminated),
+                                 .time = how.time,
+                                 .unhandled = how.unhandled,
+                                 .observer = how.observer},
+                                {.steals = true});
 }
 
 stealing_pool::~stealing_pool() {

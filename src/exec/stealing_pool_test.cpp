@@ -19,7 +19,7 @@
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/serial_executor.hpp>
 #include <takt/observe/task_statistics.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/blocking_region.hpp>
 
 #include "../../tests/support/pools.hpp"
 

@@ -55,7 +55,7 @@ thread_pool::thread_pool(options how) {
     throw std::invalid_argument(
         "takt::thread_pool: drop_oldest() would drop the most urgent task of a priority queue");
   }
-  core_ = new pool_core(std::move(how));
+  core_ = new detail::pool_core(std::move(how));
 }
 
 thread_pool::~thread_pool() {
@@ -94,6 +94,6 @@ void thread_pool::change_keep_alive(std::chrono::nanoseconds time, bool core_tim
   core_->change_keep_alive(time, core_times_out);
 }
 
-task thread_pool::take_back(const future_core& state) { return core_->take_back(state); }
+task thread_pool::take_back(const detail::future_core& state) { return core_->take_back(state); }
 
 }  // namespace takt::inline TAKT_ABI

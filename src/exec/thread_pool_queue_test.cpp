@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <takt/exec/thread_pool.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 #include "../../tests/support/pools.hpp"
 

@@ -13,7 +13,7 @@
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_observer.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 #include "../../tests/support/pools.hpp"
 

@@ -9,7 +9,7 @@
 #include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/thread_pool.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/blocking_region.hpp>
 
 #include "../../tests/support/pools.hpp"
 

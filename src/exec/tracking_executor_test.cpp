@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <takt/base/move_only_function.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/task/task_list.hpp>

@@ -20,7 +20,7 @@
 
 #include <stdexcept>
 
-#include <takt/rx/aggregate_error.hpp>
+#include <takt/rx/detail/error_collector.hpp>
 #include <takt/task/errors.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -54,7 +54,7 @@ void action_node::on_unsubscribe() {
 
 // --- action_scheduler
 
-action_scheduler::action_scheduler() : home_(new action_home(*this)) {}
+action_scheduler::action_scheduler() : home_(new detail::action_home(*this)) {}
 
 action_scheduler::~action_scheduler() {
   home_->scheduler = nullptr;
@@ -203,7 +203,7 @@ std::exception_ptr action_scheduler::execute(action_node& a) noexcept {
   --a.runs_;
   if (error != nullptr) {
     try {
-      error_collector errors;
+      detail::error_collector errors;
       errors.run([&] { std::rethrow_exception(error); });
       errors.run([&] { a.unsubscribe(); });
       errors.throw_if_any();
@@ -243,7 +243,7 @@ std::exception_ptr action_scheduler::run_all(action_ref first, std::uint64_t bat
 }
 
 void action_scheduler::abandon(const std::exception_ptr& error, std::uint64_t batch) {
-  error_collector errors;
+  detail::error_collector errors;
   errors.run([&] { std::rethrow_exception(error); });
   while (const action_ref rest = take(batch)) {
     errors.run([&] { rest->unsubscribe(); });

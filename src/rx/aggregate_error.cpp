@@ -1,4 +1,5 @@
 #include <takt/rx/aggregate_error.hpp>
+#include <takt/rx/detail/error_collector.hpp>
 
 #include <new>
 #include <string>
@@ -12,10 +13,14 @@ aggregate_error::aggregate_error(std::vector<std::exception_ptr> errors)
                          " errors while unsubscribing"),
       errors_(std::make_shared<const std::vector<std::exception_ptr>>(std::move(errors))) {}
 
+}  // namespace rx
+
+namespace detail {
+
 void error_collector::add(const std::exception_ptr& error) noexcept {
   try {
     std::rethrow_exception(error);
-  } catch (const aggregate_error& several) {
+  } catch (const rx::aggregate_error& several) {
     for (const std::exception_ptr& one : several.errors()) add(one);
     return;
   } catch (...) {
@@ -35,12 +40,12 @@ void error_collector::throw_if_any() {
   if (!rest_.empty()) {
     try {
       rest_.insert(rest_.begin(), first_);
-      throw aggregate_error(std::move(rest_));
+      throw rx::aggregate_error(std::move(rest_));
     } catch (const std::bad_alloc&) {  // as above
     }
   }
   std::rethrow_exception(first_);
 }
 
-}  // namespace rx
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -47,7 +47,7 @@ bool async_scheduler::recycle(action_node& a, action_delay delay) noexcept {
 }
 
 void async_scheduler::arm(action_node& a) {
-  a.timer_ = loop_intervals::execute(loop_, a.due_, timer_task{action_ref(a)});
+  a.timer_ = detail::loop_intervals::execute(loop_, a.due_, timer_task{action_ref(a)});
   using phase = action_node::timer_phase;
   if (std::exchange(a.phase_, phase::armed) == phase::none) a.own();
 }
@@ -65,7 +65,7 @@ void async_scheduler::fire(action_node& a) {
     if (a.delay() <= nanoseconds(0)) {
       a.due_ = now();
     } else {
-      const period_state grid{.period = a.delay(), .missed = missed_runs(nanoseconds(0))};
+      const detail::period_state grid{.period = a.delay(), .missed = missed_runs(nanoseconds(0))};
       a.due_ = next_run(grid, a.due_, now()).first;
     }
     try {

@@ -2,15 +2,16 @@
 #pragma once
 
 #include <takt/base/config.hpp>
+#include <takt/rx/detail/subscription_core.hpp>
 #include <takt/rx/subscription.hpp>
-#include <takt/rx/subscription_core.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
 /// Empties `held` and gives its ownership to the caller of take_inner(), by `link`. Null if nothing
 /// was held.
-inline subscription_link* give_inner(subscription& held, subscription_link& link) noexcept {
+inline detail::subscription_link* give_inner(subscription& held,
+                                             detail::subscription_link& link) noexcept {
   if (held.core() == nullptr) return nullptr;
   link.child = held.core();
   link.child->own();

@@ -57,7 +57,7 @@ expected_subscriptions marble_scheduler::expect_log(
 marble_scheduler::marble_scheduler(options how)
     : virtual_time_scheduler({.max_time = std::chrono::milliseconds(750)}),
       how_(std::move(how)),
-      intervals_(std::make_unique<loop_intervals>()),
+      intervals_(std::make_unique<detail::loop_intervals>()),
       loop_({.frame = never, .time = &time()}) {
   intervals_->attach(loop_);
 }

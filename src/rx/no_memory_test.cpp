@@ -17,6 +17,7 @@
 #include <takt/rx/action.hpp>
 #include <takt/rx/action_scheduler.hpp>
 #include <takt/rx/aggregate_error.hpp>
+#include <takt/rx/detail/error_collector.hpp>
 #include <takt/rx/animation_frame_scheduler.hpp>
 #include <takt/rx/asap_scheduler.hpp>
 #include <takt/rx/async_scheduler.hpp>
@@ -139,8 +140,9 @@ TEST_F(rx_no_memory, shutdown_needs_none) {
 
 TEST_F(rx_no_memory, one_that_runs_within_schedule) {
   const rx::worker_options how{.unhandled = &hook};
-  for (const auto kind : {rx::worker_place::kind::immediate, rx::worker_place::kind::trampoline}) {
-    rx::worker w(rx::worker_place{.how = kind}, how);
+  for (const auto kind :
+       {detail::worker_place::kind::immediate, detail::worker_place::kind::trampoline}) {
+    rx::worker w(detail::worker_place{.how = kind}, how);
     fail_each([&] { w.schedule(work()); }, [&] { EXPECT_EQ(w.tracked(), 0U); });
     EXPECT_EQ(std::exchange(ran, 0), 1);
   }
@@ -294,7 +296,7 @@ TEST_F(rx_no_memory, an_error_is_told_all_the_same) {
   const auto second = std::make_exception_ptr(std::runtime_error("second"));
   bool both = false;
   for (std::size_t after = 0; !both && after < 100; ++after) {
-    rx::error_collector errors;
+    detail::error_collector errors;
     try {
       const no_memory soon(after);
       errors.run([&] { std::rethrow_exception(first); });

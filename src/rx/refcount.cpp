@@ -12,7 +12,7 @@ namespace rx {
 
 namespace {
 
-class refcount_core final : public sociable_core {
+class refcount_core final : public detail::linked_core {
  public:
   explicit refcount_core(subscription main) noexcept : main_(std::move(main)) {}
 
@@ -34,14 +34,14 @@ class refcount_core final : public sociable_core {
   static constexpr std::size_t one = 2;
 
   // Nobody else uses main_ from the time on at which this is closing and none is open.
-  subscription_link* take_inner() noexcept override {
+  detail::subscription_link* take_inner() noexcept override {
     // acq_rel: as in leave()
     if ((word_.fetch_or(closing, std::memory_order_acq_rel) & ~closing) != 0) return nullptr;
     return give_inner(main_, taken_);
   }
 
   subscription main_;
-  subscription_link taken_;
+  detail::subscription_link taken_;
   // Atomic. Whether it is closed, and how many are open.
   sync::atomic<std::size_t> word_{0};
 };

@@ -4,41 +4,41 @@
 #include <utility>
 
 #include "../exec/ending_guard.hpp"
-#include "scheduler_core.hpp"
+#include "rx_scheduler_core.hpp"
 #include "worker_core.hpp"
 
 namespace takt::inline TAKT_ABI {
-namespace rx {
+namespace detail {
 
-scheduler_core::scheduler_core(const worker_options& how, const clock& time)
+rx_scheduler_core::rx_scheduler_core(const rx::worker_options& how, const clock& time)
     : how_(how), time_(&time) {
   begin_group();
 }
 
-bool scheduler_core::is_here() const noexcept { return home_.is_here(); }
+bool rx_scheduler_core::is_here() const noexcept { return home_.is_here(); }
 
-worker_place scheduler_core::take_place(subscription& registry) {
-  const detail::mutex_lock lock(mu_);
+worker_place rx_scheduler_core::take_place(rx::subscription& registry) {
+  const mutex_lock lock(mu_);
   registry = open_;
   worker_place place = next_place();
   place.group = groups_.back().share();
   return place;
 }
 
-worker scheduler_core::create_worker() {
-  subscription registry;
-  worker made(take_place(registry), how_);
+rx::worker rx_scheduler_core::create_worker() {
+  rx::subscription registry;
+  rx::worker made(take_place(registry), how_);
   registry.add(made.as_subscription());  // closes it, if that is closed
   return made;
 }
 
 // The worker is a child of its only task, which is a child of the worker: they end together.
-task_subscription scheduler_core::run_alone(worker::unscheduled what, const when& due,
-                                            const worker::series* rate) {
-  subscription registry;
+rx::task_subscription rx_scheduler_core::run_alone(rx::worker::unscheduled what, const when& due,
+                                                       const rx::worker::series* rate) {
+  rx::subscription registry;
   worker_place place = take_place(registry);
   auto* const core = new worker_core(std::move(place), how_);
-  const subscription alone(*core);
+  const rx::subscription alone(*core);
   core->count_in_group();
   try {
     what->add(*core);
@@ -50,20 +50,20 @@ task_subscription scheduler_core::run_alone(worker::unscheduled what, const when
   }
 }
 
-void scheduler_core::start() {
-  const detail::mutex_lock lock(mu_);
+void rx_scheduler_core::start() {
+  const mutex_lock lock(mu_);
   if (!open_.is_unsubscribed() || ending_) return;
-  composite open;
+  rx::composite open;
   start_threads();  // the former ones are stopped by the shutdown() that may be under way
   begin_group();
   open_ = open;
 }
 
-void scheduler_core::shutdown() noexcept {
-  subscription closed;
-  state_ref<worker_group> group;
+void rx_scheduler_core::shutdown() noexcept {
+  rx::subscription closed;
+  intrusive_ptr<worker_group> group;
   shared_threads* stopped = nullptr;
-  detail::mutex_lock lock(mu_);
+  mutex_lock lock(mu_);
   closed = open_;
   group = groups_.back().share();
   stopped = threads();
@@ -77,16 +77,16 @@ void scheduler_core::shutdown() noexcept {
   if (stopped != nullptr) stopped->stop();
 }
 
-void scheduler_core::end() noexcept {
+void rx_scheduler_core::end() noexcept {
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     ending_ = true;
   }
   shutdown();
   for (std::size_t at = 0;; ++at) {
-    state_ref<worker_group> group;
+    intrusive_ptr<worker_group> group;
     {
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       if (at == groups_.size()) return;
       group = groups_[at].share();
     }
@@ -94,45 +94,50 @@ void scheduler_core::end() noexcept {
   }
 }
 
-bool scheduler_core::is_shutdown() const noexcept {
-  const detail::mutex_lock lock(mu_);
+bool rx_scheduler_core::is_shutdown() const noexcept {
+  const mutex_lock lock(mu_);
   return open_.is_unsubscribed();
 }
 
-std::size_t scheduler_core::workers() const noexcept {
-  const detail::mutex_lock lock(mu_);
+std::size_t rx_scheduler_core::workers() const noexcept {
+  const mutex_lock lock(mu_);
   return open_.size();
 }
 
+}  // namespace detail
+
+namespace rx {
 namespace {
 
 // Those of from().
-class executor_places final : public scheduler_core {
+class executor_places final : public detail::rx_scheduler_core {
  public:
-  executor_places(std::function<worker_place()> places, const worker_options& how)
-      : scheduler_core(how, time_of(places(), how)), places_(std::move(places)) {}
+  executor_places(std::function<detail::worker_place()> places, const worker_options& how)
+      : detail::rx_scheduler_core(how, time_of(places(), how)), places_(std::move(places)) {}
 
  private:
-  static const clock& time_of(const worker_place& place, const worker_options& how) {
+  static const clock& time_of(const detail::worker_place& place, const worker_options& how) {
     const takt::scheduler* const timers = place.timers != nullptr ? place.timers : how.timers;
     return timers != nullptr ? *timers->future_options().time : *how.time;
   }
-  worker_place next_place() override { return places_(); }
+  detail::worker_place next_place() override { return places_(); }
 
-  const std::function<worker_place()> places_;
+  const std::function<detail::worker_place()> places_;
 };
 
 }  // namespace
 
-scheduler::scheduler(std::function<worker_place()> places, const worker_options& how)
-    : core_(std::make_unique<executor_places>(std::move(places), worker_core::checked(how))) {}
-scheduler::scheduler(std::unique_ptr<scheduler_core> core) noexcept : core_(std::move(core)) {}
+scheduler::scheduler(std::function<detail::worker_place()> places, const worker_options& how)
+    : core_(std::make_unique<executor_places>(std::move(places),
+                                              detail::worker_core::checked(how))) {}
+scheduler::scheduler(std::unique_ptr<detail::rx_scheduler_core> core) noexcept
+    : core_(std::move(core)) {}
 scheduler::~scheduler() {
   if (core_->is_here()) {
     core_->end();
   } else {
     // After fork() the threads are not in this process, and locks are in no known state.
-    [[maybe_unused]] const scheduler_core* const left = core_.release();
+    [[maybe_unused]] const detail::rx_scheduler_core* const left = core_.release();
   }
 }
 

@@ -8,7 +8,7 @@
 #include <takt/exec/thread_pool.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 
-#include "scheduler_core.hpp"
+#include "rx_scheduler_core.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace rx {
@@ -33,26 +33,26 @@ scheduled_pool_options one_thread(const schedulers_options& how, const std::stri
 }
 
 // immediate() and trampoline(): on the thread that calls.
-class caller_places final : public scheduler_core {
+class caller_places final : public detail::rx_scheduler_core {
  public:
-  caller_places(const schedulers_options& how, worker_place::kind kind)
-      : scheduler_core(workers_of(how), *how.time), kind_(kind) {}
+  caller_places(const schedulers_options& how, detail::worker_place::kind kind)
+      : detail::rx_scheduler_core(workers_of(how), *how.time), kind_(kind) {}
 
  private:
-  worker_place next_place() override { return {.how = kind_}; }
+  detail::worker_place next_place() override { return {.how = kind_}; }
 
-  const worker_place::kind kind_;
+  const detail::worker_place::kind kind_;
 };
 
-class new_thread_places final : public scheduler_core {
+class new_thread_places final : public detail::rx_scheduler_core {
  public:
   explicit new_thread_places(const schedulers_options& how)
-      : scheduler_core(workers_of(how), *how.time), thread_(one_thread(how, "thread")) {}
+      : detail::rx_scheduler_core(workers_of(how), *how.time), thread_(one_thread(how, "thread")) {}
 
  private:
-  worker_place next_place() override {
-    worker_place place = worker::place_on(std::make_unique<scheduled_pool>(thread_));
-    place.how = worker_place::kind::direct;
+  detail::worker_place next_place() override {
+    detail::worker_place place = worker::place_on(std::make_unique<scheduled_pool>(thread_));
+    place.how = detail::worker_place::kind::direct;
     return place;
   }
 
@@ -60,10 +60,10 @@ class new_thread_places final : public scheduler_core {
 };
 
 // single() and computation(): threads that workers share, each with its own.
-class loop_places final : public scheduler_core {
+class loop_places final : public detail::rx_scheduler_core {
  public:
   loop_places(const schedulers_options& how, std::size_t loops, const std::string& name)
-      : scheduler_core(workers_of(how), *how.time) {
+      : detail::rx_scheduler_core(workers_of(how), *how.time) {
     for (std::size_t i = 1; i <= loops; ++i) {
       threads_.push_back(one_thread(how, loops == 1 ? name : name + "-" + std::to_string(i)));
     }
@@ -71,7 +71,7 @@ class loop_places final : public scheduler_core {
   }
 
  private:
-  struct pools final : shared_threads {
+  struct pools final : detail::shared_threads {
     explicit pools(const std::vector<scheduled_pool_options>& threads) {
       for (const scheduled_pool_options& t : threads) {
         each.push_back(std::make_unique<scheduled_pool>(t));
@@ -83,14 +83,14 @@ class loop_places final : public scheduler_core {
     std::vector<std::unique_ptr<scheduled_pool>> each;  // constant after construction
   };
 
-  worker_place next_place() override TAKT_REQUIRES(mu_) {
+  detail::worker_place next_place() override TAKT_REQUIRES(mu_) {
     const pools& now = *pools_.back();
-    worker_place place = worker::place_on(*now.each[next_++ % now.each.size()]);
-    place.how = worker_place::kind::direct;
+    detail::worker_place place = worker::place_on(*now.each[next_++ % now.each.size()]);
+    place.how = detail::worker_place::kind::direct;
     return place;
   }
   void start_threads() override TAKT_REQUIRES(mu_) { add_pools(); }
-  shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) { return pools_.back().get(); }
+  detail::shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) { return pools_.back().get(); }
   void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
     pools_.push_back(std::make_unique<pools>(threads_));
   }
@@ -100,10 +100,10 @@ class loop_places final : public scheduler_core {
   std::vector<std::unique_ptr<pools>> pools_ TAKT_GUARDED_BY(mu_);  // the last ones are in use
 };
 
-class io_places final : public scheduler_core {
+class io_places final : public detail::rx_scheduler_core {
  public:
   explicit io_places(const schedulers_options& how)
-      : scheduler_core(workers_of(how), *how.time),
+      : detail::rx_scheduler_core(workers_of(how), *how.time),
         threads_(threads_of(how)),
         timer_(one_thread(how, "io-timer")) {
     add_pools();
@@ -111,7 +111,7 @@ class io_places final : public scheduler_core {
 
  private:
   // Destroyed in reverse order: the timers, which pass tasks on, go first.
-  struct pools final : shared_threads {
+  struct pools final : detail::shared_threads {
     pools(const thread_pool_options& t, const scheduled_pool_options& w) : threads(t), timers(w) {}
     void stop() noexcept override {
       timers.shutdown_and_cancel();
@@ -133,13 +133,13 @@ class io_places final : public scheduler_core {
     threads.unhandled = how.unhandled;
     return threads;
   }
-  worker_place next_place() override TAKT_REQUIRES(mu_) {
-    worker_place place = worker::place_on(pools_.back()->threads);
+  detail::worker_place next_place() override TAKT_REQUIRES(mu_) {
+    detail::worker_place place = worker::place_on(pools_.back()->threads);
     place.timers = &pools_.back()->timers;
     return place;
   }
   void start_threads() override TAKT_REQUIRES(mu_) { add_pools(); }
-  shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) { return pools_.back().get(); }
+  detail::shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) { return pools_.back().get(); }
   void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
     pools_.push_back(std::make_unique<pools>(threads_, timer_));
   }
@@ -168,8 +168,9 @@ schedulers_options checked(const schedulers_options& how) {
 }  // namespace
 
 schedulers::schedulers(const options& how)
-    : immediate_(std::make_unique<caller_places>(checked(how), worker_place::kind::immediate)),
-      trampoline_(std::make_unique<caller_places>(how, worker_place::kind::trampoline)),
+    : immediate_(
+          std::make_unique<caller_places>(checked(how), detail::worker_place::kind::immediate)),
+      trampoline_(std::make_unique<caller_places>(how, detail::worker_place::kind::trampoline)),
       new_thread_(std::make_unique<new_thread_places>(how)),
       single_(std::make_unique<loop_places>(how, 1, "single")),
       computation_(std::make_unique<loop_places>(how, how.computation_threads, "computation")),

@@ -9,7 +9,7 @@ namespace rx {
 
 namespace {
 
-class slot_core final : public sociable_core {
+class slot_core final : public detail::linked_core {
  public:
   explicit slot_core(bool unsubscribes_previous) noexcept
       : unsubscribes_previous_(unsubscribes_previous) {}
@@ -32,7 +32,7 @@ class slot_core final : public sociable_core {
   }
 
  private:
-  subscription_link* take_inner() noexcept override {
+  detail::subscription_link* take_inner() noexcept override {
     const detail::mutex_lock lock(mu_);
     return give_inner(current_, taken_);
   }
@@ -40,7 +40,7 @@ class slot_core final : public sociable_core {
   const bool unsubscribes_previous_;
   mutable detail::mutex mu_;
   subscription current_ TAKT_GUARDED_BY(mu_);
-  subscription_link taken_;  // belongs to the thread that has taken the core
+  detail::subscription_link taken_;  // belongs to the thread that has taken the core
 };
 
 }  // namespace

@@ -7,14 +7,14 @@ namespace rx {
 
 namespace {
 
-class empty_core final : public sociable_core {};
+class empty_core final : public detail::linked_core {};
 
 // Child of what it unsubscribes, whose memory it keeps: so it goes with it, and lets go of the
 // token then. That waits for a callback that is under way on another thread, which needs nothing of
 // this one.
-class stop_bridge final : public sociable_core {
+class stop_bridge final : public detail::linked_core {
  public:
-  stop_bridge(sync::stop_token stop, subscription_core& target, const unhandled_hook& hook)
+  stop_bridge(sync::stop_token stop, detail::subscription_core& target, const unhandled_hook& hook)
       : target_(target), hook_(hook) {
     target_.retain();
     on_stop_.emplace(std::move(stop), unsubscribe_target{*this});
@@ -34,7 +34,7 @@ class stop_bridge final : public sociable_core {
     target_.release();
   }
 
-  subscription_core& target_;
+  detail::subscription_core& target_;
   const unhandled_hook& hook_;
   std::optional<sync::stop_callback<unsubscribe_target>> on_stop_;
 };

@@ -25,22 +25,22 @@
 //      has detached it. close_tree() and end_ownership() keep such links in a list, by their node
 //      of the child's side: other threads may still ask whether the parent's side is linked. So a
 //      chain of any length is closed and released without recursion and without memory.
-#include <takt/rx/subscription_core.hpp>
+#include <takt/rx/detail/subscription_core.hpp>
 
 #include <limits>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 
-#include <takt/rx/aggregate_error.hpp>
+#include <takt/rx/detail/error_collector.hpp>
 
 namespace takt::inline TAKT_ABI {
-namespace rx {
+namespace detail {
 
 namespace {
 
-using on_parent = detail::list_node<link_of_parent>;
-using on_child = detail::list_node<link_of_child>;
+using on_parent = list_node<link_of_parent>;
+using on_child = list_node<link_of_child>;
 
 constexpr std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
 // Above this, a search through all parents costs more than an index.
@@ -59,13 +59,13 @@ class owner_scope {
 
 }  // namespace
 
-struct subscription_family::parent_index {
+struct subscription_links::parent_index {
   std::unordered_map<const subscription_core*, subscription_link*> links;
 };
 
-void subscription_family::delete_index() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS { delete index; }
+void subscription_links::delete_index() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS { delete index; }
 
-subscription_link* subscription_family::link_to(const subscription_core& parent) const noexcept {
+subscription_link* subscription_links::link_to(const subscription_core& parent) const noexcept {
   if (index != nullptr) {
     const auto at = index->links.find(&parent);
     return at == index->links.end() ? nullptr : at->second;
@@ -77,7 +77,7 @@ subscription_link* subscription_family::link_to(const subscription_core& parent)
 }
 
 // If it throws, nothing has changed.
-void subscription_family::add_parent(subscription_link& link) {
+void subscription_links::add_parent(subscription_link& link) {
   if (index == nullptr && parent_count == parents_without_index) {
     auto made = std::make_unique<parent_index>();
     for (subscription_link& each : parents) made->links.emplace(each.parent, &each);
@@ -88,7 +88,7 @@ void subscription_family::add_parent(subscription_link& link) {
   ++parent_count;
 }
 
-void subscription_family::remove_parent(subscription_link& link) noexcept {
+void subscription_links::remove_parent(subscription_link& link) noexcept {
   if (index != nullptr) index->links.erase(link.parent);
   parents.erase(link);
   --parent_count;
@@ -100,10 +100,10 @@ subscription_core::~subscription_core() {
 }
 
 // \return its family; null if there is none, and it is closed.
-subscription_family* subscription_core::make_family() {
+subscription_links* subscription_core::make_family() {
   std::uintptr_t word = word_.load(std::memory_order_acquire);  // acquire: it has been made
   if (family_in(word) != nullptr || (word & closed) != 0) return family_in(word);
-  auto made = std::make_unique<subscription_family>();
+  auto made = std::make_unique<subscription_links>();
   while (family_in(word) == nullptr) {
     if ((word & closed) != 0) return nullptr;
     // acq_rel: it has been made; acquire: as above
@@ -172,8 +172,8 @@ subscription_core::found subscription_core::begin_close() noexcept {
       return found::no_children;
     }
   }
-  subscription_family& mine = *family_in(word);
-  detail::mutex_lock lock(mine.mu);
+  subscription_links& mine = *family_in(word);
+  mutex_lock lock(mine.mu);
   // release: to is_unsubscribed()
   if ((word_.fetch_or(closed, std::memory_order_release) & closed) != 0) {
     return found::closed_before;
@@ -246,16 +246,16 @@ void subscription_core::close(const unhandled_hook& hook) noexcept {
 // NOLINTBEGIN(clang-analyzer-cplusplus.NewDelete, clang-analyzer-cplusplus.NewDeleteLeaks)
 void subscription_core::add(subscription_core& child) {
   if (&child == this) return;
-  subscription_family* const theirs = child.make_family();
+  subscription_links* const theirs = child.make_family();
   if (theirs == nullptr) return;
-  subscription_family* const mine = make_family();
+  subscription_links* const mine = make_family();
   if (mine == nullptr) {
     child.unsubscribe();
     return;
   }
   subscription_link* link = &theirs->first;
   {
-    const detail::mutex_lock lock(theirs->mu);
+    const mutex_lock lock(theirs->mu);
     if (child.is_unsubscribed() || theirs->link_to(*this) != nullptr) return;
     std::unique_ptr<subscription_link> made;
     if (theirs->first_used) {
@@ -271,7 +271,7 @@ void subscription_core::add(subscription_core& child) {
     retain();
   }
   child.own();
-  detail::mutex_lock lock(mine->mu);
+  mutex_lock lock(mine->mu);
   if (!is_unsubscribed() && !link->detached) {
     link->number = ++mine->added;
     mine->children.push_back(*link);
@@ -287,12 +287,12 @@ void subscription_core::add(subscription_core& child) {
 // NOLINTEND(clang-analyzer-cplusplus.NewDelete, clang-analyzer-cplusplus.NewDeleteLeaks)
 
 bool subscription_core::take_out(subscription_core& child) noexcept {
-  subscription_family* const mine = family();
-  subscription_family* const theirs = child.family();
+  subscription_links* const mine = family();
+  subscription_links* const theirs = child.family();
   if (mine == nullptr || theirs == nullptr) return false;
   subscription_link* link = nullptr;
   {
-    const detail::mutex_lock lock(theirs->mu);
+    const mutex_lock lock(theirs->mu);
     if (child.is_unsubscribed()) return false;
     link = theirs->link_to(*this);
     if (link == nullptr) return false;
@@ -301,7 +301,7 @@ bool subscription_core::take_out(subscription_core& child) noexcept {
   }
   bool taken = false;
   {
-    const detail::mutex_lock lock(mine->mu);
+    const mutex_lock lock(mine->mu);
     taken = link->on_parent::is_linked();
     if (taken) {
       mine->children.erase(*link);
@@ -314,11 +314,11 @@ bool subscription_core::take_out(subscription_core& child) noexcept {
 }
 
 void subscription_core::clear() {
-  subscription_family* const mine = family();
+  subscription_links* const mine = family();
   if (mine == nullptr) return;
   std::uint64_t until = 0;
   {
-    const detail::mutex_lock lock(mine->mu);
+    const mutex_lock lock(mine->mu);
     until = mine->added;
   }
   const owner_scope here(*this);
@@ -328,16 +328,16 @@ void subscription_core::clear() {
 }
 
 std::size_t subscription_core::size() const noexcept {
-  subscription_family* const mine = family();
+  subscription_links* const mine = family();
   if (mine == nullptr) return 0;
-  const detail::mutex_lock lock(mine->mu);
+  const mutex_lock lock(mine->mu);
   return mine->size;
 }
 
 subscription_link* subscription_core::pop_child(std::uint64_t until) noexcept {
-  subscription_family* const mine = family();
+  subscription_links* const mine = family();
   if (mine == nullptr) return nullptr;
-  const detail::mutex_lock lock(mine->mu);
+  const mutex_lock lock(mine->mu);
   if (mine->children.empty() || mine->children.front().number > until) return nullptr;
   --mine->size;
   return mine->children.pop_front();
@@ -348,8 +348,8 @@ subscription_link* subscription_core::pop_child(std::uint64_t until) noexcept {
 // and the parent's ownership of the child.
 bool subscription_core::detach_from_child(subscription_link& link) noexcept {
   {
-    subscription_family& theirs = *link.child->family();
-    const detail::mutex_lock lock(theirs.mu);
+    subscription_links& theirs = *link.child->family();
+    const mutex_lock lock(theirs.mu);
     if (link.child->is_unsubscribed()) return false;
     theirs.remove_parent(link);
   }
@@ -369,8 +369,8 @@ void subscription_core::leave_parent(subscription_link& link) noexcept {
   subscription_core& parent = *link.parent;
   bool both = false;
   {
-    subscription_family& of_parent = *parent.family();
-    const detail::mutex_lock lock(of_parent.mu);
+    subscription_links& of_parent = *parent.family();
+    const mutex_lock lock(of_parent.mu);
     link.detached = true;
     both = link.on_parent::is_linked();
     if (both) {
@@ -393,5 +393,5 @@ void subscription_core::drop(subscription_link& link, int sides) noexcept {
   }
 }
 
-}  // namespace rx
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -247,8 +247,6 @@ TEST(subscription, a_callback_may_drop_the_last_handle) {
   auto s = std::make_unique<subscription>(subscription::empty());
   s->add([&] { s.reset(); });
   s->add(d.entry("after"));
-  const subscription_core* const core = s->core();
-  static_cast<void>(core);
   s->unsubscribe();
   EXPECT_EQ(s, nullptr);
   EXPECT_EQ(d.all, "after");

@@ -28,7 +28,7 @@
 #include "worker_core.hpp"
 
 namespace takt::inline TAKT_ABI {
-namespace rx {
+namespace detail {
 
 worker_task::~worker_task() {
   if (worker_ != nullptr) worker_->release();
@@ -41,7 +41,7 @@ cancel_result worker_task::cancel() {
 }
 
 cancel_result worker_task::cancel_and_join(clock::time_point deadline,
-                                           const sync::stop_token& stop) {
+                                                   const sync::stop_token& stop) {
   if (cancel() == cancel_result::prevented) return cancel_result::prevented;
   switch (phase_.load(std::memory_order_acquire)) {  // acquire: as in has_ended(); or who runs it
     case phase::prevented:
@@ -87,7 +87,7 @@ void worker_task::on_unsubscribe() {
   worker_->forget(*this);
   if (timing_ == nullptr) return;
   timer_handle spent;
-  const detail::mutex_lock lock(timing_->mu);
+  const mutex_lock lock(timing_->mu);
   std::swap(spent, timing_->timer);
 }
 
@@ -100,7 +100,7 @@ cancel_result worker_task::end_early() noexcept {
     if (timing_ != nullptr) {
       timer_handle timer;
       {
-        const detail::mutex_lock lock(timing_->mu);
+        const mutex_lock lock(timing_->mu);
         std::swap(timer, timing_->timer);
         if (timing_->sleeper != nullptr) timing_->sleeper->unpark();
       }
@@ -170,7 +170,7 @@ worker_task::result worker_task::run() {
 // one that has fired already, and been followed by another, is forgotten.
 void worker_task::keep_timer(timer_handle timer, std::uint64_t run) noexcept {
   {
-    const detail::mutex_lock lock(timing_->mu);
+    const mutex_lock lock(timing_->mu);
     const phase now = phase_.load(std::memory_order_acquire);  // acquire: as in end_early()
     if (now == phase::waiting || now == phase::running) {
       if (run >= timing_->timer_run) {
@@ -188,19 +188,23 @@ void worker_task::wait_until_due() noexcept {
   if (timing_ == nullptr) return;
   parker here;
   {
-    const detail::mutex_lock lock(timing_->mu);
+    const mutex_lock lock(timing_->mu);
     timing_->sleeper = &here;
   }
   const clock& time = worker_->time();
   // acquire: as in end_early()
   while (phase_.load(std::memory_order_acquire) == phase::waiting && time.now() < timing_->due) {
-    if (!detail::deferred_continuations::run()) time.park_until(here, timing_->due);
+    if (!deferred_continuations::run()) time.park_until(here, timing_->due);
   }
-  const detail::mutex_lock lock(timing_->mu);
+  const mutex_lock lock(timing_->mu);
   timing_->sleeper = nullptr;
 }
 
 // The end of a callable may drop the last handle: hence the copies.
+}  // namespace detail
+
+namespace rx {
+
 cancel_result task_subscription::cancel() const {
   const task_subscription kept = *this;
   return kept.task_ == nullptr ? cancel_result::done : kept.task_->cancel();

@@ -5,7 +5,7 @@
 
 #include <takt/sched/event_loop.hpp>
 
-#include "scheduler_core.hpp"
+#include "rx_scheduler_core.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace rx {
@@ -20,12 +20,12 @@ struct virtual_time {
 
 }  // namespace
 
-class test_scheduler::core final : private virtual_time, public scheduler_core {
+class test_scheduler::core final : private virtual_time, public detail::rx_scheduler_core {
  public:
   explicit core(const options& how)
       : virtual_time(how.start),
-        scheduler_core({.interruptible = how.interruptible, .missed = how.missed, .time = &now},
-                       now),
+        detail::rx_scheduler_core(
+            {.interruptible = how.interruptible, .missed = how.missed, .time = &now}, now),
         loop_({.frame = never, .time = &now}) {}
 
   std::size_t advance_to(clock::time_point target) {
@@ -45,8 +45,8 @@ class test_scheduler::core final : private virtual_time, public scheduler_core {
   manual_clock& clock_of() noexcept { return now; }
 
  private:
-  worker_place next_place() override {
-    worker_place place = worker::place_on(loop_);
+  detail::worker_place next_place() override {
+    detail::worker_place place = worker::place_on(loop_);
     place.errors_leave_run = true;
     return place;
   }
@@ -56,7 +56,7 @@ class test_scheduler::core final : private virtual_time, public scheduler_core {
 
 test_scheduler::test_scheduler(const options& how) : test_scheduler(std::make_unique<core>(how)) {}
 test_scheduler::test_scheduler(std::unique_ptr<core> made) noexcept
-    : scheduler(std::unique_ptr<scheduler_core>(made.get())), core_(*made.release()) {}
+    : scheduler(std::unique_ptr<detail::rx_scheduler_core>(made.get())), core_(*made.release()) {}
 
 std::size_t test_scheduler::advance_to(clock::time_point time) { return core_.advance_to(time); }
 manual_clock& test_scheduler::time() noexcept { return core_.clock_of(); }

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include <takt/rx/aggregate_error.hpp>
+#include <takt/rx/detail/error_collector.hpp>
 
 #include "../task/delivery.hpp"
 
@@ -48,7 +48,7 @@ bool virtual_time_scheduler::step(clock::time_point until) {
   a->turn_ = timer_id();
   const std::exception_ptr error = execute(*a);
   if (error == nullptr) return true;
-  error_collector errors;
+  detail::error_collector errors;
   errors.run([&] { std::rethrow_exception(error); });
   // As in rxjs, an action that a teardown schedules meanwhile is closed too.
   while (first_pending()) close_pending(errors);
@@ -57,7 +57,7 @@ bool virtual_time_scheduler::step(clock::time_point until) {
 }
 
 // Closes the actions that are pending now: by time, and at equal times by schedule().
-void virtual_time_scheduler::close_pending(error_collector& errors) {
+void virtual_time_scheduler::close_pending(detail::error_collector& errors) {
   std::multimap<clock::time_point, action_ref> rest;
   try {
     for (action_ref& each : pending()) rest.emplace(each->due_, std::move(each));

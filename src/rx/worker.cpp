@@ -5,8 +5,8 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-worker::worker(worker_place place, const options& how)
-    : core_(new worker_core(std::move(place), how)) {}
+worker::worker(detail::worker_place place, const options& how)
+    : core_(new detail::worker_core(std::move(place), how)) {}
 
 worker::~worker() {
   if (core_ != nullptr) core_->destroy();

@@ -8,14 +8,14 @@
 #include <utility>
 
 #include <takt/base/detail/mutex.hpp>
-#include <takt/rx/aggregate_error.hpp>
+#include <takt/rx/detail/error_collector.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/task.hpp>
 
 #include "../exec/ending_guard.hpp"
 
 namespace takt::inline TAKT_ABI {
-namespace rx {
+namespace detail {
 
 // Owns its task twice: for who runs it, and for running_.
 class worker_core::task_run {
@@ -66,21 +66,21 @@ class worker_core::task_run {
   bool passes_on_;
 };
 
-}  // namespace rx
+}  // namespace detail
 
 template <>
-inline constexpr bool moves_as_bytes<rx::worker_core::task_run> = true;
+inline constexpr bool moves_as_bytes<detail::worker_core::task_run> = true;
 
-namespace rx {
+namespace detail {
 
 // So that the destructor knows whether a task of the worker calls it.
-class worker_core::runner final : public task_runner {
+class worker_core::runner final : public executor_scope {
  public:
-  explicit runner(const worker_core& of) noexcept : task_runner(&of) {}
+  explicit runner(const worker_core& of) noexcept : executor_scope(&of) {}
   [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
 };
 
-worker_options worker_core::checked(const worker_options& how) {
+rx::worker_options worker_core::checked(const rx::worker_options& how) {
   if (how.batch == 0) throw std::invalid_argument("takt::rx::worker: batch is 0");
   if (how.time == nullptr) throw std::invalid_argument("takt::rx::worker: time is null");
   if (how.unhandled == nullptr) throw std::invalid_argument("takt::rx::worker: unhandled is null");
@@ -88,12 +88,12 @@ worker_options worker_core::checked(const worker_options& how) {
 }
 
 takt::scheduler* worker_core::timers_of(event_loop* own, const worker_place& place,
-                                        const worker_options& how) noexcept {
+                                        const rx::worker_options& how) noexcept {
   if (own != nullptr) return own;
   return place.timers != nullptr ? place.timers : how.timers;
 }
 
-worker_core::worker_core(worker_place place, const worker_options& how)
+worker_core::worker_core(worker_place place, const rx::worker_options& how)
     : how_(checked(how)),
       kind_(place.how),
       errors_leave_run_(place.errors_leave_run),
@@ -117,8 +117,8 @@ worker_core::worker_core(worker_place place, const worker_options& how)
 
 worker_core::~worker_core() = default;
 
-task_subscription worker_core::start(worker::unscheduled what, const when& due,
-                                     const worker::series* rate) {
+rx::task_subscription worker_core::start(rx::worker::unscheduled what, const when& due,
+                                         const rx::worker::series* rate) {
   using std::chrono::nanoseconds;
   if (rate != nullptr && rate->period <= nanoseconds(0)) {
     throw std::invalid_argument("takt::rx::worker: the period is not above 0 (" +
@@ -138,7 +138,7 @@ task_subscription worker_core::start(worker::unscheduled what, const when& due,
   if (timers_ == nullptr && !by_time && (delayed || rate != nullptr)) {
     throw std::logic_error("takt::rx::worker: its executor cannot wait, and it has no timers");
   }
-  if (is_unsubscribed()) return task_subscription::refused();
+  if (is_unsubscribed()) return rx::task_subscription::refused();
 
   worker_task& a = *what;
   a.worker_ = this;
@@ -153,7 +153,7 @@ task_subscription worker_core::start(worker::unscheduled what, const when& due,
     a.timing_->periods.after_end = rate->after_end;
     a.timing_->periods.missed = rate->missed.value_or(how_.missed);
   }
-  task_subscription handle(*what.release());
+  rx::task_subscription handle(*what.release());
   // relaxed: nobody else has it; the executor publishes it
   a.submission_.store(worker_task::submission::under_way, std::memory_order_relaxed);
   bool too_late = false;  // the worker was closed meanwhile
@@ -217,7 +217,7 @@ void worker_core::pass_on(worker_task& a) noexcept {
     return;
   }
   retain();
-  const state_ref<worker_core> kept(this);  // it may be run, and be gone, by then
+  const intrusive_ptr<worker_core> kept(this);  // it may be run, and be gone, by then
   const runner here(*this);  // what is refused is closed here, and that may destroy the worker
   try {
     strand_->execute(task(task_run(a)));
@@ -354,7 +354,7 @@ void worker_core::destroy() noexcept {
   stops_.store(true, std::memory_order_relaxed);  // relaxed: read by this thread
   unsubscribe(*how_.unhandled);
   if (strand_) strand_->shutdown_and_cancel();
-  if (task_runner::of(this) == nullptr && !is_ending_here(life_)) {
+  if (executor_scope::of(this) == nullptr && !is_ending_here(life_)) {
     stop_what_runs();  // also what was cancelled before
     life_.await_unused();
     owned_.reset();
@@ -375,5 +375,5 @@ void worker_core::end_if_over() noexcept {
   group_->end_if_over();
 }
 
-}  // namespace rx
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -39,33 +39,34 @@
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/lifecycle.hpp>
-#include <takt/rx/subscription_core.hpp>
+#include <takt/rx/detail/subscription_core.hpp>
 #include <takt/rx/task_subscription.hpp>
 #include <takt/rx/worker.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/sched/scheduler.hpp>
 #include <takt/sched/when.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 #include <takt/task/task.hpp>
-#include <takt/task/task_runner.hpp>
 
 #include "../exec/watched_strand.hpp"
 
 namespace takt::inline TAKT_ABI {
-namespace rx {
+namespace detail {
 
 /// Thread safety: all members from any thread, but for destroy().
-class worker_core final : public sociable_core {
+class worker_core final : public linked_core {
  public:
   class task_run;  // what executors and timers are given
 
-  worker_core(worker_place place, const worker_options& how);
+  worker_core(worker_place place, const rx::worker_options& how);
 
   /// \throws std::invalid_argument if they are wrong. \return them.
-  static worker_options checked(const worker_options& how);
+  static rx::worker_options checked(const rx::worker_options& how);
   /// Has its group count it until its end; before it is used.
   void count_in_group() noexcept { counted_ = group_->life.add_worker(); }
 
-  task_subscription start(worker::unscheduled what, const when& due, const worker::series* rate);
+  rx::task_subscription start(rx::worker::unscheduled what, const when& due,
+                              const rx::worker::series* rate);
   /// The worker goes: closes it, waits for what runs, and ends the executor that it owns; if a task
   /// of its own calls it, it does not wait, and that executor goes with the last who uses this.
   void destroy() noexcept;
@@ -101,7 +102,7 @@ class worker_core final : public sociable_core {
   ~worker_core() override;
 
   [[nodiscard]] static takt::scheduler* timers_of(event_loop* own, const worker_place& place,
-                                                  const worker_options& how) noexcept;
+                                                  const rx::worker_options& how) noexcept;
   void on_unsubscribe() override;
   void submit(worker_task& a, bool delayed);
   void pass_on(worker_task& a) noexcept;
@@ -121,11 +122,11 @@ class worker_core final : public sociable_core {
   void leave() noexcept;
 
   // Constant after construction, but for what destroy() does.
-  const worker_options how_;
+  const rx::worker_options how_;
   const worker_place::kind kind_;
   const bool errors_leave_run_;
-  const detail::fork_guard home_;
-  const state_ref<worker_group> group_;  // null if there is none
+  const fork_guard home_;
+  const intrusive_ptr<worker_group> group_;  // null if there is none
   std::unique_ptr<owned_executor> owned_;
   std::unique_ptr<event_loop> loop_;  // of a trampoline
   takt::scheduler* const timers_;     // null if there is none
@@ -150,16 +151,16 @@ class worker_core final : public sociable_core {
   // Atomic. The number of the last one that was tracked. Written under mu_.
   sync::atomic<std::uint64_t> last_number_{0};
 
-  mutable detail::mutex mu_;
+  mutable mutex mu_;
   // Guarded by mu_.
   // What has not closed, in the order of schedule(); owned.
-  detail::intrusive_list<worker_task, link_of_worker> tracked_ TAKT_GUARDED_BY(mu_);
+  intrusive_list<worker_task, link_of_worker> tracked_ TAKT_GUARDED_BY(mu_);
   std::size_t tracked_size_ TAKT_GUARDED_BY(mu_) = 0;
   // What runs although it was cancelled, and was not asked to stop.
-  detail::intrusive_list<worker_task, link_of_worker> cancelled_ TAKT_GUARDED_BY(mu_);
-  bool going_ TAKT_GUARDED_BY(mu_) = false;             // the destructor has asked them
-  detail::timed_condition ended_ TAKT_GUARDED_BY(mu_);  // one that was cancelled has ended
+  intrusive_list<worker_task, link_of_worker> cancelled_ TAKT_GUARDED_BY(mu_);
+  bool going_ TAKT_GUARDED_BY(mu_) = false;     // the destructor has asked them
+  timed_condition ended_ TAKT_GUARDED_BY(mu_);  // one that was cancelled has ended
 };
 
-}  // namespace rx
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -3,12 +3,12 @@
 #include <cstdint>
 
 #include <takt/base/detail/mutex.hpp>
-#include <takt/rx/aggregate_error.hpp>
+#include <takt/rx/detail/error_collector.hpp>
 
 #include "worker_core.hpp"
 
 namespace takt::inline TAKT_ABI {
-namespace rx {
+namespace detail {
 
 // --- what is in the queue of a strand, or taken out of it
 
@@ -35,7 +35,7 @@ void worker_core::forget(worker_task& a) noexcept {
 
 // \return whether it did; not, if this is closed.
 bool worker_core::track(worker_task& a) noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   if (is_unsubscribed()) return false;
   a.own_unshared(1);
   a.tracked_ = true;
@@ -51,7 +51,7 @@ bool worker_core::track(worker_task& a) noexcept {
 // The caller owns it, too.
 void worker_core::untrack(worker_task& a) noexcept {
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (a.in_ != worker_task::list::tracked) return;
     a.in_ = worker_task::list::none;
     tracked_.erase(a);
@@ -65,7 +65,7 @@ void worker_core::close_tracked(std::uint64_t until, error_collector& errors) no
   for (;;) {
     worker_task* next = nullptr;
     {
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       if (tracked_.empty() || tracked_.front().number_ > until) return;
       next = tracked_.pop_front();
       next->in_ = worker_task::list::none;
@@ -81,7 +81,7 @@ std::size_t worker_core::tracked() const noexcept {
   const std::size_t ended = plain_ended_.load(std::memory_order_acquire);
   std::size_t plain = plain_scheduled_.load(std::memory_order_relaxed) - ended;
   if (is_unsubscribed()) plain = 0;  // they are closed, or about to be
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   return tracked_size_ + plain;
 }
 
@@ -89,7 +89,7 @@ std::size_t worker_core::tracked() const noexcept {
 
 bool worker_core::await_end(const worker_task& a, clock::time_point deadline,
                             const sync::stop_token& stop) {
-  detail::mutex_lock lock(mu_);
+  mutex_lock lock(mu_);
   bool waits = true;
   while (!a.has_ended()) {
     if (!waits) return false;
@@ -100,7 +100,7 @@ bool worker_core::await_end(const worker_task& a, clock::time_point deadline,
 
 // Those that are cancelled by this worker's end are asked there.
 void worker_core::stop_what_runs() noexcept {
-  detail::mutex_lock lock(mu_);
+  mutex_lock lock(mu_);
   going_ = true;
   while (worker_task* const a = cancelled_.pop_front()) {
     a->in_ = worker_task::list::none;
@@ -115,7 +115,7 @@ void worker_core::stop_what_runs() noexcept {
 void worker_core::keep_running(worker_task& a) noexcept {
   if (a.tracked_) untrack(a);
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (a.has_ended()) return;
     if (!going_) {
       a.in_ = worker_task::list::cancelled;
@@ -127,12 +127,12 @@ void worker_core::keep_running(worker_task& a) noexcept {
 }
 
 void worker_core::wake_joiners() noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   ended_.notify_all();
 }
 
 void worker_core::forget_running(worker_task& a) noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   if (a.in_ == worker_task::list::cancelled) {
     a.in_ = worker_task::list::none;
     cancelled_.erase(a);
@@ -140,5 +140,5 @@ void worker_core::forget_running(worker_task& a) noexcept {
   ended_.notify_all();
 }
 
-}  // namespace rx
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -10,11 +10,12 @@
 
 #include <takt/base/detail/assert.hpp>
 #include <takt/exec/executor.hpp>
-#include <takt/timer/timer_key.hpp>
+#include <takt/timer/detail/timer_key.hpp>
 
 #include "timer_math.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -23,8 +24,8 @@ using std::chrono::nanoseconds;
 
 // Of what is retired nothing is left to destroy.
 delay_queue::~delay_queue() {
-  const detail::mutex_lock lock(mu_);  // nobody else is here; for the analysis
-  const detail::mutex_lock adding(adding_);
+  const mutex_lock lock(mu_);  // nobody else is here; for the analysis
+  const mutex_lock adding(adding_);
   reuse_retired();
 }
 
@@ -34,9 +35,9 @@ void delay_queue::attach(delayed_tasks_owner& owner) noexcept {
 }
 
 // For calls without a lock, which who asks has. There is one as long as a task waits.
-state_ref<delayed_tasks_owner> delay_queue::owner() const noexcept {
+intrusive_ptr<delayed_tasks_owner> delay_queue::owner() const noexcept {
   owner_->retain();
-  return state_ref<delayed_tasks_owner>(owner_);
+  return intrusive_ptr<delayed_tasks_owner>(owner_);
 }
 
 clock::time_point delay_queue::next_in_order() const noexcept { return timer_time(order_.next()); }
@@ -51,7 +52,7 @@ clock::time_point delay_queue::key_of(const entry& e) noexcept {
 
 // Whether somebody looks by himself when that is due.
 bool delay_queue::is_attended(time_point due) const noexcept {
-  const detail::mutex_lock lock(adding_);
+  const mutex_lock lock(adding_);
   return due >= attention_;
 }
 
@@ -82,12 +83,12 @@ void delay_queue::take_hold() noexcept {
 
 // After which there is a free place, and room for an arrival, unless others take them first.
 void delay_queue::make_room() {
-  const detail::mutex_lock lock(mu_);
-  const detail::mutex_lock adding(adding_);
+  const mutex_lock lock(mu_);
+  const mutex_lock adding(adding_);
   take_in();
   reuse_retired();
   if (!table_.full()) return;
-  constexpr std::size_t step = timer_table<entry>::step;
+  constexpr std::size_t step = slot_map<entry>::step;
   const std::size_t more = std::clamp(table_.places() / 8, step, 16 * step);
   arrivals_.reserve(std::min(more, most_arrivals));
   for (const std::size_t end = table_.places() + more; table_.places() < end; table_.grow()) {
@@ -98,7 +99,7 @@ void delay_queue::make_room() {
 // Whoever depends on the order calls this first.
 void delay_queue::settle() noexcept {
   if (!arrives()) return;
-  const detail::mutex_lock adding(adding_);
+  const mutex_lock adding(adding_);
   take_in();
 }
 
@@ -117,7 +118,7 @@ void delay_queue::remove(std::uint32_t index) noexcept {
   table_.retire(index);
   retired_[retired_count_++] = index;
   if (retired_count_ != most_retired) return;
-  const detail::mutex_lock adding(adding_);
+  const mutex_lock adding(adding_);
   reuse_retired();
 }
 
@@ -125,7 +126,7 @@ void delay_queue::reuse_retired() noexcept {
   while (retired_count_ != 0) table_.reuse(retired_[--retired_count_]);
 }
 
-timer_place delay_queue::add(const when& asked, task& t, const timer_request& more) {
+timer_ref delay_queue::add(const when& asked, task& t, const timer_request& more) {
   const time_point due = asked.on(time_);
   const std::uint8_t bits = slack_bits(more.slack);
   const time_point key = rounded(due, bits);
@@ -133,16 +134,16 @@ timer_place delay_queue::add(const when& asked, task& t, const timer_request& mo
   t.set_deadline(due);
   if (observed_) {
     {
-      const detail::mutex_lock lock(adding_);
+      const mutex_lock lock(adding_);
       number(t);
     }
     owner_->book().tell(task_event::kind::submitted, t);
   }
-  timer_place made;
+  timer_ref made;
   bool refused = false;
-  state_ref<delayed_tasks_owner> kept;  // if it is to be called: the task may destroy it before
+  intrusive_ptr<delayed_tasks_owner> kept;  // if it is to be called: the task may destroy it before
   try {
-    detail::mutex_lock lock(adding_);
+    mutex_lock lock(adding_);
     if (!observed_) number(t);
     while (open_ && (table_.full() || arrivals_.size() == arrivals_.capacity())) {
       lock.unlock();
@@ -156,7 +157,7 @@ timer_place delay_queue::add(const when& asked, task& t, const timer_request& mo
       arrivals_.push_back({key, id.index});
       table_.prefetch_free();
       take_hold();
-      made = timer_place(*this, id);
+      made = timer_ref(*this, id);
       if (more.place != nullptr) *more.place = made;
       publish_arrival(key);
       // What is never due has a thread as well, for when it is moved: that cannot be refused.
@@ -166,7 +167,7 @@ timer_place delay_queue::add(const when& asked, task& t, const timer_request& mo
     }
   } catch (...) {  // there is no memory
     {
-      const detail::mutex_lock lock(adding_);
+      const mutex_lock lock(adding_);
       ++rejected_;
     }
     owner_->book().tell(task_event::kind::rejected, t);
@@ -175,7 +176,7 @@ timer_place delay_queue::add(const when& asked, task& t, const timer_request& mo
   auto why = rejection::shut_down;
   bool drained = false;
   if (kept && !kept->attend()) {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     settle();
     why = rejection::no_thread;
     entry* const e = table_.look_up(made.id());
@@ -185,7 +186,7 @@ timer_place delay_queue::add(const when& asked, task& t, const timer_request& mo
       remove(made.id().index);
       --waiting_;
       {
-        const detail::mutex_lock adding(adding_);
+        const mutex_lock adding(adding_);
         ++rejected_;
       }
       changed();
@@ -205,11 +206,11 @@ timer_place delay_queue::add(const when& asked, task& t, const timer_request& mo
 // Takes it out, if it waits. What it does, if it does not, is told.
 cancel_result delay_queue::cancel(timer_id id) noexcept {
   task t;
-  state_ref<delayed_tasks_owner> kept;
+  intrusive_ptr<delayed_tasks_owner> kept;
   bool closed = false;
   bool emptied = false;
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     settle();
     entry* const e = table_.look_up(id);
     if (e == nullptr) return cancel_result::done;
@@ -230,13 +231,13 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
   }
   if (observed_) {
     kept->book().tell(task_event::kind::cancelled, t);
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     --telling_;
     told_.notify_all();
   }
   t.cancel();
   if (closed) {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     --running_;
     changed();
     emptied = waiting_ + running_ == 0;
@@ -246,9 +247,9 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
 }
 
 bool delay_queue::reschedule(timer_id id, const when& due) noexcept {
-  state_ref<delayed_tasks_owner> kept;
+  intrusive_ptr<delayed_tasks_owner> kept;
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     settle();
     entry* const e = table_.look_up(id);
     if (e == nullptr || stage_ == stage::stopped) return false;
@@ -267,7 +268,7 @@ bool delay_queue::reschedule(timer_id id, const when& due) noexcept {
 }
 
 bool delay_queue::pause(timer_id id) noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   settle();
   entry* const e = table_.look_up(id);
   if (e == nullptr || stage_ != stage::open || e->paused) return false;
@@ -282,9 +283,9 @@ bool delay_queue::pause(timer_id id) noexcept {
 }
 
 bool delay_queue::resume(timer_id id) noexcept {
-  state_ref<delayed_tasks_owner> kept;
+  intrusive_ptr<delayed_tasks_owner> kept;
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     settle();
     entry* const e = table_.look_up(id);
     if (e == nullptr || !e->paused || stage_ == stage::stopped) return false;
@@ -298,14 +299,14 @@ bool delay_queue::resume(timer_id id) noexcept {
 }
 
 clock::time_point delay_queue::next_time(timer_id id) noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   settle();
   const entry* const e = table_.look_up(id);
   return e == nullptr || !e->work || e->paused ? time_point::max() : e->work.deadline();
 }
 
 nanoseconds delay_queue::time_left(timer_id id) noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   settle();
   const entry* const e = table_.look_up(id);
   if (e == nullptr || !e->work || e->paused) return never;
@@ -313,20 +314,20 @@ nanoseconds delay_queue::time_left(timer_id id) noexcept {
 }
 
 period_state delay_queue::look_at(timer_id /*id*/, const period_state& periods) noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   return periods;
 }
 
 void delay_queue::change_period(timer_id /*id*/, period_state& periods,
                                 nanoseconds period) noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   periods.period = period;
 }
 
 // --- for workers
 
 bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   if (arriving() < next_in_order()) settle();
   reached_ = std::max(reached_, now);
   const std::uint64_t until = timer_key(std::min(reached_, time_point::max() - nanoseconds(1)));
@@ -353,7 +354,7 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
                             const ledger& book) noexcept {
   const bool again = result >= run_result::again;
   const time_point now = again ? time_.now() : time_point();
-  detail::mutex_lock lock(mu_);
+  mutex_lock lock(mu_);
   entry& e = table_.value(which.index);
   time_point next;
   if (again) {
@@ -401,13 +402,13 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
 void delay_queue::set_attention(time_point until) noexcept {
   if (until == last_attention_) return;
   last_attention_ = until;
-  const detail::mutex_lock lock(adding_);
+  const mutex_lock lock(adding_);
   attention_ = until;
 }
 
 clock::time_point delay_queue::watch_next(bool called_for_all) noexcept {
-  const detail::mutex_lock lock(mu_);
-  const detail::mutex_lock adding(adding_);
+  const mutex_lock lock(mu_);
+  const mutex_lock adding(adding_);
   take_in();
   const time_point next = next_in_order();
   last_attention_ = attention_ = called_for_all ? time_point::max() : next;
@@ -415,7 +416,7 @@ clock::time_point delay_queue::watch_next(bool called_for_all) noexcept {
 }
 
 bool delay_queue::report_empty() noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   settle();
   changed();
   reports_empty_ = waiting_ + running_ != 0;
@@ -427,19 +428,19 @@ bool delay_queue::must_report_empty() noexcept {
 }
 
 bool delay_queue::empty() const noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   return waiting_ + running_ == 0 && !arrives();
 }
 
 std::size_t delay_queue::size() const noexcept {
-  const detail::mutex_lock lock(mu_);
-  const detail::mutex_lock adding(adding_);
+  const mutex_lock lock(mu_);
+  const mutex_lock adding(adding_);
   return waiting_ + arrivals_.size();
 }
 
 void delay_queue::add_counts_to(task_totals& totals) const noexcept {
-  const detail::mutex_lock lock(mu_);
-  const detail::mutex_lock adding(adding_);
+  const mutex_lock lock(mu_);
+  const mutex_lock adding(adding_);
   totals.submitted += submitted_;
   totals.cancelled += cancelled_;
   totals.returned += returned_;
@@ -466,7 +467,7 @@ bool delay_queue::goes_on(const entry& e, time_point now) const noexcept {
 template <class Wanted>
 std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wanted) noexcept {
   {
-    const detail::mutex_lock adding(adding_);
+    const mutex_lock adding(adding_);
     reuse_retired();  // else it comes upon those
   }
   std::size_t count = 0;
@@ -485,8 +486,8 @@ std::size_t delay_queue::take_some(std::uint32_t& from, batch& taken, Wanted wan
 }
 
 void delay_queue::close(bool stops) noexcept {
-  const detail::mutex_lock lock(mu_);
-  const detail::mutex_lock adding(adding_);
+  const mutex_lock lock(mu_);
+  const mutex_lock adding(adding_);
   open_ = false;
   give_up(std::exchange(holds_, 0));
   take_in();
@@ -508,7 +509,7 @@ void delay_queue::cancel_unwanted() noexcept {
       return false;
     };
     {
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       if (stage_ != stage::closed) return;
       count = take_some(from, taken, unwanted);
       cancelled_ += count;
@@ -523,14 +524,14 @@ void delay_queue::cancel_unwanted() noexcept {
 
 void delay_queue::keep_after_shutdown(after_shutdown keep) noexcept {
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     keep_ = keep;
   }
   cancel_unwanted();
 }
 
 after_shutdown delay_queue::kept_after_shutdown() const noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   return keep_;
 }
 
@@ -540,7 +541,7 @@ void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
   for (;;) {
     std::size_t count = 0;
     {
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       count = take_some(from, taken, [](timer_id, const entry&) { return true; });
     }
     if (count == 0) return;
@@ -556,15 +557,16 @@ void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
         t.cancel();
       }
     }
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     returned_ += returned;
     cancelled_ += count - returned;
   }
 }
 
 void delay_queue::await_told() noexcept {
-  detail::mutex_lock lock(mu_);
+  mutex_lock lock(mu_);
   while (telling_ != 0) told_.wait_until(lock, time_, time_point::max());
 }
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

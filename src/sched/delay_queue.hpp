@@ -57,16 +57,17 @@
 #include <takt/task/errors.hpp>
 #include <takt/task/task.hpp>
 #include <takt/timer/delay_heap.hpp>
-#include <takt/timer/timer_table.hpp>
+#include <takt/timer/detail/slot_map.hpp>
 
 #include "../exec/delayed_tasks.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// The delayed tasks of a scheduled_pool. Lives as long as the pool or a handle.
 ///
 /// Thread safety: all members from any thread; those of delayed_tasks as it says.
-class delay_queue final : public delayed_tasks, public timer_source {
+class delay_queue final : public delayed_tasks, public timer_driver {
  public:
   delay_queue(after_shutdown keep, const clock& time) noexcept : time_(time), keep_(keep) {}
 
@@ -76,8 +77,8 @@ class delay_queue final : public delayed_tasks, public timer_source {
   void keep_after_shutdown(after_shutdown keep) noexcept;
   [[nodiscard]] after_shutdown kept_after_shutdown() const noexcept;
 
-  // --- for handles: see timer_source. If add() throws, the task is counted, and rejected.
-  timer_place add(const when& asked, task& t, const timer_request& more) override;
+  // --- for handles: see timer_driver. If add() throws, the task is counted, and rejected.
+  timer_ref add(const when& asked, task& t, const timer_request& more) override;
   void hold(timer_id /*id*/) noexcept override { retain(); }
   void let_go(timer_id /*id*/) noexcept override { release(); }
   cancel_result cancel(timer_id id) noexcept override;
@@ -143,7 +144,7 @@ class delay_queue final : public delayed_tasks, public timer_source {
 
   [[nodiscard]] static time_point key_of(const entry& e) noexcept;
   bool move(timer_id id, entry& e, time_point due) noexcept TAKT_REQUIRES(mu_);
-  [[nodiscard]] state_ref<delayed_tasks_owner> owner() const noexcept;
+  [[nodiscard]] intrusive_ptr<delayed_tasks_owner> owner() const noexcept;
   void take_out(entry& e, task& t) noexcept TAKT_REQUIRES(mu_);
   void changed() noexcept TAKT_REQUIRES(mu_);
   void number(task& t) noexcept TAKT_REQUIRES(adding_);
@@ -173,7 +174,7 @@ class delay_queue final : public delayed_tasks, public timer_source {
   // Of who holds the pool's lock.
   alignas(cache_line) time_point last_attention_ = time_point::max();  // the same as attention_
 
-  mutable detail::mutex mu_;
+  mutable mutex mu_;
   stage stage_ TAKT_GUARDED_BY(mu_) = stage::open;
   after_shutdown keep_ TAKT_GUARDED_BY(mu_);
   heap_order order_ TAKT_GUARDED_BY(mu_){{}};
@@ -181,8 +182,8 @@ class delay_queue final : public delayed_tasks, public timer_source {
   std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;                 // paused ones included
   std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;
   bool reports_empty_ TAKT_GUARDED_BY(mu_) = false;
-  std::size_t telling_ TAKT_GUARDED_BY(mu_) = 0;       // who cancels, and is with the observer
-  detail::timed_condition told_ TAKT_GUARDED_BY(mu_);  // one less
+  std::size_t telling_ TAKT_GUARDED_BY(mu_) = 0;  // who cancels, and is with the observer
+  timed_condition told_ TAKT_GUARDED_BY(mu_);     // one less
   // Ends that no worker counts.
   std::uint64_t cancelled_ TAKT_GUARDED_BY(mu_) = 0;
   std::uint64_t returned_ TAKT_GUARDED_BY(mu_) = 0;
@@ -191,10 +192,10 @@ class delay_queue final : public delayed_tasks, public timer_source {
   std::array<std::uint32_t, most_retired> retired_ TAKT_GUARDED_BY(mu_){};
 
   // Of both: see 6.
-  alignas(cache_line) timer_table<entry> table_;
+  alignas(cache_line) slot_map<entry> table_;
 
   // Of those who add.
-  alignas(cache_line) mutable detail::mutex adding_;
+  alignas(cache_line) mutable mutex adding_;
   bool open_ TAKT_GUARDED_BY(adding_) = true;  // stage_ is open
   time_point attention_ TAKT_GUARDED_BY(adding_) = time_point::max();
   std::vector<arrival> arrivals_ TAKT_GUARDED_BY(adding_);  // has room for more
@@ -203,4 +204,5 @@ class delay_queue final : public delayed_tasks, public timer_source {
   std::uint64_t rejected_ TAKT_GUARDED_BY(adding_) = 0;
 };
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -37,7 +37,7 @@
 #include <takt/base/parker.hpp>
 #include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/lifecycle.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 #include "../base/os.hpp"
 #include "../exec/ending_guard.hpp"
@@ -47,6 +47,8 @@
 #include "delay_queue.hpp"
 
 namespace takt::inline TAKT_ABI {
+
+namespace detail {
 
 class loop_core final : public delayed_tasks_owner {
  public:
@@ -70,11 +72,11 @@ class loop_core final : public delayed_tasks_owner {
     if (future_core* state = t.state()) state->set_home(this);
     t.set_deadline(time_.now());
     {
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       t.set_id(++book_.totals.submitted);
     }
     book_.tell(task_event::kind::submitted, t);
-    detail::mutex_lock lock(mu_);
+    mutex_lock lock(mu_);
     try {
       if (life_.state() == life_state::running) {
         add(to, t);
@@ -119,13 +121,13 @@ class loop_core final : public delayed_tasks_owner {
     const delivery_scope deliveries;
     const runner here(*this);
     {
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       if (batch_.empty()) begin_frame();
     }
     for (std::size_t ran = 0;; ++ran) {
       task t;
       {
-        const detail::mutex_lock lock(mu_);
+        const mutex_lock lock(mu_);
         if (stopped_ || life_.state() >= life_state::stop || !take_of_frame(t)) return ran;
       }
       run_one(t, nullptr);
@@ -133,27 +135,27 @@ class loop_core final : public delayed_tasks_owner {
   }
 
   bool wants_frame() const noexcept {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     return !frames_.empty();
   }
 
   void stop() noexcept {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     stopped_ = true;
     wake();
   }
   void restart() noexcept {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     stopped_ = false;
     wake();  // who has it in another loop, and has asked while it was stopped
   }
   bool is_stopped() const noexcept {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     return stopped_;
   }
 
   bool is_running() const noexcept {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     return runs_;
   }
   bool is_home() const noexcept {
@@ -165,13 +167,13 @@ class loop_core final : public delayed_tasks_owner {
   // --- in another loop
 
   time_point next_deadline() noexcept {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (!stopped_ && !is_over()) return arm();
     waits_ = true;  // for restart()
     return time_point::max();
   }
   int descriptor() {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     const int opened = signal_.open();
     if (signalled_) signal_.raise();  // it was woken before there was a descriptor
     return opened;
@@ -183,7 +185,7 @@ class loop_core final : public delayed_tasks_owner {
     const ending_guard ending(*this, life_);
     task_list unwanted;
     {
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       if (!life_.advance_to(life_state::shutdown)) return;
       delays_.close(false);
       unwanted = std::move(frames_);
@@ -191,7 +193,7 @@ class loop_core final : public delayed_tasks_owner {
     }
     delays_.cancel_unwanted();
     const std::size_t cancelled = book_.end_unstarted(unwanted, false);
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
   }
 
@@ -201,7 +203,7 @@ class loop_core final : public delayed_tasks_owner {
     task_list unstarted;
     std::array<task_list, 3> more;
     {
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       life_.advance_to(life_state::stop);
       delays_.close(true);  // before what runs is asked to stop
       unstarted = std::move(microtasks_);
@@ -213,7 +215,7 @@ class loop_core final : public delayed_tasks_owner {
     const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
     const std::size_t returned = unstarted.size();
     delays_.stop(unstarted, give_back);  // counts its own
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
     book_.totals.returned += returned;
     return unstarted;
@@ -223,7 +225,7 @@ class loop_core final : public delayed_tasks_owner {
   void end_if_over() noexcept {
     bool last = false;
     {
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       wake();  // run(), which may have waited for this call
       last = !runs_ && life_.try_tidy(is_drained());
     }
@@ -233,7 +235,7 @@ class loop_core final : public delayed_tasks_owner {
   void destroy() noexcept {
     // After fork() the mutex is in no known state.
     if (!process_.is_here()) return;
-    if (task_runner::of(this) != nullptr || is_ending_here(life_)) {
+    if (executor_scope::of(this) != nullptr || is_ending_here(life_)) {
       refuse_own_destruction("takt::event_loop");
     }
     static_cast<void>(stop_now(false));
@@ -245,7 +247,7 @@ class loop_core final : public delayed_tasks_owner {
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
 
   task_totals totals() const {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     task_totals all = book_.totals;
     delays_.add_counts_to(all);
     return all;
@@ -253,7 +255,7 @@ class loop_core final : public delayed_tasks_owner {
 
   // --- for the delayed tasks
   bool attend() noexcept override {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     wake();
     return true;
   }
@@ -262,10 +264,10 @@ class loop_core final : public delayed_tasks_owner {
 
  private:
   // On the stack of who runs it.
-  class runner final : public task_runner {
+  class runner final : public executor_scope {
    public:
-    explicit runner(loop_core& of) : task_runner(&of), of_(of) {
-      const detail::mutex_lock lock(of.mu_);
+    explicit runner(loop_core& of) : executor_scope(&of), of_(of) {
+      const mutex_lock lock(of.mu_);
       if (of.runs_) throw std::logic_error("takt::event_loop: it is being run already");
       of.runs_ = true;
       of.home_.store(sync::this_thread_id(), std::memory_order_relaxed);  // relaxed: see is_home()
@@ -275,14 +277,14 @@ class loop_core final : public delayed_tasks_owner {
     runner& operator=(const runner&) = delete;
     ~runner() {
       {
-        const detail::mutex_lock lock(of_.mu_);
+        const mutex_lock lock(of_.mu_);
         of_.runs_ = false;
         if (of_.life_.state() == life_state::running) return;
       }
       of_.end_if_over();
     }
     [[nodiscard]] bool begin_wait(task_wait& w) noexcept override {
-      const detail::mutex_lock lock(of_.mu_);
+      const mutex_lock lock(of_.mu_);
       return !w.depends_on(&of_);
     }
 
@@ -359,7 +361,7 @@ class loop_core final : public delayed_tasks_owner {
         task t;
         delayed_tasks::ticket which;
         bool delayed = false;
-        detail::mutex_lock lock(mu_);
+        mutex_lock lock(mu_);
         if (stopped_) return false;
         if (life_.state() < life_state::stop && take(t, which, delayed)) {
           lock.unlock();
@@ -367,15 +369,15 @@ class loop_core final : public delayed_tasks_owner {
           return true;
         }
         if (is_over() || (deadline != time_point::max() && time_.now() >= deadline)) return false;
-        if (detail::deferred_continuations::any()) {
+        if (deferred_continuations::any()) {
           lock.unlock();
-          detail::deferred_continuations::run();
+          deferred_continuations::run();
           continue;
         }
         until = std::min(arm(), deadline);
       }
       time_.park_until(wake_, until);
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       disarm();
     }
   }
@@ -384,7 +386,7 @@ class loop_core final : public delayed_tasks_owner {
     std::exception_ptr uncaught;
     const run_result result = book_.run(t, life_, &running_, {}, &uncaught);
     {
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       count(result, book_.totals);
     }
     if (which != nullptr) delays_.after_run(*which, t, result, book_);
@@ -418,7 +420,7 @@ class loop_core final : public delayed_tasks_owner {
   const std::chrono::nanoseconds frame_;
   const clock& time_;
   const time_point start_;
-  const detail::fork_guard process_;
+  const fork_guard process_;
 
   lifecycle life_;
   ledger book_;  // its counts: guarded by mu_
@@ -427,7 +429,7 @@ class loop_core final : public delayed_tasks_owner {
   // Atomic. Written by who begins to run it.
   sync::atomic<sync::thread::id> home_{};
 
-  mutable detail::mutex mu_;
+  mutable mutex mu_;
   bool runs_ TAKT_GUARDED_BY(mu_) = false;
   bool stopped_ TAKT_GUARDED_BY(mu_) = false;
   bool waits_ TAKT_GUARDED_BY(mu_) = false;
@@ -440,30 +442,33 @@ class loop_core final : public delayed_tasks_owner {
   time_point frame_due_ TAKT_GUARDED_BY(mu_) = time_point::max();
 };
 
+}  // namespace detail
+
 // --- loop_queue
 
 void loop_queue::execute(task t) {
-  core_.execute(frames_ ? loop_core::where::frames : loop_core::where::microtasks, std::move(t));
+  core_.execute(frames_ ? detail::loop_core::where::frames : detail::loop_core::where::microtasks,
+                std::move(t));
 }
 
 // --- event_loop
 
 namespace {
 
-delay_queue& make_queue(const event_loop_options& how) {
+detail::delay_queue& make_queue(const event_loop_options& how) {
   if (how.frame <= std::chrono::nanoseconds(0)) {
     throw std::invalid_argument("takt::event_loop: frame is " + std::to_string(how.frame.count()) +
                                 " ns; it has to be above 0");
   }
   if (how.time == nullptr) throw std::invalid_argument("takt::event_loop: time is null");
   if (how.unhandled == nullptr) throw std::invalid_argument("takt::event_loop: unhandled is null");
-  return *new delay_queue({}, *how.time);
+  return *new detail::delay_queue({}, *how.time);
 }
 
 // Takes over the reference.
-loop_core& make_core(delay_queue& delays, const event_loop_options& how) {
-  state_ref<delay_queue> kept(&delays);
-  auto* const made = new loop_core(delays, how);
+detail::loop_core& make_core(detail::delay_queue& delays, const event_loop_options& how) {
+  detail::intrusive_ptr<detail::delay_queue> kept(&delays);
+  auto* const made = new detail::loop_core(delays, how);
   static_cast<void>(kept.detach());
   return *made;
 }
@@ -472,7 +477,7 @@ loop_core& make_core(delay_queue& delays, const event_loop_options& how) {
 
 event_loop::event_loop(const options& how) : event_loop(make_queue(how), how) {}
 
-event_loop::event_loop(delay_queue& delays, const options& how)
+event_loop::event_loop(detail::delay_queue& delays, const options& how)
     : scheduler(delays, {.time = how.time, .unhandled = how.unhandled}, how.missed),
       delays_(delays),
       core_(make_core(delays, how)),
@@ -481,7 +486,7 @@ event_loop::event_loop(delay_queue& delays, const options& how)
 
 event_loop::~event_loop() { core_.destroy(); }
 
-void event_loop::execute(task t) { core_.execute(loop_core::where::posts, std::move(t)); }
+void event_loop::execute(task t) { core_.execute(detail::loop_core::where::posts, std::move(t)); }
 
 std::size_t event_loop::run() { return core_.run(clock::time_point::max(), unbounded); }
 std::size_t event_loop::run_until(clock::time_point deadline) {

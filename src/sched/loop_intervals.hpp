@@ -12,6 +12,7 @@
 #include <takt/task/task.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// The intervals of an event_loop whose time stands still while it works: those that are due go
 /// before all other timers of that moment. A loop has none, unless who moves its time gives it one.
@@ -43,4 +44,5 @@ class loop_intervals {
   std::multimap<clock::time_point, timer_handle> timers_;  // of equal ones as they were asked for
 };
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -15,7 +15,7 @@ scheduled_pool::options scheduled_pool::single() { return {.core = 1, .resizable
 namespace {
 
 // What does not fit is told before anything is made.
-delay_queue& make_queue(const scheduled_pool_options& how) {
+detail::delay_queue& make_queue(const scheduled_pool_options& how) {
   if (how.keep_alive < std::chrono::nanoseconds(0)) {
     throw std::invalid_argument("takt::scheduled_pool: keep_alive is negative (" +
                                 std::to_string(how.keep_alive.count()) + " ns)");
@@ -29,7 +29,7 @@ delay_queue& make_queue(const scheduled_pool_options& how) {
   if (how.unhandled == nullptr) {
     throw std::invalid_argument("takt::scheduled_pool: unhandled is null");
   }
-  return *new delay_queue(how.keep, *how.time);
+  return *new detail::delay_queue(how.keep, *how.time);
 }
 
 }  // namespace
@@ -37,24 +37,24 @@ delay_queue& make_queue(const scheduled_pool_options& how) {
 scheduled_pool::scheduled_pool(options how) : scheduled_pool(make_queue(how), std::move(how)) {}
 
 // Takes over the reference to `delays`.
-scheduled_pool::scheduled_pool(delay_queue& delays, options&& how)
+scheduled_pool::scheduled_pool(detail::delay_queue& delays, options&& how)
     : scheduler(delays, {.time = how.time, .unhandled = how.unhandled}, how.missed),
       delays_(delays) {
-  state_ref<delay_queue> kept(&delays);
-  core_ = new pool_core({.core = how.core,
-                         .max = std::max<std::size_t>(how.core, 1),
-                         .keep_alive = how.keep_alive,
-                         .core_times_out = how.core_times_out,
-                         .name = std::move(how.name),
-                         .thread = std::move(how.thread),
-                         .resizable = how.resizable,
-                         .before = std::move(how.before),
-                         .after = std::move(how.after),
-                         .terminated = std::move(how.terminated),
-                         .time = how.time,
-                         .unhandled = how.unhandled,
-                         .observer = how.observer},
-                        {.delayed = &delays, .decorate = std::move(how.decorate)});
+  detail::intrusive_ptr<detail::delay_queue> kept(&delays);
+  core_ = new detail::pool_core({.core = how.core,
+                                 .max = std::max<std::size_t>(how.core, 1),
+                                 .keep_alive = how.keep_alive,
+                                 .core_times_out = how.core_times_out,
+                                 .name = std::move(how.name),
+                                 .thread = std::move(how.thread),
+                                 .resizable = how.resizable,
+                                 .before = std::move(how.before),
+                                 .after = std::move(how.after),
+                                 .terminated = std::move(how.terminated),
+                                 .time = how.time,
+                                 .unhandled = how.unhandled,
+                                 .observer = how.observer},
+                                {.delayed = &delays, .decorate = std::move(how.decorate)});
   static_cast<void>(kept.detach());
   delays.attach(*core_);
 }

@@ -12,7 +12,7 @@
 #include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/sched/scheduled_pool.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 #include "../../tests/support/coroutines.hpp"
 #include "../../tests/support/pools.hpp"
@@ -350,7 +350,7 @@ detached wait_for(scheduled_pool& pool, std::string& outcome, gate& ended,
                   takt::sync::stop_token stop = {}) {
   try {
     co_await pool.after(10ms, stop);
-    outcome = takt::task_runner::innermost() != nullptr ? "on the pool" : "elsewhere";
+    outcome = takt::detail::executor_scope::innermost() != nullptr ? "on the pool" : "elsewhere";
   } catch (const takt::cancelled&) {
     outcome = "cancelled";
   } catch (const takt::rejected&) {

@@ -19,8 +19,8 @@ void scheduler::check_slack(std::chrono::nanoseconds slack) {
                               std::to_string(slack.count()) + " ns)");
 }
 
-timer_place scheduler::add(const when& due, task& t, const timer_options& more, timer_place* place,
-                           period_state* periods) {
+detail::timer_ref scheduler::add(const when& due, task& t, const timer_options& more,
+                                 detail::timer_ref* place, detail::period_state* periods) {
   check_slack(more.slack);
   return source_.add(due, t,
                      {.where = where_ ? &*where_ : nullptr,
@@ -30,17 +30,18 @@ timer_place scheduler::add(const when& due, task& t, const timer_options& more, 
                       .run_at_close = more.run_at_close});
 }
 
-timer_awaiter::~timer_awaiter() {
+detail::timer_awaiter::~timer_awaiter() {
   on_stop_.reset();  // first: it uses the wait
   if (withdraw()) result().cancel();
 }
 
-void timer_awaiter::await_suspend(std::coroutine_handle<> waiting) {
-  state_ref<awaited_timer> wait(new awaited_timer(timers_.future_options()));
+void detail::timer_awaiter::await_suspend(std::coroutine_handle<> waiting) {
+  detail::intrusive_ptr<detail::awaited_timer> wait(
+      new detail::awaited_timer(timers_.future_options()));
   wait->retain();
-  future<void> arrival{state_ref<future_state<void>>(wait.get())};
+  future<void> arrival{detail::intrusive_ptr<detail::future_state<void>>(wait.get())};
   if (stop_.stop_possible()) on_stop_.emplace(stop_, cancel_wait{*wait});
-  task t(state_ref<future_core>(wait.share().detach()), task_options{}, false);
+  task t(detail::intrusive_ptr<detail::future_core>(wait.share().detach()), task_options{}, false);
   suspend_and_arm(
       waiting, std::move(arrival),
       [&timers = timers_, due = due_, wait = std::move(wait), t = std::move(t)]() mutable {

@@ -7,13 +7,13 @@ namespace takt::inline TAKT_ABI {
 namespace {
 
 // One that runs may be cancelled, and its entry is still there.
-bool is_cancelled(const state_ref<future_core>& state) noexcept {
+bool is_cancelled(const detail::intrusive_ptr<detail::future_core>& state) noexcept {
   return state && state->is_cancelled();
 }
 
 }  // namespace
 
-void timer_source::check_period(std::chrono::nanoseconds period) const {
+void detail::timer_driver::check_period(std::chrono::nanoseconds period) const {
   if (period > std::chrono::nanoseconds(0)) return;
   throw std::invalid_argument("takt: the period is " + std::to_string(period.count()) +
                               " ns; it has to be above 0");
@@ -48,8 +48,8 @@ std::chrono::nanoseconds timer_handle::time_left() const noexcept {
 }
 
 void periodic_future::request_stop() const {
-  future_core& work = state();
-  const keep_alive mine(work);  // a stop callback may release the last owner
+  detail::future_core& work = state();
+  const detail::state_guard mine(work);  // a stop callback may release the last owner
   if (run_count() != 0) static_cast<void>(work.request_stop_of_run());
 }
 

@@ -31,7 +31,7 @@ inline clock::time_point rounded(clock::time_point due, unsigned bits) noexcept 
 }
 
 /// When one that was due at `due`, and has ended now, is to run again; and how many are left out.
-inline std::pair<clock::time_point, std::uint64_t> next_run(const period_state& p,
+inline std::pair<clock::time_point, std::uint64_t> next_run(const detail::period_state& p,
                                                             clock::time_point due,
                                                             clock::time_point now) noexcept {
   if (p.after_end) return {deadline_after(now, p.period), 0};

@@ -9,7 +9,7 @@
 #include <takt/base/detail/sync.hpp>
 #include <takt/exec/any_executor.hpp>
 #include <takt/sched/timer_handle.hpp>
-#include <takt/task/future_state.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/task.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -171,9 +171,9 @@ struct alignas(std::max_align_t) timer_closure {
 struct timer_details {
   task_name name;
   std::uint64_t id = 0;
-  period_state* periods = nullptr;  // null: it runs once
-  future_core* series = nullptr;    // of a periodic one that runs
-  bool paused = false;              // it was paused while it ran
+  detail::period_state* periods = nullptr;  // null: it runs once
+  detail::future_core* series = nullptr;    // of a periodic one that runs
+  bool paused = false;                      // it was paused while it ran
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -15,6 +15,7 @@
 #include "timer_math.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -139,7 +140,7 @@ nanoseconds wheel_core::max_delay() const noexcept {
 }
 
 void wheel_core::check_period(nanoseconds period) const {
-  timer_source::check_period(period);
+  timer_driver::check_period(period);
   if (period <= max_delay()) return;
   throw std::invalid_argument("takt::wheel_scheduler: the period is " +
                               std::to_string(period.count()) + " ns; the maximum is " +
@@ -156,9 +157,9 @@ void wheel_core::refuse(task& t, rejection why) {
   throw rejected(why);
 }
 
-timer_place wheel_core::add(const when& due, task& t, const timer_request& more) {
+timer_ref wheel_core::add(const when& due, task& t, const timer_request& more) {
   const timer_id id = insert(due, t, *more.where, more);
-  return id.index == timer_nodes::none ? timer_place() : timer_place(*this, id);
+  return id.index == timer_nodes::none ? timer_ref() : timer_ref(*this, id);
 }
 
 timer_id wheel_core::insert(when due, task& t, any_executor where, const timer_request& more) {
@@ -200,20 +201,20 @@ timer_id wheel_core::insert(when due, task& t, any_executor where, const timer_r
   std::uint32_t handles = 1;
   if (more.place != nullptr) {
     ++handles;
-    *more.place = timer_place(*this, id);
+    *more.place = timer_ref(*this, id);
   }
   if (ahead <= nanoseconds(0)) {
     ++more.periods->runs;
     n.deadline.store(count_of(deadline), std::memory_order_relaxed);  // relaxed: the word, below
     n.make(node::running, handles);
-    timer_place made(*this, id);
+    timer_ref made(*this, id);
     // seq_cst: see invariant 5
     if (stage_.load(std::memory_order_seq_cst) != stage::open &&
         take(index, node::in(node::running), t, nullptr)) {
       wake();
       refuse(t, rejection::shut_down);
     }
-    const runner here(&book_, task_runner::nesting::continued);
+    const runner here(&book_, executor_scope::nesting::continued);
     where.execute(run_of(index));
     made.detach();
     return id;
@@ -253,7 +254,7 @@ void wheel_core::add_at_once(task& t, any_executor where) {
     t.set_id(next_id());
     book_.tell(task_event::kind::submitted, t);
   }
-  const runner here(&book_, task_runner::nesting::continued);
+  const runner here(&book_, executor_scope::nesting::continued);
   hand_over(t, where);
 }
 
@@ -263,7 +264,7 @@ timer_nodes::place wheel_core::claim() {
     if (claimed.index() != timer_nodes::none) [[likely]] {
       return claimed;
     }
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     // The analysis does not follow a lock into what calls it.
     nodes_.make_room([this](std::size_t places) TAKT_NO_THREAD_SAFETY_ANALYSIS {
       order_.reserve(places);
@@ -310,7 +311,7 @@ timer_inbox::turn wheel_core::take_turn() noexcept {
     if (const timer_inbox::turn turn = inbox_.try_take_turn()) [[likely]] {
       return turn;
     }
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (inbox_.open_next([this] { return stamp(); })) continue;
     if (!take_in(timer_inbox::how_far::one_part)) sync::yield();
   }
@@ -401,4 +402,5 @@ task_totals wheel_core::totals() const noexcept {
   return all;
 }
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

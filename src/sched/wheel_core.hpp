@@ -69,10 +69,10 @@
 #include <takt/observe/histogram.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/sched/wheel_scheduler.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/task.hpp>
 #include <takt/task/task_list.hpp>
-#include <takt/task/task_runner.hpp>
 #include <takt/timer/hashed_wheel.hpp>
 
 #include "../exec/ledger.hpp"
@@ -80,18 +80,19 @@
 #include "timer_nodes.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 /// The inside of a wheel_scheduler. Lives as long as that, its timer thread, or an entry that is
 /// not free.
-class wheel_core final : public timer_source {
+class wheel_core final : public timer_driver {
  public:
   using time_point = clock::time_point;
 
   /// With its thread. \throws as wheel_scheduler.
   static wheel_core& make(const wheel_scheduler_options& how);
 
-  // --- for handles: see timer_source
-  timer_place add(const when& due, task& t, const timer_request& more) override;
+  // --- for handles: see timer_driver
+  timer_ref add(const when& due, task& t, const timer_request& more) override;
   void hold(timer_id id) noexcept override;
   void let_go(timer_id id) noexcept override;
   cancel_result cancel(timer_id id) noexcept override;
@@ -140,9 +141,9 @@ class wheel_core final : public timer_source {
 
   // On the stack of a thread that runs a task of `this`, which cannot wait for its end; or, of
   // `book_`, that hands over what is due at once, to an executor that may run it inline.
-  class runner final : public task_runner {
+  class runner final : public executor_scope {
    public:
-    using task_runner::task_runner;
+    using executor_scope::executor_scope;
     [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
   };
 
@@ -229,7 +230,7 @@ class wheel_core final : public timer_source {
   void cancel_taken(task& t) noexcept;
   [[nodiscard]] task run_of(std::uint32_t index) noexcept;
   void end_run(std::uint32_t index, task& t, run_result result,
-               state_ref<future_core> state) noexcept;
+               intrusive_ptr<future_core> state) noexcept;
   void end_running(timer_node& n) noexcept;
   [[nodiscard]] bool runs_again(const timer_details& d) const noexcept;
   void ask_series_to_stop() noexcept;
@@ -243,7 +244,7 @@ class wheel_core final : public timer_source {
   const clock& time_;
   const time_point start_;
   const std::int64_t tick_;  // ns
-  const detail::fork_guard home_;
+  const fork_guard home_;
 
   ledger book_;  // its counts are not used
   lifecycle life_;
@@ -266,7 +267,7 @@ class wheel_core final : public timer_source {
   // Atomic. The scheduler, the timer thread, and calls that end it.
   sync::atomic<std::uint32_t> references_{2};
 
-  mutable detail::mutex mu_;
+  mutable mutex mu_;
   // In ticks since start_, or in ns if exact.
   hashed_order order_ TAKT_GUARDED_BY(mu_);
 
@@ -315,4 +316,5 @@ class wheel_core final : public timer_source {
 #endif
 };
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

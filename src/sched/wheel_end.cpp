@@ -10,12 +10,13 @@
 
 #include <takt/base/detail/deferred_continuations.hpp>
 #include <takt/exec/executor.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 #include "../exec/ending_guard.hpp"
 #include "wheel_core.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 
 // Takes the task out of its place. A paused one gets the deadline that it would have now.
 task wheel_core::take_task(timer_node& n, std::uint32_t index, bool is_paused) noexcept {
@@ -48,7 +49,7 @@ bool wheel_core::take(std::uint32_t index, std::uint32_t phases, task& t, bool* 
 template <class End>
 void wheel_core::take_all(End end) noexcept {
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     while (!take_in()) sync::yield();  // what was accepted before that is seen below
   }
   task t;
@@ -72,7 +73,7 @@ void wheel_core::take_all_in_order(End end) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t index = found[i].index;
       if (key_of(due_time(nodes_[index])) > key) {
-        const detail::mutex_lock lock(mu_);
+        const mutex_lock lock(mu_);
         place(index, 0, nullptr);
       } else if (take(index, node::in(node::armed), t, &marked)) {
         end(t, marked);
@@ -80,7 +81,7 @@ void wheel_core::take_all_in_order(End end) noexcept {
     }
   };
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     while (!take_in()) sync::yield();  // else what is in a place may be a delay, and no time
     count = due_count_;
     std::copy_n(due_.begin(), count, found.begin());
@@ -89,7 +90,7 @@ void wheel_core::take_all_in_order(End end) noexcept {
   for (;;) {
     std::uint64_t key = 0;
     {
-      const detail::mutex_lock lock(mu_);
+      const mutex_lock lock(mu_);
       while (!take_in()) sync::yield();
       if (order_.size() == 0) break;
       key = order_.next();
@@ -123,7 +124,7 @@ bool wheel_core::set_stage(stage to) noexcept {
 // After shutdown.
 void wheel_core::end_series_and_paused() noexcept {
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     while (!take_in()) sync::yield();  // as in take_all()
   }
   const std::uint32_t places = nodes_.places();
@@ -156,7 +157,7 @@ void wheel_core::ask_series_to_stop() noexcept {
     if (!n.try_lock(node::in(node::running))) continue;
     future_core* const found = nodes_.details(i).series;
     if (found != nullptr) found->retain();
-    const state_ref<future_core> series(found);
+    const intrusive_ptr<future_core> series(found);
     n.unlock(node::running);
     if (series) series->request_stop();
   }
@@ -171,13 +172,13 @@ void wheel_core::begin_stop() noexcept {
 
 // By such a call, when nothing waits any more.
 void wheel_core::end_stop() noexcept {
-  const detail::mutex_lock lock(mu_);
+  const mutex_lock lock(mu_);
   none_waits_ = true;
   for (; left_holds_ != 0; --left_holds_) life_.release_hold();
 }
 
 task_list wheel_core::stop(bool give_back) noexcept {
-  detail::deferred_continuations::run();  // now: they may wait for what this call is about to take
+  deferred_continuations::run();  // now: they may wait for what this call is about to take
   const ending_guard ending(*this, life_);
   task_list rest;
   begin_stop();
@@ -200,12 +201,12 @@ task_list wheel_core::stop(bool give_back) noexcept {
 task_list wheel_core::close(nanoseconds timeout, at_close policy) {
   throw_if_timer_thread();
   const time_point until = deadline_after(time_.now(), timeout);
-  detail::deferred_continuations::run();  // as in stop()
+  deferred_continuations::run();  // as in stop()
   const ending_guard ending(*this, life_);
   begin_stop();
   ask_series_to_stop();  // one may be with the timer thread
   if (!thread_ended_.wait_until(until)) {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (!none_waits_ && life_.hold()) ++left_holds_;
     throw std::system_error(std::make_error_code(std::errc::timed_out),
                             "takt::wheel_scheduler: the timer thread has not ended within " +
@@ -243,7 +244,7 @@ void wheel_core::throw_if_timer_thread() const {
 
 void wheel_core::throw_if_own_task() const {
   throw_if_timer_thread();
-  if (task_runner::of(this) == nullptr && !is_ending_here(life_)) return;
+  if (executor_scope::of(this) == nullptr && !is_ending_here(life_)) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                           "takt::wheel_scheduler: a task of it waits for its end");
 }
@@ -257,12 +258,12 @@ run_result wheel_core::run_task(task& t) noexcept {
 void wheel_core::destroy() noexcept {
   // After fork() the thread is not in this process, and the mutex is in no known state.
   if (!home_.is_here()) return;
-  if (is_timer_thread() || task_runner::of(this) != nullptr || task_runner::of(&book_) != nullptr ||
-      is_ending_here(life_)) {
+  if (is_timer_thread() || executor_scope::of(this) != nullptr ||
+      executor_scope::of(&book_) != nullptr || is_ending_here(life_)) {
     refuse_own_destruction("takt::wheel_scheduler");
   }
   static_cast<void>(stop(false));
-  detail::deferred_continuations::run();  // before it waits for its thread
+  deferred_continuations::run();  // before it waits for its thread
   // acquire: those who have cancelled tasks have told the observer, which may go after that
   while (telling_.load(std::memory_order_acquire) != 0) sync::yield();
   life_.await_unused();
@@ -271,4 +272,5 @@ void wheel_core::destroy() noexcept {
   release();
 }
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -8,6 +8,7 @@
 #include "wheel_core.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -55,7 +56,7 @@ timer_node::phase wheel_core::lock_stamped(timer_node& n) noexcept {
     const node::phase phase = n.lock();
     if (phase != node::armed || n.begins_with == 0) return phase;
     n.unlock(phase);
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (!take_in()) sync::yield();
   }
 }
@@ -172,4 +173,5 @@ void wheel_core::change_period(timer_id id, period_state& periods, nanoseconds p
   n.unlock(phase);
 }
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

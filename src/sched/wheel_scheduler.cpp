@@ -7,7 +7,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-wheel_scheduler::wheel_scheduler(const options& how) : core_(wheel_core::make(how)) {}
+wheel_scheduler::wheel_scheduler(const options& how) : core_(detail::wheel_core::make(how)) {}
 
 wheel_scheduler::~wheel_scheduler() { core_.destroy(); }
 
@@ -19,7 +19,7 @@ timer_handle wheel_scheduler::execute(when due, any_executor where, task t,
   const timer_id id =
       core_.insert(due, t, where, {.slack = more.slack, .run_at_close = more.run_at_close});
   if (id.index == timer_nodes::none) return {};
-  return {timer_place(core_, id), {}};
+  return {detail::timer_ref(core_, id), {}};
 }
 
 wheel_view wheel_scheduler::on(any_executor where) noexcept {

@@ -13,6 +13,7 @@
 #include "wheel_core.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 namespace {
 
 // One run of a series, on its way to the executor.
@@ -33,9 +34,12 @@ class series_run {
 };
 
 }  // namespace
+}  // namespace detail
 
 template <>
-inline constexpr bool moves_as_bytes<series_run> = true;
+inline constexpr bool moves_as_bytes<detail::series_run> = true;
+
+namespace detail {
 
 void wheel_core::run() noexcept {
   os::set_thread_name(how_.name, 0);
@@ -57,7 +61,7 @@ bool wheel_core::has_ended() noexcept {
   const stage now = stage_.load(std::memory_order_seq_cst);  // seq_cst: see invariant 5
   if (now != stage::closed) return now == stage::stopped;
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (!take_in()) return false;  // what was accepted before that is seen below
   }
   const std::uint32_t places = nodes_.places();
@@ -77,7 +81,7 @@ bool wheel_core::hand_over_due() noexcept {
   const std::uint64_t key = key_at(now);
   passed_.store(count_of(now), std::memory_order_relaxed);  // relaxed: any time that has passed
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     if (how_.stamp == timer_stamp::timer && inbox_.has_open() && now >= stamps_from_) {
       bool ended = false;
       while (complete && !ended) {
@@ -116,7 +120,7 @@ void wheel_core::fire(std::uint32_t index, time_point now, std::uint64_t key) no
   if (in_inbox || key_of(due_time(n)) > key) {
     n.unlock(node::armed);
     if (in_inbox) return;
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     place(index, 0, nullptr);  // it was moved, or is another one
     return;
   }
@@ -229,7 +233,7 @@ void wheel_core::sleep() noexcept {
   time_point until;
   bool looks_again = false;
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     until = time_of(next_key());
     looks_again = stamps && (std::exchange(was_asked_, false) || inbox_.has_open());
   }
@@ -246,7 +250,7 @@ void wheel_core::sleep() noexcept {
   attention_.store(attention, std::memory_order_seq_cst);  // seq_cst: see invariant 4
   bool earlier = false;
   {
-    const detail::mutex_lock lock(mu_);
+    const mutex_lock lock(mu_);
     earlier = time_of(next_key()) < until || (stamps && !looks_again && inbox_.has_open());
   }
   // seq_cst: who changes it wakes this thread afterwards
@@ -281,18 +285,18 @@ void wheel_core::run_series(std::uint32_t index) noexcept {
   // seq_cst: who stops it asks all that run to stop, after that; so one sees the other
   if (stage_.load(std::memory_order_seq_cst) == stage::stopped) t.state()->request_stop();
   t.state()->retain();
-  state_ref<future_core> state(t.state());
+  intrusive_ptr<future_core> state(t.state());
   const run_result result = run_task(t);
   end_run(index, t, result, std::move(state));
 }
 
 // `state` is there as long as the details name it: the run may have been the last to have it.
 void wheel_core::end_run(std::uint32_t index, task& t, run_result result,
-                         state_ref<future_core> state) noexcept {
+                         intrusive_ptr<future_core> state) noexcept {
   timer_node& n = nodes_[index];
   timer_details& d = nodes_.details(index);
   n.hold();
-  const timer_place kept(*this, id_of(n, index));  // and so the scheduler's inside, to the end
+  const timer_ref kept(*this, id_of(n, index));  // and so the scheduler's inside, to the end
   const bool again = result == run_result::again;
   if (result == run_result::failed) failed_.add();
   if (result >= run_result::cancelled_within) ran_.add();
@@ -359,7 +363,7 @@ void wheel_core::end_running(timer_node& n) noexcept {
 void wheel_core::drop_run(std::uint32_t index) noexcept {
   timer_node& n = nodes_[index];
   n.hold();
-  const timer_place kept(*this, id_of(n, index));  // as in end_run()
+  const timer_ref kept(*this, id_of(n, index));  // as in end_run()
   n.lock();
   task t = take_task(n, index, false);
   nodes_.details(index).series = nullptr;
@@ -374,4 +378,5 @@ void wheel_core::drop_run(std::uint32_t index) noexcept {
   end_running(n);
 }
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

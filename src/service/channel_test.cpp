@@ -42,7 +42,8 @@ rejection reason_of(F f) {
 }
 
 // accepted = taken + discarded + queued
-void expect_balanced(const takt::channel_core& c) {
+template <class T>
+void expect_balanced(const takt::channel<T>& c) {
   const takt::channel_statistics s = c.statistics();
   EXPECT_EQ(s.accepted, s.taken + s.discarded + s.queued);
 }

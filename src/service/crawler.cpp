@@ -339,12 +339,12 @@ void crawler::impl::stop() noexcept {
   inside* const here = inside::innermost_of(*this);
   TAKT_ASSERT(here != nullptr);
   here->note_stop();
-  if (task_runner::of(this) != nullptr) stop_.request_stop();
+  if (detail::executor_scope::of(this) != nullptr) stop_.request_stop();
 }
 
 void crawler::impl::destroy() noexcept {
   inside(*this)->stop();
-  if (task_runner::of(this) == nullptr) life_.await_unused();
+  if (detail::executor_scope::of(this) == nullptr) life_.await_unused();
   release();
 }
 
@@ -386,7 +386,7 @@ task_totals crawler::totals() const { return impl_->totals(); }
 const lifecycle& crawler::life() const noexcept { return impl_->life_; }
 
 void crawler::throw_if_own_task() const {
-  if (task_runner::of(impl_) == nullptr) return;
+  if (detail::executor_scope::of(impl_) == nullptr) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                           "takt::crawler: one of its own visits waits for its end");
 }

@@ -54,7 +54,7 @@
 #include <takt/sched/timer_handle.hpp>
 #include <takt/service/crawler.hpp>
 #include <takt/service/work_list.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -68,16 +68,16 @@ class crawler::impl : public detail::ref_counted<impl> {
         where_(where) {}
 
   // On the stack of a thread that runs a visit.
-  class runner final : public task_runner {
+  class runner final : public detail::executor_scope {
    public:
-    explicit runner(const impl& of) noexcept : task_runner(&of) {}
-    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+    explicit runner(const impl& of) noexcept : detail::executor_scope(&of) {}
+    [[nodiscard]] bool begin_wait(detail::task_wait& /*w*/) noexcept override { return true; }
   };
 
   // A call of the crawler, or of what its executor or its timers have; one may contain others.
   // Keeps it, as visits within it may destroy the crawler. When the outermost one of a thread ends,
   // that is no worker, and asks the visits to stop if it has stopped the crawler.
-  class inside final : public task_runner {
+  class inside final : public detail::executor_scope {
    public:
     explicit inside(impl& of) noexcept : inside(of, innermost_of(of)) {}
     ~inside() {
@@ -86,16 +86,17 @@ class crawler::impl : public detail::ref_counted<impl> {
       of_.release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): it has a count
     }
     impl* operator->() const noexcept { return &of_; }
-    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+    [[nodiscard]] bool begin_wait(detail::task_wait& /*w*/) noexcept override { return true; }
 
     // Of the calling thread, or null.
     static inside* innermost_of(const impl& of) noexcept {
-      return static_cast<inside*>(task_runner::of(&of.mu_));
+      return static_cast<inside*>(detail::executor_scope::of(&of.mu_));
     }
     void note_stop() noexcept { stops_ = true; }
 
    private:
-    inside(impl& of, inside* around) noexcept : task_runner(&of.mu_), of_(of), around_(around) {
+    inside(impl& of, inside* around) noexcept
+        : detail::executor_scope(&of.mu_), of_(of), around_(around) {
       of.retain();
     }
 

@@ -35,7 +35,7 @@
 #include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/channel.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 #include "../exec/drain_task.hpp"
 #include "../exec/ending_guard.hpp"
@@ -59,10 +59,10 @@ class log_service::impl : public detail::ref_counted<impl> {
 
  private:
   // On the stack of the thread that uses the sink.
-  class runner final : public task_runner {
+  class runner final : public detail::executor_scope {
    public:
-    explicit runner(const impl& of) noexcept : task_runner(&of) {}
-    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+    explicit runner(const impl& of) noexcept : detail::executor_scope(&of) {}
+    [[nodiscard]] bool begin_wait(detail::task_wait& /*w*/) noexcept override { return true; }
   };
 
   friend class ref_counted<impl>;
@@ -129,7 +129,7 @@ log_service::impl::impl(std::unique_ptr<log_sink> sink, const options& how)
 
 bool log_service::impl::log(std::string&& line, const sync::stop_token& stop) {
   bool accepted = false;
-  if (full_.waits() && task_runner::of(this) != nullptr) {
+  if (full_.waits() && detail::executor_scope::of(this) != nullptr) {
     // The sink itself: nobody else would make room for it.
     const push_result result = intake_.try_push(line);
     if (result == push_result::full) throw rejected(rejection::saturated);
@@ -295,7 +295,7 @@ std::list<std::string> log_service::impl::stop(bool give_back) noexcept {
 
 void log_service::impl::destroy() noexcept {
   static_cast<void>(stop(false));
-  if (task_runner::of(this) == nullptr) {
+  if (detail::executor_scope::of(this) == nullptr) {
     life_.await_unused();
     if (own_) own_->await_termination();
   }
@@ -348,7 +348,7 @@ log_statistics log_service::statistics() const { return impl_->statistics(); }
 const lifecycle& log_service::life() const noexcept { return impl_->life_; }
 
 void log_service::throw_if_own_task() const {
-  if (task_runner::of(impl_) == nullptr) return;
+  if (detail::executor_scope::of(impl_) == nullptr) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
                           "takt::log_service: its own sink waits for its end");
 }

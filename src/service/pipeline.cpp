@@ -52,7 +52,7 @@ std::string text_for(const std::string& stage) {
   return "takt::pipeline: stage '" + stage + "' has failed";
 }
 
-std::size_t threads_of(const stage_list& stages) {
+std::size_t threads_of(const detail::stage_list& stages) {
   std::size_t sum = 0;
   for (const auto& s : stages) sum += s->threads();
   return sum;
@@ -68,7 +68,7 @@ struct stage_failed::details {
   const std::type_info* type = &typeid(void);
 };
 
-bool gave_up(const sync::stop_token& stop, bool refused) noexcept {
+bool detail::gave_up(const sync::stop_token& stop, bool refused) noexcept {
   try {
     throw;
   } catch (const cancelled&) {
@@ -97,55 +97,59 @@ const std::exception_ptr& stage_failed::cause() const noexcept { return told_->c
 const std::type_info& stage_failed::item_type() const noexcept { return *told_->type; }
 const void* stage_failed::item_address() const noexcept { return told_->item.get(); }
 
-pipeline_stage::pipeline_stage(std::string name, std::size_t threads)
+detail::pipeline_stage::pipeline_stage(std::string name, std::size_t threads)
     : name_(std::move(name)),
       threads_(threads),
       failure_(name_) {  // NOLINT(bugprone-throw-keyword-missing): for later
   if (threads == 0) refuse(name_, "threads is 0, and has to be at least 1");
 }
 
-void pipeline_stage::refuse(const std::string& stage, const std::string& why) {
+void detail::pipeline_stage::refuse(const std::string& stage, const std::string& why) {
   throw std::invalid_argument("takt::pipeline: stage '" + stage + "': " + why);
 }
 
-std::size_t pipeline_stage::checked_capacity(const std::string& name, std::size_t capacity) {
+std::size_t detail::pipeline_stage::checked_capacity(const std::string& name,
+                                                     std::size_t capacity) {
   if (capacity == 0) refuse(name, "capacity is 0, and has to be at least 1");
   return capacity;
 }
 
-void pipeline_stage::report(const std::exception_ptr& cause, std::shared_ptr<const void> item,
-                            const std::type_info& type) noexcept {
+void detail::pipeline_stage::report(const std::exception_ptr& cause,
+                                    std::shared_ptr<const void> item,
+                                    const std::type_info& type) noexcept {
   failed_.add();
   of_->failed(failure_, cause, std::move(item), type);
 }
 
-stage_statistics pipeline_stage::statistics() {
+stage_statistics detail::pipeline_stage::statistics() {
   stage_statistics all{.name = name_, .threads = threads_};
   // What an item ends with before what it begins with, so that no count exceeds another.
   all.finished = finished_.value();
   all.failed = failed_.value();
   all.cut_off = cut_off_.value();
-  if (const channel_core* const q = queue()) {
-    const channel_statistics of_queue = q->statistics();
-    all.discarded = of_queue.discarded;
-    all.accepted = of_queue.accepted;
+  if (const std::optional<channel_statistics> of_queue = queue_statistics()) {
+    all.discarded = of_queue->discarded;
+    all.accepted = of_queue->accepted;
   } else {
     all.failed = 0;  // no item of a source
   }
   return all;
 }
 
-class pipeline_core final : public detail::ref_counted<pipeline_core>, private pipeline_control {
+namespace detail {
+
+class pipeline_core final : public ref_counted<pipeline_core>,
+                                    private pipeline_control {
  public:
   pipeline_core(stage_list stages, const pipeline_options& all)
       : unhandled_(*all.unhandled),
         stages_(std::move(stages)),
         sources_(stages_.front()->threads()),
         pool_(*new pool_core({.core = threads_of(stages_),
-                              .queue_capacity = 0,
-                              .name = all.name,
-                              .resizable = false,
-                              .time = all.time})) {}
+                                      .queue_capacity = 0,
+                                      .name = all.name,
+                                      .resizable = false,
+                                      .time = all.time})) {}
 
   void start();
   void shutdown() noexcept;
@@ -156,7 +160,7 @@ class pipeline_core final : public detail::ref_counted<pipeline_core>, private p
   void end_if_over() noexcept { pool_.end_if_over(); }  // for ending_guard
   [[nodiscard]] const pool_core& pool() const noexcept { return pool_; }
 
-  const detail::fork_guard home_;  // constant after construction
+  const fork_guard home_;  // constant after construction
 
  private:
   friend class ref_counted<pipeline_core>;
@@ -208,7 +212,7 @@ class pipeline_core final : public detail::ref_counted<pipeline_core>, private p
   // Atomic. Workers of the source that have not ended; written by those that end.
   sync::atomic<std::size_t> sources_;
 
-  detail::mutex mu_;
+  mutex mu_;
   std::optional<stage_failed> error_ TAKT_GUARDED_BY(mu_);  // the first
   bool observed_ TAKT_GUARDED_BY(mu_) = false;              // somebody was told of it
   bool destroyed_ TAKT_GUARDED_BY(mu_) = false;             // nobody can ask any more
@@ -216,12 +220,14 @@ class pipeline_core final : public detail::ref_counted<pipeline_core>, private p
   pool_core& pool_;  // its end is that of all who use the rest
 };
 
-pipeline_core::~pipeline_core() {
+}  // namespace detail
+
+detail::pipeline_core::~pipeline_core() {
   pool_.destroy("takt::pipeline");
   release_stages();
 }
 
-void pipeline_core::start() {
+void detail::pipeline_core::start() {
   for (const auto& stage : stages_) stage->prepare(*this);
   try {
     for (std::size_t i = stages_.size(); i-- != 0;) {
@@ -236,14 +242,14 @@ void pipeline_core::start() {
   }
 }
 
-void pipeline_core::shutdown() noexcept {
+void detail::pipeline_core::shutdown() noexcept {
   const ending_guard ending(*this, pool_.life());
-  stages_[1]->queue()->close();
+  stages_[1]->close_queue();
   stop_source_.request_stop();
   pool_.shutdown();
 }
 
-void pipeline_core::cancel() noexcept {
+void detail::pipeline_core::cancel() noexcept {
   const ending_guard ending(*this, pool_.life());
   for (const auto& stage : stages_) stage->abort();
   stop_source_.request_stop();
@@ -251,13 +257,14 @@ void pipeline_core::cancel() noexcept {
   static_cast<void>(pool_.stop(false));
 }
 
-void pipeline_core::source_ended() noexcept {
+void detail::pipeline_core::source_ended() noexcept {
   // relaxed: the pool's own lock orders what follows
   if (sources_.fetch_sub(1, std::memory_order_relaxed) == 1) pool_.shutdown();
 }
 
-void pipeline_core::failed(stage_failed& how, const std::exception_ptr& cause,
-                           std::shared_ptr<const void> item, const std::type_info& type) noexcept {
+void detail::pipeline_core::failed(stage_failed& how, const std::exception_ptr& cause,
+                                   std::shared_ptr<const void> item,
+                                   const std::type_info& type) noexcept {
   std::string text;
   try {
     text = text_for(how.stage()) + ": " + text_of(cause);
@@ -276,7 +283,7 @@ void pipeline_core::failed(stage_failed& how, const std::exception_ptr& cause,
   if (unseen) tell(how);
 }
 
-void pipeline_core::destroy() noexcept {
+void detail::pipeline_core::destroy() noexcept {
   cancel();
   // Its own worker, or the ending call, keeps the rest alive.
   const bool is_unused = !pool_.is_own_task();
@@ -295,17 +302,17 @@ void pipeline_core::destroy() noexcept {
 
 // Destroys the functions and items of the user. The producers of a stage belong to the queue of the
 // next one.
-void pipeline_core::release_stages() noexcept {
+void detail::pipeline_core::release_stages() noexcept {
   for (auto& stage : stages_) stage.reset();
 }
 
-std::optional<stage_failed> pipeline_core::error() {
+std::optional<stage_failed> detail::pipeline_core::error() {
   const detail::mutex_lock lock(mu_);
   observed_ = error_.has_value();  // an answer before that is of no use
   return error_;
 }
 
-std::vector<stage_statistics> pipeline_core::statistics() {
+std::vector<stage_statistics> detail::pipeline_core::statistics() {
   std::vector<stage_statistics> all;
   all.reserve(stages_.size());
   for (const auto& stage : stages_) all.push_back(stage->statistics());
@@ -318,8 +325,8 @@ void pipeline::check(const options& all) {
   if (all.unhandled == nullptr) throw std::invalid_argument("takt::pipeline: unhandled is null");
 }
 
-pipeline::pipeline(stage_list stages, const options& all)
-    : core_(new pipeline_core(std::move(stages), all)) {
+pipeline::pipeline(detail::stage_list stages, const options& all)
+    : core_(new detail::pipeline_core(std::move(stages), all)) {
   try {
     core_->start();
   } catch (...) {

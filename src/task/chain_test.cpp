@@ -14,7 +14,7 @@
 #include <takt/base/parker.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_task.hpp>
-#include <takt/task/when.hpp>
+#include <takt/task/when_all.hpp>
 
 #include "../../tests/support/coroutines.hpp"
 #include "../../tests/support/nesting.hpp"

@@ -7,7 +7,7 @@
 #include <takt/base/config.hpp>
 #include <takt/base/detail/deferred_continuations.hpp>
 #include <takt/base/detail/sync.hpp>
-#include <takt/task/future_state.hpp>
+#include <takt/task/future.hpp>
 
 namespace takt::inline TAKT_ABI {
 

@@ -29,12 +29,12 @@
 //      joins the thread's list, and the innermost of them calls what is listed when it returns, or
 //      before it blocks: see deferred_continuations. Hence chains of any length need little stack.
 //      A list is empty unless that many are nested: no task of an executor leaves any behind, since
-//      tasks begin without nesting (see task_runner). What another thread has listed, and is
+//      tasks begin without nesting (see executor_scope). What another thread has listed, and is
 //      continued here, is called here at once, since that thread may be busy for long.
 //   5. Whoever changes the state holds a reference to it for as long as it does.
 //   6. What the body and its closure use is not touched after the state is neither running nor
 //      completing: results that come too late are destroyed before that.
-#include <takt/task/future_state.hpp>
+#include <takt/task/detail/future_state.hpp>
 
 #include <future>
 #include <stdexcept>
@@ -43,11 +43,12 @@
 
 #include <takt/base/detail/assert.hpp>
 #include <takt/base/detail/deferred_continuations.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 #include "delivery.hpp"
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
 namespace {
 
 constexpr std::uint32_t pending = 0;
@@ -151,7 +152,7 @@ bool future_core::wait_until(clock::time_point deadline, const sync::stop_token&
     return wait_while(&not_ready, deadline, stop);
   }
   // Only waits without a deadline can last for ever.
-  task_runner* const runner = task_runner::of(home());
+  executor_scope* const runner = executor_scope::of(home());
   if (runner == nullptr) return wait_while(&not_ready, deadline, stop);
   detail::deferred_continuations::run();  // before it says that it waits
   if (is_ready()) return true;
@@ -183,7 +184,7 @@ task_outcome future_core::outcome() const noexcept {
 }
 
 bool future_core::prevent() noexcept {
-  const keep_alive mine(*this);
+  const state_guard mine(*this);
   std::uint32_t word = pending;
   // acquire: the closure, made by another thread, is about to be destroyed by this one
   if (!word_.compare_exchange_strong(word, completing, std::memory_order_acquire,
@@ -200,7 +201,7 @@ bool future_core::prevent() noexcept {
 }
 
 cancel_result future_core::cancel() noexcept {
-  const keep_alive mine(*this);
+  const state_guard mine(*this);
   for (;;) {
     if (prevent()) return cancel_result::prevented;
     std::uint32_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
@@ -229,7 +230,7 @@ cancel_result future_core::cancel() noexcept {
 
 cancel_result future_core::cancel_and_join(clock::time_point deadline,
                                            const sync::stop_token& stop) {
-  const keep_alive mine(*this);
+  const state_guard mine(*this);
   const cancel_result result = cancel();
   if (result == cancel_result::prevented) return result;
   // acquire: what the body did
@@ -245,7 +246,7 @@ bool future_core::claim() noexcept {
 }
 
 void future_core::publish(std::uint32_t from, std::uint32_t to) noexcept {
-  const keep_alive mine(*this);
+  const state_guard mine(*this);
   taken_continuation next;
   {
     const detail::mutex_lock lock(mu_);
@@ -280,7 +281,7 @@ void future_core::reject(rejection reason) noexcept {
 void future_core::fail(const std::exception_ptr& error) noexcept { end_unrun(error, false); }
 
 void future_core::end_unrun(const std::exception_ptr& error, bool observed) noexcept {
-  const keep_alive mine(*this);
+  const state_guard mine(*this);
   if (!claim()) return;
   {
     const body_scope here(*this);
@@ -443,7 +444,7 @@ void future_core::deliver(const taken_continuation& c) noexcept {
 void future_core::deliver_deferred() noexcept {
   deferred_list& deferred = sync::tls<deferred_list>::get();
   while (deferred.first != nullptr) {
-    const state_ref<future_core> next(deferred.first);
+    const intrusive_ptr<future_core> next(deferred.first);
     deferred.first = std::exchange(next->next_deferred_, nullptr);
     taken_continuation c;
     {
@@ -455,4 +456,5 @@ void future_core::deliver_deferred() noexcept {
   }
 }
 
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

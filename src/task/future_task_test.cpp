@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <takt/base/detail/sync.hpp>
+#include <takt/base/move_only_function.hpp>
 #include <takt/base/parker.hpp>
 #include <takt/clock/manual_clock.hpp>
 
@@ -310,7 +311,7 @@ TEST(future_task, closure_may_own_its_task_or_join_it) {
     run ? raw->task->run() : static_cast<void>(raw->task->cancel());
   }
   struct state_owner {
-    takt::state_ref<takt::future_state<void>> state;
+    takt::detail::intrusive_ptr<takt::detail::future_state<void>> state;
   };
   auto entry = std::make_shared<state_owner>();
   entry->state = future_task<void>([entry] {}).release();

@@ -6,12 +6,12 @@
 namespace takt::inline TAKT_ABI {
 namespace {
 
-future_core*& state_in(void* storage) noexcept {
-  return *std::launder(static_cast<future_core**>(storage));
+detail::future_core*& state_in(void* storage) noexcept {
+  return *std::launder(static_cast<detail::future_core**>(storage));
 }
 
 void let_go(void* storage) noexcept {
-  const state_ref<future_core> last(state_in(storage));
+  const detail::intrusive_ptr<detail::future_core> last(state_in(storage));
   last->abandon();
 }
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <takt/task/future.hpp>
-#include <takt/task/when.hpp>
+#include <takt/task/when_all.hpp>
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <takt/base/detail/sync.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/future_state.hpp>
 
 namespace {
 

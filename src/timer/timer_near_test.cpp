@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <takt/timer/delay_heap.hpp>
-#include <takt/timer/timer_table.hpp>
+#include <takt/timer/detail/slot_map.hpp>
 #include <takt/timer/timer_wheel.hpp>
 
 namespace {
@@ -34,7 +34,7 @@ void advance(Order& order, std::uint64_t now) {
 }
 
 TEST(timers_that_come_near, are_those_of_the_slot_that_a_wheel_has_opened) {
-  takt::wheel_order order{{}};
+  takt::detail::wheel_order order{{}};
   order.reserve(64);
   order.add(1, 3 * tick);
   EXPECT_THAT(new_near(order), IsEmpty());  // it has always been
@@ -56,7 +56,7 @@ TEST(timers_that_come_near, are_those_of_the_slot_that_a_wheel_has_opened) {
 }
 
 TEST(timers_that_come_near, are_those_that_a_heap_has_taken_out_of_a_slot) {
-  takt::heap_order order{{.near = 4}};
+  takt::detail::heap_order order{{.near = 4}};
   order.reserve(64);
   const auto due = [](std::uint32_t place) { return 1000 * tick * (place + 1); };
   for (std::uint32_t place = 0; place < 32; ++place) order.add(place, due(place));

@@ -14,7 +14,8 @@ namespace {
 using namespace takt;
 using model::require;
 
-void require_balance(const channel_core& c) {
+template <class T>
+void require_balance(const channel<T>& c) {
   const channel_statistics s = c.statistics();
   require(s.accepted == s.taken + s.discarded + s.queued, "the account balances");
   require(s.waiting == 0, "nobody waits");

@@ -12,7 +12,7 @@
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/serial_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/blocking_region.hpp>
 
 #include "support.hpp"
 

@@ -9,7 +9,7 @@
 #include <takt/base/parker.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/task/future_task.hpp>
-#include <takt/task/when.hpp>
+#include <takt/task/when_all.hpp>
 
 #include "../support/nesting.hpp"
 #include "support.hpp"
@@ -289,7 +289,7 @@ TEST(future_lifetime_model, joined_state_may_lose_its_owners) {
     auto g = std::move(f).then([&, canceller = sync::this_thread_id()](const future<void>&) {
       if (sync::this_thread_id() == canceller) state = {};
     });
-    future_state<void>* const raw = state.get();
+    detail::future_state<void>* const raw = state.get();
     sync::thread runner([mine = state.share()]() mutable {
       mine->run();
       mine = {};
@@ -305,11 +305,11 @@ TEST(future_lifetime_model, closure_may_own_the_last_reference) {
   check({.runs = 1'000}, [] {
     for (const int how : {0, 1, 2, 3}) {
       struct owner {
-        state_ref<future_state<void>> state;
+        detail::intrusive_ptr<detail::future_state<void>> state;
       };
       auto o = std::make_shared<owner>();
       o->state = future_task<void>([o] {}).release();
-      future_state<void>* const raw = o->state.get();
+      detail::future_state<void>* const raw = o->state.get();
       o.reset();
       if (how == 0) raw->run();
       if (how == 1) raw->cancel();

@@ -10,7 +10,7 @@
 #include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/task/future_task.hpp>
-#include <takt/task/when.hpp>
+#include <takt/task/when_all.hpp>
 
 #include "../support/coroutines.hpp"
 #include "support.hpp"
@@ -195,7 +195,7 @@ TEST(future_model, awaiter_destroyed_against_resume) {
   check({.runs = 20'000}, [] {
     promise<int> p;
     auto f = p.get_future();
-    auto awaiter = std::make_unique<future_awaiter<int>>(std::move(f));
+    auto awaiter = std::make_unique<detail::future_awaiter<int>>(std::move(f));
     struct noop_frame {
       struct promise_type {
         noop_frame get_return_object() {

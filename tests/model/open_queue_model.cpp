@@ -12,8 +12,8 @@
 #include <takt/exec/serial_executor.hpp>
 #include <takt/exec/stealing_pool.hpp>
 #include <takt/exec/thread_pool.hpp>
+#include <takt/task/blocking_region.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/task_runner.hpp>
 
 #include "pools.hpp"
 #include "support.hpp"

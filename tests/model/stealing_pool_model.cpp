@@ -8,7 +8,7 @@
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/fork_join.hpp>
 #include <takt/exec/stealing_pool.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/blocking_region.hpp>
 
 #include "pools.hpp"
 #include "support.hpp"

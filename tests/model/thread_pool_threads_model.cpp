@@ -6,7 +6,7 @@
 #include <takt/base/parker.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/thread_pool.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/blocking_region.hpp>
 
 #include "pools.hpp"
 #include "support.hpp"

@@ -42,7 +42,7 @@ struct job {
 
   takt::future<void> result;  // of s, d, r, w
   takt::timer_handle timer;   // of e, d, r, w
-  takt::future_core* state = nullptr;
+  takt::detail::future_core* state = nullptr;
   bool submitted = false;
   bool rejected = false;
   bool returned = false;

@@ -22,7 +22,7 @@
 #include <takt/exec/stealing_pool.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/observe/task_statistics.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/blocking_region.hpp>
 
 #include "../support/pools.hpp"
 #include "parts.hpp"

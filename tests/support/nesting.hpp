@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <functional>
 
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/future_state.hpp>
 
 namespace takt_test {
 

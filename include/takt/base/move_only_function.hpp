@@ -13,6 +13,7 @@
 #include <takt/base/config.hpp>
 #include <takt/base/detail/assert.hpp>
 #include <takt/base/detail/call_signature.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/fwd.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -62,14 +63,6 @@ namespace takt::inline TAKT_ABI {
 template <class Signature, class Parts>
 class move_only_function;
 
-/// Callables that may hold nothing to call, and tell so by comparing equal to nullptr.
-template <class F>
-inline constexpr bool can_be_null = std::is_pointer_v<F> || std::is_member_pointer_v<F>;
-template <class Signature>
-inline constexpr bool can_be_null<std::function<Signature>> = true;
-template <class Signature, class Parts>
-inline constexpr bool can_be_null<move_only_function<Signature, Parts>> = true;
-
 template <class Signature, bool AsRvalue, class R, class... Args>
 class alignas(std::max_align_t)
     move_only_function<Signature, detail::call_parts<AsRvalue, R, Args...>> {
@@ -93,9 +86,7 @@ class alignas(std::max_align_t)
     requires(!std::is_same_v<std::remove_cvref_t<F>, move_only_function> &&
              accepts<std::decay_t<F>> && std::is_constructible_v<std::decay_t<F>, F>)
   move_only_function(F&& f) {  // NOLINT(google-explicit-constructor): converts, as in std
-    if constexpr (can_be_null<std::remove_cvref_t<F>>) {
-      if (f == nullptr) return;
-    }
+    if (detail::is_empty_callable(f)) return;
     emplace<std::decay_t<F>>(std::forward<F>(f));
   }
 

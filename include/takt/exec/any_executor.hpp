@@ -11,7 +11,7 @@
 
 #include <takt/base/config.hpp>
 #include <takt/exec/executor.hpp>
-#include <takt/task/future_state.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/task.hpp>
 
 namespace takt::inline TAKT_ABI {

@@ -10,85 +10,18 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/detail/intrusive_list.hpp>
-#include <takt/base/detail/mutex.hpp>
-#include <takt/base/detail/ref_counted.hpp>
 #include <takt/base/detail/sync.hpp>
-#include <takt/base/detail/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>
-#include <takt/clock/detail/timed_condition.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/exec/any_executor.hpp>
+#include <takt/exec/detail/completion_core.hpp>
 #include <takt/fwd.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/future_state.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/task.hpp>
 
 namespace takt::inline TAKT_ABI {
-
-/// The part of a completion_queue that does not depend on the type. Counts its references: the
-/// queue has one, and so has each future that has not ended, so that it finds the core when it
-/// does. The invariants are in completion_queue.cpp. For completion_queue.
-class completion_core : public detail::ref_counted<completion_core> {
- public:
-  /// A future, and its place in one of the lists.
-  class entry final : public detail::list_node<>, private continuation {
-   public:
-    /// Without a future: a mark in the list, which is passed over.
-    explicit entry(completion_core& owner) noexcept : owner_(owner) {}
-
-   private:
-    friend class completion_core;
-    void on_ready() noexcept override;
-
-    completion_core& owner_;
-    state_ref<future_core> result_;  // empty: a mark
-    bool unwanted_ = false;          // guarded by the owner's lock
-  };
-
-  explicit completion_core(const clock& time) noexcept : time_(time) {}
-  completion_core(const completion_core&) = delete;
-  completion_core& operator=(const completion_core&) = delete;
-
-  /// Gives up the reference of the queue: what is ready is dropped, and later what comes.
-  void close() noexcept;
-
-  /// Waits for `result`, which is not empty, with an entry that was made for it.
-  void add(std::unique_ptr<entry> place, state_ref<future_core> result) noexcept;
-
-  /// The first that is ready; empty if none is by then.
-  [[nodiscard]] state_ref<future_core> try_take() noexcept;
-  [[nodiscard]] state_ref<future_core> take_until(clock::time_point deadline,
-                                                  const sync::stop_token& stop);
-
-  void cancel_pending() noexcept;
-  void discard() noexcept;
-
-  [[nodiscard]] std::size_t pending() const;
-  [[nodiscard]] bool empty() const;
-  [[nodiscard]] const clock& time() const noexcept { return time_; }
-
- private:
-  friend class ref_counted<completion_core>;
-  ~completion_core() = default;
-
-  task_runner* runner_of_pending() const;
-  class wait_for_any;
-  static state_ref<future_core> take_out(entry* e) noexcept;
-  static void drop(entry* e, bool silently) noexcept;
-  void cancel_all() noexcept TAKT_REQUIRES(mu_);
-
-  // Constant after construction.
-  const clock& time_;
-
-  mutable detail::mutex mu_;
-  detail::intrusive_list<entry> pending_ TAKT_GUARDED_BY(mu_);  // in the order of their submission
-  detail::intrusive_list<entry> ready_ TAKT_GUARDED_BY(mu_);    // in the order of their end
-  std::size_t pending_count_ TAKT_GUARDED_BY(mu_) = 0;
-  bool closed_ TAKT_GUARDED_BY(mu_) = false;              // the queue is gone
-  detail::timed_condition arrived_ TAKT_GUARDED_BY(mu_);  // those who take
-};
 
 /// Has an executor do work, and gives the results in the order in which they come.
 ///
@@ -119,7 +52,7 @@ class completion_queue {
   explicit completion_queue(any_executor where)
       : where_(where),
         options_(where.future_options()),
-        core_(new completion_core(*options_.time)) {}
+        core_(new detail::completion_core(*options_.time)) {}
   completion_queue(const completion_queue&) = delete;
   completion_queue& operator=(const completion_queue&) = delete;
   ~completion_queue() { core_->close(); }
@@ -128,13 +61,13 @@ class completion_queue {
   /// \throws takt::rejected if the executor does not take it; std::invalid_argument if `f` is
   /// empty. Then there is nothing to be taken.
   template <class F>
-    requires task_callable<T, std::decay_t<F>>
+    requires detail::task_callable<T, std::decay_t<F>>
   void submit(F&& f, const task_options& more = {}) {
     future_task<T> work(std::forward<F>(f), options_);
     task sent(std::move(work), more);
     sent.state()->retain();
-    state_ref<future_core> result(sent.state());
-    auto place = std::make_unique<completion_core::entry>(*core_);
+    detail::intrusive_ptr<detail::future_core> result(sent.state());
+    auto place = std::make_unique<detail::completion_core::entry>(*core_);
     any_executor(where_).execute(std::move(sent));
     core_->add(std::move(place), std::move(result));
   }
@@ -174,15 +107,16 @@ class completion_queue {
   void discard() noexcept { core_->discard(); }
 
  private:
-  static std::optional<future<T>> as_future(state_ref<future_core> ready) {
+  static std::optional<future<T>> as_future(detail::intrusive_ptr<detail::future_core> ready) {
     if (!ready) return std::nullopt;
-    return future<T>(state_ref<future_state<T>>(static_cast<future_state<T>*>(ready.detach())));
+    return future<T>(detail::intrusive_ptr<detail::future_state<T>>(
+        static_cast<detail::future_state<T>*>(ready.detach())));
   }
 
   // Constant after construction.
   const any_executor where_;
   const future_options options_;
-  completion_core* const core_;  // counted
+  detail::completion_core* const core_;  // counted
 };
 
 }  // namespace takt::inline TAKT_ABI

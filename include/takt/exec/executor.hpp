@@ -8,9 +8,9 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/future_state.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/task.hpp>
 
@@ -83,14 +83,16 @@ template <executor E>
 /// Has `f` run by an executor. \return the future of its result.
 /// \throws takt::rejected if the executor does not take it; std::invalid_argument if `f` is empty.
 template <executor E, class F>
-  requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
+  requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
 [[nodiscard]] auto submit(E& e, F&& f, const task_options& more = {}) {
-  using result = typename task_result<std::decay_t<F>>::type;
+  using result = typename detail::task_result<std::decay_t<F>>::type;
   future_task<result> work(std::forward<F>(f), options_of(e));
   future<result> filled = work.get_future();
   e.execute(task(std::move(work), more));
   return filled;
 }
+
+namespace detail {
 
 /// What a task does with which a coroutine waits: nothing, since its end is what is waited for. Who
 /// gives back tasks does not give back these, but cancels them.
@@ -123,10 +125,12 @@ class [[nodiscard]] schedule_awaiter final : public awaiter_base<void> {
   const task_options more_;
 };
 
+}  // namespace detail
+
 /// `co_await schedule(e)`: the coroutine goes on where the executor runs it. It throws
 /// takt::cancelled, takt::rejected or takt::abandoned, wherever that happens, if it does not.
 template <executor E>
-[[nodiscard]] schedule_awaiter<E> schedule(E& e, const task_options& more = {}) noexcept {
+[[nodiscard]] detail::schedule_awaiter<E> schedule(E& e, const task_options& more = {}) noexcept {
   return {e, more};
 }
 
@@ -148,7 +152,7 @@ class executor_interface {
  public:
   /// As takt::submit().
   template <class F>
-    requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
+    requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   [[nodiscard]] auto submit(F&& f, const task_options& more = {}) {
     return takt::submit(self(), std::forward<F>(f), more);
   }

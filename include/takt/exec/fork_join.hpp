@@ -8,22 +8,25 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
 #include <takt/exec/stealing_pool.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/task.hpp>
-#include <takt/task/task_runner.hpp>
 
 namespace takt::inline TAKT_ABI {
 
+namespace detail {
 template <class F>
 class fork_join_child;
+class pool_core;
+}  // namespace detail
 
 /// The children of a task: spawn() them, do one's own part, join() them.
 ///
@@ -70,14 +73,12 @@ class fork_join {
   /// allocated. \throws std::invalid_argument if `f` is empty, std::logic_error on another thread
   /// than that which it belongs to. If it throws, there is no child.
   template <class F>
-    requires callable_once<std::decay_t<F>>
+    requires detail::callable_once<std::decay_t<F>>
   void spawn(F&& f) {
     using call = std::decay_t<F>;
-    if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
-      if (f == nullptr) throw std::invalid_argument("takt::fork_join: the callable is empty");
-    }
+    detail::require_callable(f, "takt::fork_join: the callable is empty");
     check_thread();
-    using child_task = fork_join_child<call>;
+    using child_task = detail::fork_join_child<call>;
     // Made in its place, if no code of the user's runs on the way there.
     if constexpr (task::held_inside<child_task> && std::is_trivially_copyable_v<call>) {
       if (task* const place = place_for_child()) {
@@ -105,7 +106,7 @@ class fork_join {
 
  private:
   template <class F>
-  friend class fork_join_child;
+  friend class detail::fork_join_child;
 
   // Its address tells threads apart.
   struct thread_mark {};
@@ -139,9 +140,9 @@ class fork_join {
   void park() noexcept;
 
   // Constant after construction.
-  pool_core& pool_;
-  const void* const thread_;   // the one that it belongs to
-  task_runner* const runner_;  // of that thread, if it is one of the pool
+  detail::pool_core& pool_;
+  const void* const thread_;              // the one that it belongs to
+  detail::executor_scope* const runner_;  // of that thread, if it is one of the pool
 
   // Of the thread that it belongs to.
   std::int64_t left_ = 0;  // children spawned, less those that have ended on this thread
@@ -156,6 +157,8 @@ class fork_join {
   sync::atomic<bool> failed_{false};
   std::exception_ptr error_;
 };
+
+namespace detail {
 
 /// What a pool gets of a child. For fork_join.
 template <class F>
@@ -203,7 +206,9 @@ class fork_join_child {
   alignas(F) std::byte call_[sizeof(F)];
 };
 
+}  // namespace detail
+
 template <class F>
-inline constexpr bool moves_as_bytes<fork_join_child<F>> = moves_as_bytes<F>;
+inline constexpr bool moves_as_bytes<detail::fork_join_child<F>> = moves_as_bytes<F>;
 
 }  // namespace takt::inline TAKT_ABI

@@ -20,12 +20,14 @@
 #include <takt/clock/time.hpp>
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/completion_queue.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/future_state.hpp>
 #include <takt/task/future_task.hpp>
 
 namespace takt::inline TAKT_ABI {
+
+namespace detail {
 
 /// A callable of a range, decayed.
 template <class Calls>
@@ -59,6 +61,8 @@ template <class Calls, class Iterator>
   return stop.stop_requested() || (deadline != clock::time_point::max() && time.now() >= deadline);
 }
 
+}  // namespace detail
+
 /// Has an executor run all callables of a range, and waits until they have ended, or until the
 /// deadline, by the clock of the executor, or until stop is requested. What has not ended then is
 /// cancelled; callables that are not submitted by then are not submitted, and their futures are
@@ -78,11 +82,11 @@ template <class Calls, class Iterator>
 /// throw; std::system_error (resource_deadlock_would_occur) if this is called within a task and
 /// would wait for ever. Those that were submitted before are cancelled, and those of them that had
 /// begun are waited for.
-template <callable_range Calls>
-[[nodiscard]] std::vector<future<range_result<Calls>>> invoke_all_until(
+template <detail::callable_range Calls>
+[[nodiscard]] std::vector<future<detail::range_result<Calls>>> invoke_all_until(
     clock::time_point deadline, any_executor where, Calls&& calls,
     const sync::stop_token& stop = {}) {
-  using result = range_result<Calls>;
+  using result = detail::range_result<Calls>;
   const future_options options = where.future_options();
   struct submitted {
     std::vector<future<result>> futures;
@@ -102,12 +106,12 @@ template <callable_range Calls>
   if constexpr (std::ranges::sized_range<Calls>) all.futures.reserve(std::ranges::size(calls));
   for (auto at = std::ranges::begin(calls); at != std::ranges::end(calls); ++at) {
     future<result>& f = all.futures.emplace_back();
-    if (wait_is_over(*options.time, deadline, stop)) {
+    if (detail::wait_is_over(*options.time, deadline, stop)) {
       promise<result> unsubmitted(options);
       unsubmitted.set_cancelled();
       f = unsubmitted.get_future();
     } else {
-      f = where.submit(pass_call<Calls>(at));
+      f = where.submit(detail::pass_call<Calls>(at));
     }
   }
   for (const future<result>& f : all.futures) {
@@ -119,7 +123,7 @@ template <callable_range Calls>
 }
 
 /// As above, for that long at most.
-template <class Rep, class Period, callable_range Calls>
+template <class Rep, class Period, detail::callable_range Calls>
 [[nodiscard]] auto invoke_all_for(std::chrono::duration<Rep, Period> timeout, any_executor where,
                                   Calls&& calls, const sync::stop_token& stop = {}) {
   const auto deadline = deadline_after(where.future_options().time->now(), to_nanoseconds(timeout));
@@ -127,7 +131,7 @@ template <class Rep, class Period, callable_range Calls>
 }
 
 /// As above, without a deadline.
-template <callable_range Calls>
+template <detail::callable_range Calls>
 [[nodiscard]] auto invoke_all(any_executor where, Calls&& calls,
                               const sync::stop_token& stop = {}) {
   return takt::invoke_all_until(clock::time_point::max(), where, std::forward<Calls>(calls), stop);
@@ -151,10 +155,10 @@ template <callable_range Calls>
 /// there are no callables, or one is empty; takt::rejected, and what else a submission may throw;
 /// std::system_error (resource_deadlock_would_occur) if this is called within a task and would wait
 /// for ever. In any case all are cancelled that have not ended.
-template <callable_range Calls>
-range_result<Calls> invoke_any_until(clock::time_point deadline, any_executor where, Calls&& calls,
-                                     const sync::stop_token& stop = {}) {
-  using result = range_result<Calls>;
+template <detail::callable_range Calls>
+detail::range_result<Calls> invoke_any_until(clock::time_point deadline, any_executor where,
+                                             Calls&& calls, const sync::stop_token& stop = {}) {
+  using result = detail::range_result<Calls>;
   const clock& time = *where.future_options().time;
   auto next = std::ranges::begin(calls);
   const auto end = std::ranges::end(calls);
@@ -167,8 +171,8 @@ range_result<Calls> invoke_any_until(clock::time_point deadline, any_executor wh
   std::exception_ptr error;
   for (;;) {
     std::optional<future<result>> ended = done.try_take();
-    if (!ended && next != end && !wait_is_over(time, deadline, stop)) {
-      done.submit(pass_call<Calls>(next));
+    if (!ended && next != end && !detail::wait_is_over(time, deadline, stop)) {
+      done.submit(detail::pass_call<Calls>(next));
       ++next;
       continue;
     }
@@ -188,17 +192,17 @@ range_result<Calls> invoke_any_until(clock::time_point deadline, any_executor wh
 }
 
 /// As above, for that long at most.
-template <class Rep, class Period, callable_range Calls>
+template <class Rep, class Period, detail::callable_range Calls>
 auto invoke_any_for(std::chrono::duration<Rep, Period> timeout, any_executor where, Calls&& calls,
-                    const sync::stop_token& stop = {}) -> range_result<Calls> {
+                    const sync::stop_token& stop = {}) -> detail::range_result<Calls> {
   const auto deadline = deadline_after(where.future_options().time->now(), to_nanoseconds(timeout));
   return takt::invoke_any_until(deadline, where, std::forward<Calls>(calls), stop);
 }
 
 /// As above, without a deadline.
-template <callable_range Calls>
+template <detail::callable_range Calls>
 auto invoke_any(any_executor where, Calls&& calls, const sync::stop_token& stop = {})
-    -> range_result<Calls> {
+    -> detail::range_result<Calls> {
   return takt::invoke_any_until(clock::time_point::max(), where, std::forward<Calls>(calls), stop);
 }
 

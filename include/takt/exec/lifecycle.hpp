@@ -15,7 +15,7 @@
 #include <takt/clock/clock.hpp>
 #include <takt/clock/detail/timed_condition.hpp>
 #include <takt/clock/time.hpp>
-#include <takt/task/task_runner.hpp>
+#include <takt/task/detail/executor_scope.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -103,9 +103,10 @@ class lifecycle {
 
   /// While it exists, await_unused() waits. For close(), which ends the owner and then waits: so
   /// another thread may destroy the owner meanwhile.
-  class user final : task_runner {
+  class user final : detail::executor_scope {
    public:
-    explicit user(const lifecycle& of) : task_runner(&of.word_, nesting::continued), of_(of) {
+    explicit user(const lifecycle& of)
+        : detail::executor_scope(&of.word_, nesting::continued), of_(of) {
       const detail::mutex_lock lock(of_.mu_);
       ++of_.users_;
     }
@@ -117,13 +118,15 @@ class lifecycle {
     }
 
    private:
-    [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
+    [[nodiscard]] bool begin_wait(detail::task_wait& /*w*/) noexcept override { return true; }
 
     const lifecycle& of_;
   };
 
   /// Whether the calling thread has a `user`: then it cannot wait in await_unused().
-  [[nodiscard]] bool is_used_here() const noexcept { return task_runner::of(&word_) != nullptr; }
+  [[nodiscard]] bool is_used_here() const noexcept {
+    return detail::executor_scope::of(&word_) != nullptr;
+  }
 
   [[nodiscard]] const clock& time() const noexcept { return time_; }
 

@@ -12,6 +12,9 @@
 #include <takt/task/task.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
+class pool_core;
+}  // namespace detail
 
 /// What a pool does with a task for which it has neither a thread nor room in its queue.
 ///
@@ -61,7 +64,7 @@ class rejection_policy {
   [[nodiscard]] bool drops_oldest() const noexcept { return kind_ == kind::drop_oldest; }
 
  private:
-  friend class pool_core;
+  friend class detail::pool_core;
   enum class kind : std::uint8_t { fail, caller_runs, drop, drop_oldest, wait, call };
 
   explicit rejection_policy(kind k) noexcept : kind_(k) {}

@@ -126,7 +126,7 @@ class stealing_pool : public executor_interface<stealing_pool>,
  private:
   friend class fork_join;
 
-  pool_core* core_;  // counted: each worker has a reference, too
+  detail::pool_core* core_;  // counted: each worker has a reference, too
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -78,7 +78,9 @@ struct pool_statistics {
   std::size_t largest = 0;  ///< The most there were at a time.
 };
 
+namespace detail {
 class pool_core;
+}  // namespace detail
 
 /// Runs tasks on a set of threads that take them out of one queue, and accounts for each of them.
 ///
@@ -212,9 +214,9 @@ class thread_pool : public executor_interface<thread_pool>,
 
  private:
   void change_keep_alive(std::chrono::nanoseconds time, bool core_times_out);
-  task take_back(const future_core& state);
+  task take_back(const detail::future_core& state);
 
-  pool_core* core_;  // counted: each worker has a reference, too
+  detail::pool_core* core_;  // counted: each worker has a reference, too
 };
 
 }  // namespace takt::inline TAKT_ABI

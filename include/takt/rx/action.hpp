@@ -6,39 +6,22 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include <takt/base/config.hpp>
 #include <takt/base/detail/intrusive_list.hpp>
-#include <takt/base/detail/ref_counted.hpp>
-#include <takt/base/move_only_function.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
+#include <takt/fwd.hpp>
+#include <takt/rx/detail/action_home.hpp>
+#include <takt/rx/detail/subscription_core.hpp>
 #include <takt/rx/subscription.hpp>
-#include <takt/rx/subscription_core.hpp>
 #include <takt/sched/timer_handle.hpp>
-#include <takt/task/future_state.hpp>
-#include <takt/timer/timer_table.hpp>
+#include <takt/timer/timer_id.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace rx {
-
-class action_node;
-class action_scheduler;
-
-/// Where actions find their scheduler, as long as that is there. For the rx module; belongs to the
-/// thread of the scheduler.
-class action_home final : public detail::ref_counted<action_home> {
- public:
-  explicit action_home(action_scheduler& of) noexcept : scheduler(&of) {}
-  action_scheduler* scheduler;  ///< Null once it is gone.
-
- private:
-  friend class ref_counted<action_home>;
-  ~action_home() = default;
-};
 
 /// A place in the queue of an action_scheduler. Owns its action while it is there.
 struct action_entry : detail::list_node<> {
@@ -50,7 +33,7 @@ struct action_entry : detail::list_node<> {
 /// action_scheduler.
 ///
 /// **Thread safety**: as in action.
-class action_node : public subscription_core, public detail::list_node<struct of_pending> {
+class action_node : public detail::subscription_core, public detail::list_node<struct of_pending> {
  public:
   /// The last one that it was scheduled with.
   [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return delay_; }
@@ -66,7 +49,7 @@ class action_node : public subscription_core, public detail::list_node<struct of
   void come_home() noexcept;
 
  protected:
-  explicit action_node(action_home& home) noexcept : home_(&home) { home.retain(); }
+  explicit action_node(detail::action_home& home) noexcept : home_(&home) { home.retain(); }
   ~action_node() override;
 
  private:
@@ -80,7 +63,7 @@ class action_node : public subscription_core, public detail::list_node<struct of
   void on_unsubscribe() override;
 
   // All of it belongs to the scheduler's thread.
-  action_home* const home_;  // retained
+  detail::action_home* const home_;  // retained
   std::chrono::nanoseconds delay_{0};
   bool pending_ = false;
   bool given_up_ = false;    // closed, and nothing is left of it in the scheduler
@@ -121,18 +104,26 @@ class action_ref {
   action_node* action_ = nullptr;
 };
 
+}  // namespace rx
+
+namespace detail {
+
 /// An action with its state, and without its work.
 template <class State>
-class action_with : public action_node {
+class action_with : public rx::action_node {
  public:
-  using action_node::action_node;
+  using rx::action_node::action_node;
   std::optional<State> state;
 };
 template <>
-class action_with<void> : public action_node {
+class action_with<void> : public rx::action_node {
  public:
-  using action_node::action_node;
+  using rx::action_node::action_node;
 };
+
+}  // namespace detail
+
+namespace rx {
 
 /// Work that was given to an action_scheduler, and can be given to it again: a subscription with
 /// schedule().
@@ -177,11 +168,16 @@ class action : public subscription {  // NOLINT(cppcoreguidelines-slicing): name
   }
 
   /// For the rx module: takes over an owner.
-  explicit action(action_with<State>& owned) noexcept : subscription(owned), node_(&owned) {}
+  explicit action(detail::action_with<State>& owned) noexcept
+      : subscription(owned), node_(&owned) {}
 
  private:
-  action_with<State>* node_ = nullptr;  // the core, if there is one
+  detail::action_with<State>* node_ = nullptr;  // the core, if there is one
 };
+
+}  // namespace rx
+
+namespace detail {
 
 /// The same with its work.
 template <class F, class State>
@@ -194,22 +190,22 @@ class action_with_work final : public action_with<State> {
  private:
   void call() override {
     if constexpr (std::is_void_v<State>) {
-      if constexpr (std::is_invocable_v<F&, action<State>&>) {
-        action<State> self = handle();
+      if constexpr (std::is_invocable_v<F&, rx::action<State>&>) {
+        rx::action<State> self = handle();
         static_cast<void>(std::invoke(*work_, self));
       } else {
         static_cast<void>(std::invoke(*work_));
       }
-    } else if constexpr (std::is_invocable_v<F&, action<State>&, State&>) {
-      action<State> self = handle();
+    } else if constexpr (std::is_invocable_v<F&, rx::action<State>&, State&>) {
+      rx::action<State> self = handle();
       static_cast<void>(std::invoke(*work_, self, *this->state));
     } else {
       static_cast<void>(std::invoke(*work_, *this->state));
     }
   }
-  [[nodiscard]] action<State> handle() noexcept {
+  [[nodiscard]] rx::action<State> handle() noexcept {
     this->own();
-    return action<State>(*this);
+    return rx::action<State>(*this);
   }
   void drop_work() noexcept override {
     work_.reset();
@@ -218,6 +214,10 @@ class action_with_work final : public action_with<State> {
 
   std::optional<F> work_;
 };
+
+}  // namespace detail
+
+namespace rx {
 
 /// Whether an F is work with such a state.
 template <class F, class State = void>

@@ -6,14 +6,13 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <takt/base/config.hpp>
 #include <takt/base/detail/intrusive_list.hpp>
-#include <takt/base/move_only_function.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/rx/action.hpp>
@@ -158,12 +157,8 @@ class action_scheduler {
   template <class State, class F>
   [[nodiscard]] action<State> make(F&& work) {
     using call = std::decay_t<F>;
-    if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
-      if (work == nullptr) {
-        throw std::invalid_argument("takt::rx::action_scheduler: the work is empty");
-      }
-    }
-    return action<State>(*new action_with_work<call, State>(*home_, std::forward<F>(work)));
+    detail::require_callable(work, "takt::rx::action_scheduler: the work is empty");
+    return action<State>(*new detail::action_with_work<call, State>(*home_, std::forward<F>(work)));
   }
 
   void start(action_node& a, std::chrono::nanoseconds delay);
@@ -174,7 +169,7 @@ class action_scheduler {
   [[nodiscard]] std::exception_ptr run_all(action_ref first, std::uint64_t batch) noexcept;
   void abandon(const std::exception_ptr& error, std::uint64_t batch);
 
-  action_home* const home_;  // retained
+  detail::action_home* const home_;  // retained
   detail::intrusive_list<action_entry> queue_;
   detail::intrusive_list<action_node, of_pending> pending_;
   bool draining_ = false;

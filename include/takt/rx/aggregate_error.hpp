@@ -36,27 +36,5 @@ class aggregate_error final : public std::runtime_error {
   std::shared_ptr<const std::vector<std::exception_ptr>> errors_;
 };
 
-/// Calls one after the other, whatever they throw, and then throws that. For containers.
-class error_collector {
- public:
-  template <class Call>
-  void run(Call&& call) noexcept {
-    try {
-      call();
-    } catch (...) {
-      add(std::current_exception());
-    }
-  }
-
-  /// Nothing; the one error as it is; or an aggregate_error.
-  void throw_if_any();
-
- private:
-  void add(const std::exception_ptr& error) noexcept;
-
-  std::exception_ptr first_;
-  std::vector<std::exception_ptr> rest_;
-};
-
 }  // namespace rx
 }  // namespace takt::inline TAKT_ABI

@@ -10,8 +10,9 @@
 #include <takt/base/detail/ref_counted.hpp>
 #include <takt/base/move_only_function.hpp>
 #include <takt/sched/event_loop.hpp>
-#include <takt/task/future_state.hpp>
-#include <takt/timer/timer_table.hpp>
+#include <takt/task/detail/future_state.hpp>
+#include <takt/timer/detail/slot_map.hpp>
+#include <takt/timer/timer_id.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace rx {
@@ -50,7 +51,7 @@ class loop_requests {
 
  private:
   struct core final : detail::ref_counted<core> {
-    timer_table<move_only_function<void()>> calls;
+    detail::slot_map<move_only_function<void()>> calls;
   };
 
   loop_queue& where_;

@@ -244,7 +244,7 @@ class marble_scheduler final : public virtual_time_scheduler {
 
   const options how_;
   marble_syntax syntax_{.frame = std::chrono::milliseconds(10), .run_mode = false};
-  const std::unique_ptr<loop_intervals> intervals_;  // of the loop
+  const std::unique_ptr<detail::loop_intervals> intervals_;  // of the loop
   event_loop loop_;
   action<void> wake_;             // when the loop has something to do
   clock::time_point wake_due_{};  // when that is

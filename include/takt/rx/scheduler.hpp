@@ -21,9 +21,11 @@
 #include <takt/task/future_task.hpp>
 
 namespace takt::inline TAKT_ABI {
-namespace rx {
+namespace detail {
+class rx_scheduler_core;
+}  // namespace detail
 
-class scheduler_core;
+namespace rx {
 
 /// Makes workers; what RxJava calls a Scheduler. Those with threads of their own are members of
 /// schedulers, from() is for executors of yours, test_scheduler for tests.
@@ -64,17 +66,17 @@ class scheduler {
 
   /// Has one task run by a worker of its own. As in worker.
   template <class F>
-    requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
+    requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   task_subscription schedule(F&& f) {
     return run_alone(worker::make<false>(std::forward<F>(f)), std::chrono::nanoseconds(0), nullptr);
   }
   template <class F>
-    requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
+    requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   task_subscription schedule(when due, F&& f) {
     return run_alone(worker::make<false>(std::forward<F>(f)), due, nullptr);
   }
   template <class Rep, class Period, class F>
-    requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+    requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   task_subscription schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
                                            F&& f, const periodic_options& more = {}) {
     const worker::series rate{to_nanoseconds(period), false, more.missed};
@@ -82,7 +84,7 @@ class scheduler {
   }
 
   template <class Rep, class Period, class F>
-    requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+    requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   task_subscription schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
                                               F&& f) {
     const worker::series rate{to_nanoseconds(delay), true, {}};
@@ -101,18 +103,18 @@ class scheduler {
   [[nodiscard]] clock::time_point now() const noexcept;
 
   /// For the rx module.
-  explicit scheduler(std::unique_ptr<scheduler_core> core) noexcept;
+  explicit scheduler(std::unique_ptr<detail::rx_scheduler_core> core) noexcept;
   /// For the rx module: whether this is the process that it was made in.
   [[nodiscard]] bool is_here() const noexcept;
   /// For the rx module: what the destructor does before anything is destroyed.
   void end() noexcept;
 
  private:
-  scheduler(std::function<worker_place()> places, const worker_options& how);
+  scheduler(std::function<detail::worker_place()> places, const worker_options& how);
   task_subscription run_alone(worker::unscheduled what, const when& due,
                               const worker::series* rate);
 
-  std::unique_ptr<scheduler_core> core_;
+  std::unique_ptr<detail::rx_scheduler_core> core_;
 };
 
 }  // namespace rx

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <functional>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/base/detail/sync.hpp>
-#include <takt/base/move_only_function.hpp>
-#include <takt/rx/subscription_core.hpp>
+#include <takt/rx/detail/subscription_core.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/unhandled.hpp>
 
@@ -51,14 +50,11 @@ class subscription {
   /// null or empty.
   template <class F>
     requires(!std::is_base_of_v<subscription, std::remove_cvref_t<F>> &&
-             callable_once<std::decay_t<F>>)
+             detail::callable_once<std::decay_t<F>>)
   subscription(F&& f) {  // NOLINT(google-explicit-constructor): as what is added
     using call = std::decay_t<F>;
-    if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
-      if (f == nullptr)
-        throw std::invalid_argument("takt::rx::subscription: the callback is empty");
-    }
-    core_ = new callback_core<call>(std::in_place, std::forward<F>(f));
+    detail::require_callable(f, "takt::rx::subscription: the callback is empty");
+    core_ = new detail::callback_core<call>(std::in_place, std::forward<F>(f));
   }
   /// Open; nothing happens when it is unsubscribed.
   [[nodiscard]] static subscription empty();
@@ -113,11 +109,11 @@ class subscription {
   }
 
   /// For the rx module: takes over an owner.
-  explicit subscription(subscription_core& owned) noexcept : core_(&owned) {}
-  [[nodiscard]] subscription_core* core() const noexcept { return core_; }
+  explicit subscription(detail::subscription_core& owned) noexcept : core_(&owned) {}
+  [[nodiscard]] detail::subscription_core* core() const noexcept { return core_; }
 
  private:
-  subscription_core* core_ = nullptr;  // owned; null: closed
+  detail::subscription_core* core_ = nullptr;  // owned; null: closed
   bool rejected_ = false;
 };
 

@@ -78,7 +78,7 @@ class virtual_time_scheduler : public action_scheduler {
  private:
   void request(action_node& a, std::chrono::nanoseconds delay) override;
   bool recycle(action_node& a, action_delay delay) noexcept override;
-  void close_pending(error_collector& errors);
+  void close_pending(detail::error_collector& errors);
 
   const clock::time_point start_;
   std::chrono::nanoseconds max_time_;

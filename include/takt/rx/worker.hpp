@@ -13,22 +13,22 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
-#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/base/detail/sync.hpp>
-#include <takt/base/move_only_function.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/exec/any_executor.hpp>
 #include <takt/exec/executor.hpp>
-#include <takt/exec/lifecycle.hpp>
 #include <takt/exec/queue_order.hpp>
+#include <takt/rx/detail/worker_place.hpp>
+#include <takt/rx/detail/worker_task.hpp>
 #include <takt/rx/subscription.hpp>
 #include <takt/rx/task_subscription.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/scheduler.hpp>
 #include <takt/sched/when.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/future_state.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/unhandled.hpp>
 
@@ -55,66 +55,6 @@ struct periodic_options {
   /// If it is behind; empty: as the worker's options say.
   std::optional<missed_runs> missed{};
 };
-
-/// An executor that a worker owns. For the rx module.
-class owned_executor {
- public:
-  virtual ~owned_executor() = default;
-  virtual void stop() noexcept = 0;
-
- protected:
-  owned_executor() = default;
-  owned_executor(const owned_executor&) = default;
-  owned_executor& operator=(const owned_executor&) = default;
-};
-
-/// The same with its type.
-template <class E>
-class owned_executor_of final : public owned_executor {
- public:
-  explicit owned_executor_of(std::unique_ptr<E> e) noexcept : held_(std::move(e)) {}
-  void stop() noexcept override { static_cast<void>(held_->shutdown_now()); }
-  [[nodiscard]] E& get() const noexcept { return *held_; }
-
- private:
-  std::unique_ptr<E> held_;
-};
-
-/// What the workers of a scheduler have in common; they keep it. For the rx module.
-class worker_group final : public detail::ref_counted<worker_group> {
- public:
-  explicit worker_group(const clock& time) : life(time) {}
-
-  /// Ends it, if it was shut down and none is left.
-  void end_if_over() noexcept {
-    if (life.try_tidy(true)) life.terminate();
-  }
-
-  lifecycle life;                      ///< Counts those that nobody but their task keeps.
-  sync::atomic<bool> stopping{false};  ///< Set before they are closed: what runs is asked to stop.
-
- private:
-  friend class ref_counted<worker_group>;
-  ~worker_group() = default;
-};
-
-/// Where a worker runs its tasks. For the rx module.
-struct worker_place {
-  enum class kind : std::uint8_t {
-    strand,      ///< One after the other on `where`, whatever its threads.
-    direct,      ///< On `where`, which is serial and the same as `timers`.
-    trampoline,  ///< On the thread that schedules, unless one does already.
-    immediate,   ///< Within schedule().
-  };
-  kind how = kind::strand;
-  std::optional<any_executor> where{};
-  takt::scheduler* timers = nullptr;
-  std::unique_ptr<owned_executor> owned{};
-  bool errors_leave_run = false;    ///< What a task throws goes to who runs `where`.
-  state_ref<worker_group> group{};  ///< If it is one of many.
-};
-
-class worker_core;
 
 /// Runs tasks one after the other, now, later or again and again, on an executor; knows those that
 /// have not come to their end, and gives them up together when it is closed. It is a
@@ -199,21 +139,21 @@ class worker {
   /// \throws std::invalid_argument if `f` is empty; std::bad_alloc; what the executor throws,
   /// unless it is shut down. Then it is not run. The same is true of all below.
   template <class F>
-    requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
+    requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   task_subscription schedule(F&& f) {
     return start(make<false>(std::forward<F>(f)), std::chrono::nanoseconds(0), nullptr);
   }
 
   /// Has it run at some time.
   template <class F>
-    requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
+    requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   task_subscription schedule(when due, F&& f) {
     return start(make<false>(std::forward<F>(f)), due, nullptr);
   }
 
   /// Has it run again and again. \throws std::invalid_argument also if the period is not above 0.
   template <class Rep, class Period, class F>
-    requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+    requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   task_subscription schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
                                            F&& f, const periodic_options& more = {}) {
     const series rate{to_nanoseconds(period), false, more.missed};
@@ -221,7 +161,7 @@ class worker {
   }
   /// The same, but the next run is due that long after the last one has ended.
   template <class Rep, class Period, class F>
-    requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+    requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   task_subscription schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
                                               F&& f) {
     const series rate{to_nanoseconds(delay), true, {}};
@@ -241,45 +181,43 @@ class worker {
   [[nodiscard]] clock::time_point now() const noexcept;
 
   /// For the rx module.
-  worker(worker_place place, const options& how);
+  worker(detail::worker_place place, const options& how);
   /// For the rx module: a task that runs again and again.
   struct series {
     std::chrono::nanoseconds period;
     bool after_end;
     std::optional<missed_runs> missed;
   };
-  using unscheduled = std::unique_ptr<worker_task, void (*)(worker_task*)>;
+  using unscheduled = std::unique_ptr<detail::worker_task, void (*)(detail::worker_task*)>;
   template <bool Periodic, class F>
   [[nodiscard]] static unscheduled make(F&& f) {
     using call = std::decay_t<F>;
-    if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
-      if (f == nullptr) throw std::invalid_argument("takt::rx::worker: the task is empty");
-    }
-    return {new worker_task_of<call, Periodic>(std::in_place, std::forward<F>(f)),
-            [](worker_task* unused) { unused->disown(); }};
+    detail::require_callable(f, "takt::rx::worker: the task is empty");
+    return {new detail::worker_task_of<call, Periodic>(std::in_place, std::forward<F>(f)),
+            [](detail::worker_task* unused) { unused->disown(); }};
   }
 
   template <class E>
-  [[nodiscard]] static worker_place place_on(E& where) {
-    worker_place place{.where = any_executor(where)};
+  [[nodiscard]] static detail::worker_place place_on(E& where) {
+    detail::worker_place place{.where = any_executor(where)};
     if constexpr (std::is_base_of_v<takt::scheduler, E>) {
       place.timers = &where;
-      if constexpr (is_serial_executor<E>) place.how = worker_place::kind::direct;
+      if constexpr (is_serial_executor<E>) place.how = detail::worker_place::kind::direct;
     }
     return place;
   }
   template <class E>
-  [[nodiscard]] static worker_place place_on(std::unique_ptr<E> where) {
+  [[nodiscard]] static detail::worker_place place_on(std::unique_ptr<E> where) {
     if (where == nullptr) throw std::invalid_argument("takt::rx::worker: the executor is null");
-    worker_place place = place_on(*where);
-    place.owned = std::make_unique<owned_executor_of<E>>(std::move(where));
+    detail::worker_place place = place_on(*where);
+    place.owned = std::make_unique<detail::owned_executor_of<E>>(std::move(where));
     return place;
   }
 
  private:
   task_subscription start(unscheduled what, const when& due, const series* rate);
 
-  worker_core* core_;  // owned; null: moved from
+  detail::worker_core* core_;  // owned; null: moved from
 };
 
 }  // namespace rx

@@ -18,9 +18,11 @@
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {
-
+namespace detail {
+class delay_queue;
 class loop_core;
 class loop_intervals;
+}  // namespace detail
 
 /// How an event_loop is made.
 struct event_loop_options {
@@ -57,11 +59,11 @@ class loop_queue : public executor_interface<loop_queue> {
 
  private:
   friend class event_loop;
-  loop_queue(loop_core& core, bool frames, const takt::future_options& futures) noexcept
+  loop_queue(detail::loop_core& core, bool frames, const takt::future_options& futures) noexcept
       : core_(core), frames_(frames), futures_(futures) {}
   ~loop_queue() = default;
 
-  loop_core& core_;
+  detail::loop_core& core_;
   const bool frames_;
   const takt::future_options futures_;
 };
@@ -183,15 +185,15 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   [[nodiscard]] task_totals totals() const;
 
  private:
-  friend class loop_intervals;
+  friend class detail::loop_intervals;
 
-  event_loop(delay_queue& delays, const options& how);
+  event_loop(detail::delay_queue& delays, const options& how);
 
-  delay_queue& delays_;  // of the core
-  loop_core& core_;      // counted
+  detail::delay_queue& delays_;  // of the core
+  detail::loop_core& core_;      // counted
   loop_queue microtasks_;
   loop_queue frames_;
-  loop_intervals* intervals_ = nullptr;  // of who moves its time, if there are some
+  detail::loop_intervals* intervals_ = nullptr;  // of who moves its time, if there are some
 };
 
 }  // namespace takt::inline TAKT_ABI

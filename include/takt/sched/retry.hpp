@@ -11,12 +11,13 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/base/detail/sync.hpp>
 #include <takt/sched/scheduler.hpp>
 #include <takt/sched/timer_handle.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/future_state.hpp>
 #include <takt/task/future_task.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -45,6 +46,8 @@ struct backoff {
   void check() const;
 };
 
+namespace detail {
+
 /// The future of a retry(), with its closure. It is a periodic task of the scheduler, that ends
 /// when it succeeds: what it is called again by, and who may cancel it when, stands in
 /// delay_queue.hpp.
@@ -53,13 +56,13 @@ class retry_state final : public delayed_state<T, F> {
  public:
   template <class G>
   static future<T> start(scheduler& timers, G&& f, backoff&& policy) {
-    scheduler::require_callable(f);
+    require_callable(f, "takt::retry: the callable is empty");
     policy.check();
-    state_ref<retry_state> made(
+    intrusive_ptr<retry_state> made(
         new retry_state(timers.future_options(), std::forward<G>(f), std::move(policy)));
     made->retain();
-    future<T> filled{state_ref<future_state<T>>(made.get())};
-    timer_place& place = made->place;
+    future<T> filled{intrusive_ptr<future_state<T>>(made.get())};
+    timer_ref& place = made->place;
     period_state& periods = made->periods_;
     periods.after_end = true;
     timers.add(timers.time().now(), std::move(made), {.name = "takt::retry"}, place, &periods);
@@ -67,7 +70,7 @@ class retry_state final : public delayed_state<T, F> {
   }
 
   bool run_and_reset() override {
-    const keep_alive mine(*this);
+    const state_guard mine(*this);
     if (!this->begin()) return false;
     std::exception_ptr error;
     bool was_cancelled = false;
@@ -126,6 +129,8 @@ struct retry_result : owned_result<std::invoke_result_t<F&, sync::stop_token>> {
 template <class F>
 struct retry_result<F, false> : owned_result<std::invoke_result_t<F&>> {};
 
+}  // namespace detail
+
 /// Has `f` run by a scheduler, and again as long as it throws: after a delay, and then a longer
 /// one, and so on, as `policy` says. \return the future of its result; if all attempts fail, of the
 /// last error.
@@ -159,15 +164,15 @@ struct retry_result<F, false> : owned_result<std::invoke_result_t<F&>> {};
 /// \throws std::invalid_argument if the policy is bad, see backoff::check(), or `f` is empty;
 /// takt::rejected if the scheduler is shut down or has no thread; std::bad_alloc.
 template <class F>
-  requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+  requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
 [[nodiscard]] auto retry(scheduler& timers, F&& f, backoff policy = {}) {
   using call = std::decay_t<F>;
-  using result = typename retry_result<call>::type;
-  return retry_state<result, call>::start(timers, std::forward<F>(f), std::move(policy));
+  using result = typename detail::retry_result<call>::type;
+  return detail::retry_state<result, call>::start(timers, std::forward<F>(f), std::move(policy));
 }
 /// The same: `timers` is used within the call only, so that a wheel_scheduler::on() will do.
 template <class F>
-  requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+  requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
 [[nodiscard]] auto retry(scheduler&& timers, F&& f, backoff policy = {}) {
   return retry(timers, std::forward<F>(f), std::move(policy));
 }

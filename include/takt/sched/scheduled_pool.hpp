@@ -23,8 +23,9 @@
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {
-
+namespace detail {
 class delay_queue;
+}  // namespace detail
 
 /// What a pool that is shut down still does with what waits for its time.
 struct after_shutdown {
@@ -165,10 +166,10 @@ class scheduled_pool : public scheduler,
   void throw_if_own_task() const;
 
  private:
-  scheduled_pool(delay_queue& delays, options&& how);
+  scheduled_pool(detail::delay_queue& delays, options&& how);
 
-  delay_queue& delays_;  // of the core
-  pool_core* core_;      // counted: each worker has a reference, too
+  detail::delay_queue& delays_;  // of the core
+  detail::pool_core* core_;      // counted: each worker has a reference, too
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -3,29 +3,32 @@
 #pragma once
 
 #include <chrono>
-#include <coroutine>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/base/detail/sync.hpp>
-#include <takt/base/move_only_function.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/exec/any_executor.hpp>
-#include <takt/exec/executor.hpp>
+#include <takt/sched/detail/timer_awaiter.hpp>
+#include <takt/sched/detail/timer_driver.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/sched/when.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/future_state.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/task.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
+template <class T, class F>
+class retry_state;
+}  // namespace detail
 
 /// What can be said of a task that is run once, later.
 struct timer_options {
@@ -45,66 +48,6 @@ struct periodic_options {
   std::optional<missed_runs> missed{};
   /// As in timer_options: once more, then.
   bool run_at_close = false;
-};
-
-/// The state of a coroutine's wait for a timer. A stop request may arrive before the timer is
-/// armed. The gate keeps it until then: a task that is still being added cannot be cancelled.
-class awaited_timer final : public delayed_state<void, resume_point> {
- public:
-  explicit awaited_timer(const future_options& options)
-      : delayed_state<void, resume_point>(options, resume_point()) {}
-
-  /// Cancels the wait if the timer is armed; otherwise whoever arms it does.
-  void request_cancel() noexcept {
-    // acq_rel: what the requester did, to whoever arms; what that one did, to the requester
-    if (gate_.exchange(gate::stopped, std::memory_order_acq_rel) == gate::armed) cancel();
-  }
-  /// The timer is armed. Cancels the wait if stop was requested before.
-  void open_gate() noexcept {
-    auto expected = gate::closed;
-    // acq_rel, acquire: as above
-    if (!gate_.compare_exchange_strong(expected, gate::armed, std::memory_order_acq_rel,
-                                       std::memory_order_acquire)) {
-      cancel();
-    }
-  }
-  [[nodiscard]] bool is_stopped() const noexcept {
-    return gate_.load(std::memory_order_acquire) == gate::stopped;  // acquire: as above
-  }
-
- private:
-  enum class gate : std::uint8_t { closed, armed, stopped };
-
-  sync::atomic<gate> gate_{gate::closed};
-};
-
-/// Awaiter of `co_await timers.after(d)`.
-class [[nodiscard]] timer_awaiter final : public awaiter_base<void> {
- public:
-  timer_awaiter(scheduler& timers, when due, sync::stop_token stop) noexcept
-      : timers_(timers), due_(due), stop_(std::move(stop)) {}
-  timer_awaiter(const timer_awaiter&) = delete;
-  timer_awaiter& operator=(const timer_awaiter&) = delete;
-  ~timer_awaiter();
-
-  [[nodiscard]] bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> waiting);
-  void await_resume() {
-    on_stop_.reset();  // first: it uses the wait
-    awaiter_base::await_resume();
-  }
-
- private:
-  // The awaiter keeps the wait alive until the callback is destroyed, or is within it.
-  struct cancel_wait {
-    awaited_timer& wait;
-    void operator()() const noexcept { wait.request_cancel(); }
-  };
-
-  scheduler& timers_;
-  const when due_;
-  const sync::stop_token stop_;
-  std::optional<sync::stop_callback<cancel_wait>> on_stop_;
 };
 
 /// Runs tasks at a time, or again and again: what scheduled_pool and event_loop have in common, and
@@ -159,15 +102,15 @@ class scheduler {
 
   /// Has `f` run at some time. \return the future of its result, and a handle.
   template <class F>
-    requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
+    requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   auto schedule(when due, F&& f, const timer_options& more = {}) {
-    using result = typename task_result<std::decay_t<F>>::type;
-    using state = delayed_state<result, std::decay_t<F>>;
-    require_callable(f);
-    state_ref<state> made(new state(future_options(), std::forward<F>(f)));
+    using result = typename detail::task_result<std::decay_t<F>>::type;
+    using state = detail::delayed_state<result, std::decay_t<F>>;
+    detail::require_callable(f, "takt::scheduler: the callable is empty");
+    detail::intrusive_ptr<state> made(new state(future_options(), std::forward<F>(f)));
     made->retain();
-    future<result> filled{state_ref<future_state<result>>(made.get())};
-    timer_place& place = made->place;
+    future<result> filled{detail::intrusive_ptr<detail::future_state<result>>(made.get())};
+    detail::timer_ref& place = made->place;
     timer_handle handle = add(due, std::move(made), more, place, nullptr);
     return scheduled_future<result>(std::move(filled), std::move(handle));
   }
@@ -176,7 +119,7 @@ class scheduler {
   /// last one is under way begins when that has ended.
   /// \throws std::invalid_argument also if the period is not above 0.
   template <class Rep, class Period, class F>
-    requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+    requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   periodic_future schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
                                          F&& f, const periodic_options& more = {}) {
     return add_periodic(first, to_nanoseconds(period), false, std::forward<F>(f), more);
@@ -185,7 +128,7 @@ class scheduler {
   /// Has `f` run at `first`, and then again `delay` after each run has ended.
   /// \throws std::invalid_argument also if the delay is not above 0.
   template <class Rep, class Period, class F>
-    requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+    requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   periodic_future schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
                                             F&& f, const periodic_options& more = {}) {
     return add_periodic(first, to_nanoseconds(delay), true, std::forward<F>(f), more);
@@ -198,12 +141,13 @@ class scheduler {
   /// If the frame is destroyed while it is suspended, the timer is cancelled; who destroys it has
   /// to know, as with any coroutine, that it is not being resumed at that moment.
   template <class Rep, class Period>
-  [[nodiscard]] timer_awaiter after(std::chrono::duration<Rep, Period> delay,
-                                    sync::stop_token stop = {}) {
+  [[nodiscard]] detail::timer_awaiter after(std::chrono::duration<Rep, Period> delay,
+                                            sync::stop_token stop = {}) {
     return {*this, delay, std::move(stop)};
   }
   /// The same at a time. One that has passed is now.
-  [[nodiscard]] timer_awaiter at(clock::time_point time, sync::stop_token stop = {}) noexcept {
+  [[nodiscard]] detail::timer_awaiter at(clock::time_point time,
+                                         sync::stop_token stop = {}) noexcept {
     return {*this, time, std::move(stop)};
   }
 
@@ -215,8 +159,8 @@ class scheduler {
  protected:
   /// For who derives from it. `source` lives as long as it, and longer for handles. Tasks run
   /// `where` it says, or where the source does.
-  scheduler(timer_source& source, const takt::future_options& futures, const missed_runs& missed,
-            std::optional<any_executor> where = {}) noexcept
+  scheduler(detail::timer_driver& source, const takt::future_options& futures,
+            const missed_runs& missed, std::optional<any_executor> where = {}) noexcept
       : source_(source), where_(where), futures_(futures), missed_(missed) {}
   ~scheduler() = default;
 
@@ -225,32 +169,23 @@ class scheduler {
 
  private:
   template <class T, class F>
-  friend class retry_state;
-  friend class timer_awaiter;
-
-  template <class F>
-  static void require_callable(const F& f) {
-    if constexpr (can_be_null<std::decay_t<F>> && !std::is_function_v<F>) {
-      if (f == nullptr) {
-        throw std::invalid_argument("takt::scheduler: the callable is empty");
-      }
-    }
-  }
+  friend class detail::retry_state;
+  friend class detail::timer_awaiter;
 
   template <class F>
   periodic_future add_periodic(when first, std::chrono::nanoseconds period, bool after_end, F&& f,
                                const periodic_options& more) {
-    using state = periodic_state<std::decay_t<F>>;
-    require_callable(f);
+    using state = detail::periodic_state<std::decay_t<F>>;
+    detail::require_callable(f, "takt::scheduler: the callable is empty");
     source_.check_period(period);
-    state_ref<state> made(new state(future_options(), std::forward<F>(f)));
+    detail::intrusive_ptr<state> made(new state(future_options(), std::forward<F>(f)));
     made->retain();
-    future<void> filled{state_ref<future_state<void>>(made.get())};
-    period_state& periods = made->periods;
+    future<void> filled{detail::intrusive_ptr<detail::future_state<void>>(made.get())};
+    detail::period_state& periods = made->periods;
     periods.period = period;
     periods.after_end = after_end;
     periods.missed = more.missed.value_or(missed_);
-    timer_place& place = made->place;
+    detail::timer_ref& place = made->place;
     timer_handle handle =
         add(first, std::move(made),
             {.name = more.name, .slack = more.slack, .run_at_close = more.run_at_close}, place,
@@ -259,20 +194,20 @@ class scheduler {
   }
 
   template <class State>
-  timer_handle add(const when& due, state_ref<State> state, const timer_options& more,
-                   timer_place& place, period_state* periods) {
-    state_ref<future_core> kept(state.share().detach());
-    task t(state_ref<future_core>(state.detach()), task_options{.name = more.name},
-           periods != nullptr);
+  timer_handle add(const when& due, detail::intrusive_ptr<State> state, const timer_options& more,
+                   detail::timer_ref& place, detail::period_state* periods) {
+    detail::intrusive_ptr<detail::future_core> kept(state.share().detach());
+    task t(detail::intrusive_ptr<detail::future_core>(state.detach()),
+           task_options{.name = more.name}, periods != nullptr);
     return {add(due, t, more, &place, periods), std::move(kept)};
   }
 
   [[nodiscard]] const clock& time() const noexcept { return *futures_.time; }
-  timer_place add(const when& due, task& t, const timer_options& more, timer_place* place,
-                  period_state* periods);
+  detail::timer_ref add(const when& due, task& t, const timer_options& more,
+                        detail::timer_ref* place, detail::period_state* periods);
 
   // Constant after construction.
-  timer_source& source_;
+  detail::timer_driver& source_;
   std::optional<any_executor> where_;
   const takt::future_options futures_;
   const missed_runs missed_;

@@ -4,132 +4,18 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include <takt/base/config.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
-#include <takt/fwd.hpp>
-#include <takt/sched/missed_runs.hpp>
+#include <takt/sched/detail/timer_driver.hpp>
 #include <takt/sched/when.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/future_state.hpp>
-#include <takt/task/future_task.hpp>
-#include <takt/timer/timer_table.hpp>
 
 namespace takt::inline TAKT_ABI {
-
-/// When a periodic task runs. For schedulers; guarded by the lock of the entry that it belongs to.
-struct period_state {
-  std::chrono::nanoseconds period{};
-  missed_runs missed{};
-  bool after_end = false;  // counts from the end of a run; otherwise from when that was due
-  std::uint64_t runs = 0;
-  std::uint64_t runs_missed = 0;
-  std::optional<clock::time_point> moved_to{};  // the next run, said while one is under way
-};
-
-class timer_place;
-
-/// What else is said of a task that is added. For schedulers.
-struct timer_request {
-  any_executor* where = nullptr;  ///< Null if the scheduler runs it itself.
-  std::chrono::nanoseconds slack{0};
-  timer_place* place = nullptr;     ///< If given, told where it is before anybody can cancel it.
-  period_state* periods = nullptr;  ///< Null: it runs once. Else part of the state of the task.
-  bool run_at_close = false;
-};
-
-/// The inside of a scheduler: entries of delayed tasks, as handles see them. An entry stays as long
-/// as it is held, though its task has ended; and so does what it is in. For schedulers.
-///
-/// **Thread safety**: all members, from any thread.
-class timer_source {
- public:
-  timer_source(const timer_source&) = delete;
-  timer_source& operator=(const timer_source&) = delete;
-
-  /// Adds a task, and moves it from `t`. \throws takt::rejected, std::invalid_argument,
-  /// std::bad_alloc; the task has not been run then.
-  virtual timer_place add(const when& due, task& t, const timer_request& more) = 0;
-
-  virtual void hold(timer_id id) noexcept = 0;
-  virtual void let_go(timer_id id) noexcept = 0;
-
-  virtual cancel_result cancel(timer_id id) noexcept = 0;
-  virtual bool reschedule(timer_id id, const when& due) noexcept = 0;
-  virtual bool pause(timer_id id) noexcept = 0;
-  virtual bool resume(timer_id id) noexcept = 0;
-  [[nodiscard]] virtual clock::time_point next_time(timer_id id) noexcept = 0;
-  [[nodiscard]] virtual std::chrono::nanoseconds time_left(timer_id id) noexcept = 0;
-  [[nodiscard]] virtual period_state look_at(timer_id id, const period_state& periods) noexcept = 0;
-  virtual void change_period(timer_id id, period_state& periods,
-                             std::chrono::nanoseconds period) = 0;
-  /// \throws std::invalid_argument if it is not above 0, or beyond a limit.
-  virtual void check_period(std::chrono::nanoseconds period) const;
-
- protected:
-  timer_source() = default;
-  ~timer_source() = default;
-};
-
-/// Where a delayed task is kept. For schedulers.
-class timer_place {
- public:
-  timer_place() noexcept = default;
-  /// Takes over a hold.
-  timer_place(timer_source& source, timer_id id) noexcept : source_(&source), id_(id) {}
-  timer_place(const timer_place& other) noexcept : source_(other.source_), id_(other.id_) {
-    if (source_ != nullptr) source_->hold(id());
-  }
-  timer_place(timer_place&& other) noexcept
-      : source_(std::exchange(other.source_, nullptr)), id_(other.id()) {}
-  timer_place& operator=(timer_place other) noexcept {
-    std::swap(source_, other.source_);
-    std::swap(id_, other.id_);
-    return *this;
-  }
-  ~timer_place() {
-    if (source_ != nullptr) source_->let_go(id());
-  }
-
-  [[nodiscard]] timer_source* source() const noexcept { return source_; }
-  // By its parts, as it was written: a processor waits for those of what it reads as one.
-  [[nodiscard]] timer_id id() const noexcept { return {id_.generation, id_.index}; }
-
-  /// Leaves the hold to the caller.
-  void detach() noexcept { source_ = nullptr; }
-
-  /// The task was cancelled: who keeps it lets go of it.
-  void leave() const noexcept {
-    if (source_ != nullptr) source_->cancel(id());
-  }
-
- private:
-  timer_source* source_ = nullptr;
-  timer_id id_;
-};
-
-/// The future of a delayed task, with its closure, in one allocation. For schedulers.
-template <class T, class F>
-class delayed_state : public task_state<T, F> {
- public:
-  using task_state<T, F>::task_state;
-  timer_place place;  // written before anybody can cancel it
-
- private:
-  void leave_queue() noexcept override { place.leave(); }
-};
-
-/// The same for a periodic task.
-template <class F>
-class periodic_state final : public delayed_state<void, F> {
- public:
-  using delayed_state<void, F>::delayed_state;
-  period_state periods;
-};
 
 /// Names one delayed task, to cancel it, to move it, to stop its time. Made by execute(when, what),
 /// and a part of scheduled_future and periodic_future.
@@ -152,11 +38,12 @@ class timer_handle {
  public:
   timer_handle() noexcept = default;
   /// For schedulers.
-  timer_handle(timer_place place, state_ref<future_core> state) noexcept
+  timer_handle(detail::timer_ref place, detail::intrusive_ptr<detail::future_core> state) noexcept
       : place_(std::move(place)), state_(std::move(state)) {}
   timer_handle(const timer_handle& other) noexcept
       : place_(other.place_),
-        state_(other.state_ ? other.state_.share() : state_ref<future_core>()) {}
+        state_(other.state_ ? other.state_.share() : detail::intrusive_ptr<detail::future_core>()) {
+  }
   timer_handle(timer_handle&&) noexcept = default;
   timer_handle& operator=(const timer_handle& other) noexcept {
     return *this = timer_handle(other);
@@ -196,11 +83,11 @@ class timer_handle {
   [[nodiscard]] std::chrono::nanoseconds time_left() const noexcept;
 
  protected:
-  [[nodiscard]] const timer_place& place() const noexcept { return place_; }
+  [[nodiscard]] const detail::timer_ref& place() const noexcept { return place_; }
 
  private:
-  timer_place place_;
-  state_ref<future_core> state_;  // null: it has no future
+  detail::timer_ref place_;
+  detail::intrusive_ptr<detail::future_core> state_;  // null: it has no future
 };
 
 /// The result of a task that is run once, at its time; and the handle of that.
@@ -244,7 +131,7 @@ class [[nodiscard]] periodic_future : public scheduled_future<void> {
  public:
   periodic_future() noexcept = default;
   /// For schedulers. `periods` is part of the future's state.
-  periodic_future(future<void> result, timer_handle timer, period_state& periods) noexcept
+  periodic_future(future<void> result, timer_handle timer, detail::period_state& periods) noexcept
       : scheduled_future<void>(std::move(result), std::move(timer)), periods_(&periods) {}
 
   /// Requests stop of the run that is in progress. If there is none, it does nothing: the series
@@ -268,7 +155,7 @@ class [[nodiscard]] periodic_future : public scheduled_future<void> {
  private:
   void change_period(std::chrono::nanoseconds period) const;
 
-  period_state* periods_ = nullptr;  // kept by the handle's state
+  detail::period_state* periods_ = nullptr;  // kept by the handle's state
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -26,8 +26,9 @@
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {
-
+namespace detail {
 class wheel_core;
+}  // namespace detail
 
 /// Who looks at the clock when a delay begins.
 enum class timer_stamp : std::uint8_t {
@@ -186,19 +187,19 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
 
   /// As in scheduler, on an executor.
   template <class F>
-    requires(takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>)
+    requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   auto schedule(when due, any_executor where, F&& f, const timer_options& more = {}) {
     return on(where).schedule(due, std::forward<F>(f), more);
   }
   template <class Rep, class Period, class F>
-    requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+    requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   periodic_future schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
                                          any_executor where, F&& f,
                                          const periodic_options& more = {}) {
     return on(where).schedule_at_fixed_rate(first, period, std::forward<F>(f), more);
   }
   template <class Rep, class Period, class F>
-    requires(takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
+    requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   periodic_future schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
                                             any_executor where, F&& f,
                                             const periodic_options& more = {}) {
@@ -250,7 +251,7 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
  private:
   task_list close_within(std::chrono::nanoseconds timeout, at_close policy);
 
-  wheel_core& core_;  // stays as long as entries are held
+  detail::wheel_core& core_;  // stays as long as entries are held
 };
 
 }  // namespace takt::inline TAKT_ABI

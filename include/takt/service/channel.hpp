@@ -4,8 +4,6 @@
 
 #include <chrono>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <list>
 #include <optional>
 #include <utility>
@@ -15,113 +13,15 @@
 #include <takt/base/detail/deferred_continuations.hpp>
 #include <takt/base/detail/mutex.hpp>
 #include <takt/base/detail/sync.hpp>
-#include <takt/base/detail/thread_annotations.hpp>
 #include <takt/clock/clock.hpp>
-#include <takt/clock/detail/timed_condition.hpp>
 #include <takt/clock/time.hpp>
+#include <takt/service/channel_options.hpp>
+#include <takt/service/detail/channel_core.hpp>
 #include <takt/service/when_full.hpp>
+#include <takt/task/blocking_region.hpp>
 #include <takt/task/errors.hpp>
-#include <takt/task/task_runner.hpp>
 
 namespace takt::inline TAKT_ABI {
-
-/// How a channel is made.
-struct channel_options {
-  std::size_t capacity = 64;                ///< How many values wait at most; at least 1.
-  when_full rejection = when_full::wait();  ///< What push() does if there are as many.
-  const clock* time = &steady;              ///< For waiting. Outlives the channel.
-};
-
-/// What a channel has seen. Plain values, of one moment.
-struct channel_statistics {
-  std::uint64_t accepted = 0;   ///< Values that were taken in.
-  std::uint64_t taken = 0;      ///< Of them, those that a consumer has got.
-  std::uint64_t discarded = 0;  ///< Of them, taken out by abort() or the last consumer's end.
-  std::uint64_t dropped = 0;    ///< Not taken in: no room, with when_full::drop().
-  std::uint64_t refused = 0;    ///< Not taken in for any other reason.
-  std::size_t queued = 0;       ///< accepted - taken - discarded.
-  std::size_t waiting = 0;      ///< Producers that wait for room.
-};
-
-/// What became of a value that was offered to a channel.
-enum class push_result : std::uint8_t {
-  accepted,  ///< It is in.
-  full,      ///< There was no room by the deadline.
-  stopped,   ///< Stop was requested before there was room.
-  closed,    ///< The channel takes no more.
-};
-
-/// The part of a channel that does not depend on the type: who may go on, and who waits. The
-/// states and invariants are in channel.cpp. For channel.
-class channel_core {
- public:
-  channel_core(const channel_core&) = delete;
-  channel_core& operator=(const channel_core&) = delete;
-
-  /// Takes no more. Who waits for room already is still let in, and consumers get all that is in
-  /// before they get the end.
-  void close() noexcept;
-
-  /// Whether it takes no more: closed, aborted, or all producers have ended.
-  [[nodiscard]] bool is_closed() const;
-  /// Whether it takes no more, and there is nothing left to take, now or later.
-  [[nodiscard]] bool is_at_end() const;
-  /// How many values are queued.
-  [[nodiscard]] std::size_t size() const;
-  [[nodiscard]] channel_statistics statistics() const;
-  [[nodiscard]] const clock& time() const noexcept { return time_; }
-
- protected:
-  explicit channel_core(const channel_options& how);
-  ~channel_core();
-
-  void add_producer();
-  void remove_producer() noexcept;
-  void add_consumer();
-  /// \return whether it was the last one, and there is or will be something that nobody will take.
-  [[nodiscard]] bool remove_consumer() noexcept TAKT_REQUIRES(mu_);
-
-  /// Gets room for one value, without waiting or with; the caller then adds it, still locked.
-  push_result look_for_room() noexcept TAKT_REQUIRES(mu_);
-  push_result wait_for_room(detail::mutex_lock& lock, clock::time_point deadline,
-                            const sync::stop_token& stop) TAKT_REQUIRES(mu_);
-  void added() noexcept TAKT_REQUIRES(mu_);
-  void count_refused(push_result why) noexcept TAKT_REQUIRES(mu_);
-
-  /// Waits until there is a value, or the end; the caller then takes one out, still locked.
-  bool has_to_wait() const noexcept TAKT_REQUIRES(mu_) { return size_ == 0 && !at_end(); }
-  void wait_for_value(detail::mutex_lock& lock, clock::time_point deadline,
-                      const sync::stop_token& stop) TAKT_REQUIRES(mu_);
-  void removed() noexcept TAKT_REQUIRES(mu_);
-  /// The caller takes out all values.
-  void aborted() noexcept TAKT_REQUIRES(mu_);
-
-  /// How long push() waits for room, and what it makes of the result.
-  [[nodiscard]] clock::time_point push_deadline() const;
-  [[nodiscard]] bool is_in(push_result result) const;
-
-  mutable detail::mutex mu_;
-
- private:
-  bool at_end() const noexcept TAKT_REQUIRES(mu_) { return !open_ && size_ + promised_ == 0; }
-  void end_intake() noexcept TAKT_REQUIRES(mu_);
-
-  // Constant after construction.
-  const std::size_t capacity_;
-  const when_full full_;
-  const clock& time_;
-
-  detail::timed_condition room_ TAKT_GUARDED_BY(mu_);   // producers
-  detail::timed_condition value_ TAKT_GUARDED_BY(mu_);  // consumers
-  std::size_t size_ TAKT_GUARDED_BY(mu_) = 0;
-  std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;   // producers in room_
-  std::size_t promised_ TAKT_GUARDED_BY(mu_) = 0;  // room for those that are on their way out of it
-  std::size_t producers_ TAKT_GUARDED_BY(mu_) = 0;
-  std::size_t consumers_ TAKT_GUARDED_BY(mu_) = 0;
-  bool open_ TAKT_GUARDED_BY(mu_) = true;
-  bool aborted_ TAKT_GUARDED_BY(mu_) = false;
-  channel_statistics seen_ TAKT_GUARDED_BY(mu_);  // but for queued and waiting
-};
 
 /// Values on their way from some threads to others: a bounded queue, which slows down who is too
 /// fast, and which knows when it is over.
@@ -165,14 +65,14 @@ class channel_core {
 /// but for its end and its moves. **Destruction**: after the handles; what is queued is destroyed.
 /// **Cost**: an allocation for each value, and the lock once on each side.
 template <class T>
-class channel : public channel_core {
+class channel : private detail::channel_core {
  public:
   using options = channel_options;
   class producer;
   class consumer;
 
   /// \throws std::invalid_argument if capacity is 0, or time null.
-  explicit channel(const options& how = {}) : channel_core(how) {
+  explicit channel(const options& how = {}) : detail::channel_core(how) {
     static_assert(std::movable<T>, "a channel moves its values: T has to be movable");
   }
 
@@ -186,6 +86,19 @@ class channel : public channel_core {
     add_consumer();
     return consumer(*this);
   }
+
+  /// Takes no more values. Producers that already wait for room are still let in, and consumers get
+  /// all queued values before they get the end.
+  using detail::channel_core::close;
+  /// Whether it takes no more values: closed, aborted, or all producers have ended.
+  using detail::channel_core::is_closed;
+  /// Whether it takes no more values, and there is nothing left to take, now or later.
+  using detail::channel_core::is_at_end;
+  /// How many values are queued.
+  using detail::channel_core::size;
+  using detail::channel_core::statistics;
+  /// The clock that it waits by.
+  using detail::channel_core::time;
 
   /// Ends it at once, as above. \return what was queued, oldest first.
   std::list<T> abort() noexcept {

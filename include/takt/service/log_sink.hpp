@@ -6,13 +6,13 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/task/future_task.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -72,6 +72,8 @@ struct file_sink_options {
 [[nodiscard]] std::unique_ptr<log_sink> to_file(const std::string& path,
                                                 const file_sink_options& how = {});
 
+namespace detail {
+
 /// What to_function() makes.
 template <class F>
 class function_sink final : public log_sink {
@@ -83,16 +85,16 @@ class function_sink final : public log_sink {
   F call_;
 };
 
+}  // namespace detail
+
 /// Lines go to a callable, `void(std::string_view)`.
 /// \throws std::invalid_argument if it is empty.
 template <class F>
   requires std::is_invocable_v<std::decay_t<F>&, std::string_view>
 [[nodiscard]] std::unique_ptr<log_sink> to_function(F&& f) {
   using call = std::decay_t<F>;
-  if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
-    if (f == nullptr) throw std::invalid_argument("takt::to_function: the callable is empty");
-  }
-  return std::make_unique<function_sink<call>>(std::forward<F>(f));
+  detail::require_callable(f, "takt::to_function: the callable is empty");
+  return std::make_unique<detail::function_sink<call>>(std::forward<F>(f));
 }
 
 }  // namespace takt::inline TAKT_ABI

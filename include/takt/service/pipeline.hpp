@@ -9,22 +9,24 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/base/detail/sync.hpp>
-#include <takt/base/move_only_function.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/exec/lifecycle.hpp>
-#include <takt/service/channel.hpp>
+#include <takt/service/detail/pipeline_stage.hpp>
 #include <takt/service/pipeline_stage.hpp>
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {
+namespace detail {
+class pipeline_core;
+}  // namespace detail
 
 /// How a pipeline is made.
 struct pipeline_options {
@@ -34,7 +36,6 @@ struct pipeline_options {
   const unhandled_hook* unhandled = &lenient;
 };
 
-class pipeline_core;
 template <class T>
 class pipeline_draft;
 
@@ -134,10 +135,10 @@ class pipeline : public lifecycle_interface<pipeline> {
  private:
   template <class T>
   friend class pipeline_draft;
-  pipeline(stage_list stages, const options& all);
+  pipeline(detail::stage_list stages, const options& all);
   static void check(const options& all);
 
-  pipeline_core* core_;  // counted: each worker has a reference, too
+  detail::pipeline_core* core_;  // counted: each worker has a reference, too
 };
 
 /// A pipeline whose last stage makes values of type T, which nobody takes yet. Each of its members
@@ -155,15 +156,15 @@ class [[nodiscard]] pipeline_draft {
   template <class Out = void, class F>
   [[nodiscard]] auto then(F f, const stage_options& how = {}) && {
     if constexpr (std::is_void_v<Out>) {
-      static_assert(called_with_item<F, T>,
+      static_assert(detail::called_with_item<F, T>,
                     "a stage is called with an lvalue: let it take T& or const T&; or name what it "
                     "makes, then<Out>(f), and let it take an outlet<Out>&, too");
-      using made = std::decay_t<item_result<F, T>>;
+      using made = std::decay_t<detail::item_result<F, T>>;
       static_assert(!std::is_void_v<made>, "a stage has to return what the next one gets");
       refuse_empty(f, how);
       return std::move(*this).template add<made>(
           [call = std::move(f)](T& item, outlet<made>& out) mutable {
-            out.push(call_with_item(call, item, out.stop()));
+            out.push(detail::call_with_item(call, item, out.stop()));
           },
           how);
     } else {
@@ -181,7 +182,7 @@ class [[nodiscard]] pipeline_draft {
   /// give as many threads.
   template <class F>
   [[nodiscard]] pipeline into(F f, const stage_options& how = {}) && {
-    static_assert(called_with_item<F, T>,
+    static_assert(detail::called_with_item<F, T>,
                   "a stage is called with an lvalue: let it take T& or const T&");
     refuse_empty(f, how);
     add_stage<void>(std::move(f), how);
@@ -193,7 +194,7 @@ class [[nodiscard]] pipeline_draft {
   template <class U>
   friend class pipeline_draft;
 
-  pipeline_draft(stage_list stages, producing_stage<T>& last, pipeline_options all)
+  pipeline_draft(detail::stage_list stages, detail::producing_stage<T>& last, pipeline_options all)
       : stages_(std::move(stages)), last_(&last), all_(std::move(all)) {}
 
   std::string name_of(const stage_options& how) const {
@@ -202,42 +203,40 @@ class [[nodiscard]] pipeline_draft {
 
   template <class F>
   void refuse_empty(const F& f, const stage_options& how) const {
-    if constexpr (can_be_null<F>) {
-      if (f == nullptr) pipeline_stage::refuse(name_of(how), "the function is empty");
-    }
+    if (detail::is_empty_callable(f))
+      detail::pipeline_stage::refuse(name_of(how), "the function is empty");
   }
 
   template <class Out, class F>
-  producing_stage<Out>& add_stage(F f, const stage_options& how) {
-    auto next =
-        std::make_unique<item_stage<T, Out, F>>(std::move(f), how, name_of(how), *all_.time);
-    producing_stage<Out>& added = *next;
-    last_->connect(*next->queue());
+  detail::producing_stage<Out>& add_stage(F f, const stage_options& how) {
+    auto next = std::make_unique<detail::item_stage<T, Out, F>>(std::move(f), how, name_of(how),
+                                                                *all_.time);
+    detail::producing_stage<Out>& added = *next;
+    last_->connect(next->queue());
     stages_.push_back(std::move(next));
     return added;
   }
 
   template <class Out, class F>
   pipeline_draft<Out> add(F f, const stage_options& how) && {
-    producing_stage<Out>& added = add_stage<Out>(std::move(f), how);
+    detail::producing_stage<Out>& added = add_stage<Out>(std::move(f), how);
     return pipeline_draft<Out>(std::move(stages_), added, all_);
   }
 
-  stage_list stages_;
-  producing_stage<T>* last_;
+  detail::stage_list stages_;
+  detail::producing_stage<T>* last_;
   pipeline_options all_;
 };
 
 template <class T, class F>
 pipeline_draft<T> pipeline::from(F f, const source_options& how, const options& all) {
   static_assert(std::invocable<F&, outlet<T>&>, "a source is called with an outlet<T>&");
-  if constexpr (can_be_null<F>) {
-    if (f == nullptr) pipeline_stage::refuse(how.name, "the function is empty");
-  }
+  if (detail::is_empty_callable(f))
+    detail::pipeline_stage::refuse(how.name, "the function is empty");
   check(all);
-  auto first = std::make_unique<source_stage<T, F>>(std::move(f), how);
-  producing_stage<T>& added = *first;
-  stage_list stages;
+  auto first = std::make_unique<detail::source_stage<T, F>>(std::move(f), how);
+  detail::producing_stage<T>& added = *first;
+  detail::stage_list stages;
   stages.push_back(std::move(first));
   return pipeline_draft<T>(std::move(stages), added, all);
 }

@@ -19,9 +19,9 @@
 #include <takt/exec/detail/fork_guard.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/fwd.hpp>  // the default of T
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/future_state.hpp>
 #include <takt/task/future_task.hpp>
 #include <takt/task/task.hpp>
 
@@ -95,7 +95,7 @@ class task_scope {
     }
     s_->on_stop_.reset();
     request_stop();
-    for_each_spawned([](future_state<T>& state) {
+    for_each_spawned([](detail::future_state<T>& state) {
       if (!state.is_ready()) state.cancel_and_join(clock::time_point::max(), {});
     });
   }
@@ -104,7 +104,7 @@ class task_scope {
   /// \throws takt::rejected if the executor does not take it; std::invalid_argument if `f` is
   /// empty; std::bad_alloc. It is no part of the scope then.
   template <class F>
-    requires(std::is_same_v<typename task_result<std::decay_t<F>>::type, T>)
+    requires(std::is_same_v<typename detail::task_result<std::decay_t<F>>::type, T>)
   void spawn(F&& f, const task_options& more = {}) {
     future_task<T> work(std::forward<F>(f), s_->where_.future_options());
     std::size_t index = 0;
@@ -140,7 +140,7 @@ class task_scope {
     }
     // One by one and without the lock: closures are destroyed, and callbacks run.
     for (std::size_t i = 0;; ++i) {
-      state_ref<future_state<T>> next;
+      detail::intrusive_ptr<detail::future_state<T>> next;
       {
         const detail::mutex_lock lock(s_->mu_);
         if (i >= s_->spawned_.size()) {
@@ -172,7 +172,7 @@ class task_scope {
   }
   /// As above; at that time, by the clock of the executor.
   std::vector<future<T>> join_until(clock::time_point deadline) {
-    std::vector<future<T>> all = for_each_spawned([&](future_state<T>& state) {
+    std::vector<future<T>> all = for_each_spawned([&](detail::future_state<T>& state) {
       if (state.wait_until(deadline, {})) return;
       request_stop();
       state.wait_until(clock::time_point::max(), {});
@@ -194,11 +194,11 @@ class task_scope {
     return threads;
   }
 
-  [[nodiscard]] state_ref<future_state<T>> shared_state(std::size_t index) const
+  [[nodiscard]] detail::intrusive_ptr<detail::future_state<T>> shared_state(std::size_t index) const
       TAKT_REQUIRES(s_->mu_) {
-    future_state<T>& state = s_->spawned_[index].state();
+    detail::future_state<T>& state = s_->spawned_[index].state();
     state.retain();
-    return state_ref<future_state<T>>(&state);
+    return detail::intrusive_ptr<detail::future_state<T>>(&state);
   }
 
   // One that was refused keeps its turn, empty: others have theirs behind it.
@@ -215,7 +215,7 @@ class task_scope {
   template <class Wait>
   std::vector<future<T>> for_each_spawned(Wait wait) {
     for (std::size_t i = 0;; ++i) {
-      state_ref<future_state<T>> next;
+      detail::intrusive_ptr<detail::future_state<T>> next;
       {
         detail::mutex_lock lock(s_->mu_);
         while (i == s_->spawned_.size() && s_->calls_ != 0) s_->changed_.wait(lock);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -13,32 +14,27 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/base/detail/sync.hpp>
-#include <takt/base/move_only_function.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
+#include <takt/task/detail/callable.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/errors.hpp>
-#include <takt/task/future_state.hpp>
 
 namespace takt::inline TAKT_ABI {
 
-template <class T, class Call>
+namespace detail {
+template <class T, class F>
 class then_state;
 template <class T>
 class future_awaiter;
+}  // namespace detail
 
-/// As what a callable of type F is called once: as an rvalue, if it can be.
-template <class F, class... Args>
-using one_shot = std::conditional_t<std::is_invocable_v<F, Args...>, F&&, F&>;
-template <class F, class... Args>
-inline constexpr bool callable_once = std::is_invocable_v<one_shot<F, Args...>, Args...>;
-
-/// Whether an R can become the result of a future<T>. A reference never refers to a temporary.
-template <class T, class R>
-inline constexpr bool can_become = std::is_constructible_v<T, R>;
-template <class T, class R>
-inline constexpr bool can_become<T&, R> =
-    std::is_lvalue_reference_v<R> && std::is_convertible_v<std::remove_reference_t<R>*, T*>;
+/// How many continuations may be nested on one thread: a continuation completes a future, whose
+/// continuation completes another one, and so on. A thread that is so deep defers further ones
+/// until the innermost of them returns or blocks, so that chains of any length need little stack.
+inline constexpr std::size_t max_nested_continuations = 16;
 
 /// The result of work that may still be under way: a value, an error, or the fact that it was
 /// cancelled. It always gets one of them: no future hangs because its producer went away.
@@ -73,7 +69,8 @@ class [[nodiscard]] future {
   /// Empty.
   future() noexcept = default;
   /// For those who make futures.
-  explicit future(state_ref<future_state<T>> state) noexcept : state_(std::move(state)) {}
+  explicit future(detail::intrusive_ptr<detail::future_state<T>> state) noexcept
+      : state_(std::move(state)) {}
 
   /// Whether it refers to a result, there or to come.
   [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(state_); }
@@ -130,8 +127,8 @@ class [[nodiscard]] future {
   /// progress; between two runs the next one, and with it the series, is cancelled. Each run has a
   /// token of its own. See also periodic_future::request_stop().
   void request_stop() const {
-    future_core& work = state();
-    const keep_alive mine(work);  // a stop callback may let go of the last owner
+    detail::future_core& work = state();
+    const detail::state_guard mine(work);  // a stop callback may let go of the last owner
     // A run may end, or the next one begin, in between.
     while (!work.prevent() && !work.request_stop_of_run() && work.is_pending()) {
     }
@@ -177,16 +174,16 @@ class [[nodiscard]] future {
   /// the thread that delivers the result; an exception that leaves its resume() ends the program.
   /// If its frame is destroyed while it is suspended here, nothing is resumed; who destroys it has
   /// to know, as with any coroutine, that it is not being resumed at that moment.
-  future_awaiter<T> operator co_await() &&;
+  detail::future_awaiter<T> operator co_await() &&;
 
   /// For those who combine futures.
-  [[nodiscard]] future_state<T>& state() const {
-    if (!state_) throw_no_state();
+  [[nodiscard]] detail::future_state<T>& state() const {
+    if (!state_) detail::throw_no_state();
     return *state_;
   }
 
  private:
-  state_ref<future_state<T>> state_;
+  detail::intrusive_ptr<detail::future_state<T>> state_;
 };
 
 /// Delivers the result of a future.
@@ -206,7 +203,8 @@ class [[nodiscard]] future {
 template <class T>
 class promise {
  public:
-  explicit promise(const future_options& options = {}) : state_(new future_state<T>(options)) {}
+  explicit promise(const future_options& options = {})
+      : state_(new detail::future_state<T>(options)) {}
   promise(promise&&) noexcept = default;
   promise& operator=(promise&& other) noexcept {
     promise(std::move(other)).swap(*this);
@@ -225,7 +223,7 @@ class promise {
   [[nodiscard]] future<T> get_future() {
     require_state();
     if (std::exchange(retrieved_, true)) {
-      throw_future_already_retrieved();
+      detail::throw_future_already_retrieved();
     }
     return future<T>(state_.share());
   }
@@ -234,12 +232,12 @@ class promise {
   /// \throws std::future_error (promise_already_satisfied, no_state). If making the value throws,
   /// that becomes the result.
   template <class U = std::remove_cvref_t<T>>
-    requires can_become<T, U&&>
+    requires detail::can_become<T, U&&>
   void set_value(U&& value) {
     if (!claim()) return;
     std::exception_ptr error;
     try {
-      const body_scope here(*state_);
+      const detail::body_scope here(*state_);
       state_->store(std::forward<U>(value));
     } catch (...) {
       error = std::current_exception();
@@ -281,13 +279,13 @@ class promise {
 
  private:
   void require_state() const {
-    if (!state_) throw_no_state();
+    if (!state_) detail::throw_no_state();
   }
   // False if the future was cancelled.
   bool claim() {
     require_state();
     if (std::exchange(set_, true)) {
-      throw_promise_already_satisfied();
+      detail::throw_promise_already_satisfied();
     }
     return state_->claim();
   }
@@ -306,7 +304,7 @@ class promise {
     }
   }
 
-  state_ref<future_state<T>> state_;
+  detail::intrusive_ptr<detail::future_state<T>> state_;
   bool retrieved_ = false;
   bool set_ = false;
 };
@@ -324,169 +322,28 @@ template <class T>
   return p.get_future();
 }
 
-/// Whether F takes the value of a future<T>; otherwise it takes the future.
-template <class T, class F>
-inline constexpr bool takes_value = callable_once<F, T>;
-template <class F>
-inline constexpr bool takes_value<void, F> = callable_once<F>;
-
-/// What F gives when it continues a future<T>.
-template <class T, class F, bool TakesValue = takes_value<T, F>>
-struct then_result : owned_result<std::invoke_result_t<one_shot<F, future<T>>, future<T>>> {};
-template <class T, class F>
-struct then_result<T, F, true> : owned_result<std::invoke_result_t<one_shot<F, T>, T>> {};
-template <class F>
-struct then_result<void, F, true> : owned_result<std::invoke_result_t<one_shot<F>>> {};
-
-/// The continuation that then() makes, together with the future that it fills: one allocation.
-/// Owns the future it waits for, which in turn keeps a reference to it until it is called.
-template <class T, class F>
-class then_state final : public future_state<typename then_result<T, F>::type>,
-                         public continuation {
-  using result = typename then_result<T, F>::type;
-
- public:
-  template <class G>
-  then_state(const future_options& options, G&& f, future<T>&& source)
-      : future_state<result>(options),
-        call_(std::in_place, std::forward<G>(f)),
-        source_(std::move(source)) {}
-
-  void start() noexcept {
-    this->retain();  // for the continuation
-    source_.state().set_continuation(*this);
-  }
-
- private:
-  void on_ready() noexcept override {
-    const state_ref<future_core> mine(this);
-    future<T> source = std::move(source_);
-    if (!this->begin()) {  // cancelled: what comes too late is dropped
-      if (!source.state().has_value()) static_cast<void>(source.state().take_error());
-      return;
-    }
-    if constexpr (!takes_value<T, F>) {
-      this->run_body([&]() -> result {
-        return std::invoke(static_cast<one_shot<F, future<T>>>(*call_), std::move(source));
-      });
-    } else if (source.state().has_value()) {
-      this->run_body([&]() -> result {
-        if constexpr (std::is_void_v<T>) {
-          return std::invoke(static_cast<one_shot<F>>(*call_));
-        } else {
-          return std::invoke(static_cast<one_shot<F, T>>(*call_), source.get());
-        }
-      });
-    } else {  // passes by
-      {
-        const body_scope here(*this);
-        drop_closure();
-      }
-      this->finish_like(source.state());
-    }
-  }
-  void drop_closure() noexcept override { call_.reset(); }
-
-  std::optional<F> call_;  // made first: if that throws, the source is still there
-  future<T> source_;
-};
-
 template <class T>
 template <class F>
 auto future<T>::then(F&& f) && {
   using call = std::decay_t<F>;
-  using state_type = then_state<T, call>;
-  if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
-    if (f == nullptr) throw std::invalid_argument("takt::future::then: the callable is empty");
-  }
+  using state_type = detail::then_state<T, call>;
+  detail::require_callable(f, "takt::future::then: the callable is empty");
   const future_options options = state().options();
-  state_ref<state_type> made(new state_type(options, std::forward<F>(f), std::move(*this)));
+  detail::intrusive_ptr<state_type> made(
+      new state_type(options, std::forward<F>(f), std::move(*this)));
   made->start();
-  using result = typename then_result<T, call>::type;
+  using result = typename detail::then_result<T, call>::type;
   made->retain();
-  return future<result>(state_ref<future_state<result>>(made.get()));
+  return future<result>(detail::intrusive_ptr<detail::future_state<result>>(made.get()));
 }
 
-/// Base of every awaiter in takt: suspends a coroutine until a future is ready. The thread that
-/// makes the future ready resumes the coroutine.
-///
-/// The future can become ready, and the coroutine be resumed and destroy its frame, on another
-/// thread while await_suspend() is still running. Hence the order of the steps is fixed here and is
-/// not left to derived classes: the awaiter publishes its future, then sets the continuation, and
-/// arms last. After that nobody but the resumed coroutine may access the awaiter.
-///
-/// **Destruction** while suspended, which is that of the frame, withdraws the continuation.
 template <class T>
-class awaiter_base : private continuation {
- public:
-  awaiter_base(const awaiter_base&) = delete;
-  awaiter_base& operator=(const awaiter_base&) = delete;
-
-  T await_resume() { return result_.get(); }
-
- protected:
-  awaiter_base() noexcept = default;
-  explicit awaiter_base(future<T>&& result) noexcept : result_(std::move(result)) {}
-  ~awaiter_base() { withdraw(); }
-
-  [[nodiscard]] const future<T>& result() const noexcept { return result_; }
-
-  /// Suspends until the result is ready, which others see to already. False if it is ready: the
-  /// coroutine continues. Otherwise the call is the last access to the awaiter.
-  [[nodiscard]] bool suspend(std::coroutine_handle<> waiting) noexcept {
-    resumes = waiting;
-    return result_.state().try_set_continuation(*this);
-  }
-
-  /// Suspends until `result` is ready, and calls `arm`, which starts the work that makes it ready.
-  /// The call is the last access to the awaiter: `arm` owns what it uses after it has started the
-  /// work, and never refers to the awaiter.
-  ///
-  /// If `arm` throws, the coroutine gets that exception, unless `arm` has made the result ready
-  /// before, with which the coroutine has been resumed then.
-  template <class Arm>
-  void suspend_and_arm(std::coroutine_handle<> waiting, future<T> result, Arm arm) {
-    future_state<T>& state = result.state();
-    const keep_alive mine(state);
-    continuation& self = *this;  // only its address is used below
-    result_ = std::move(result);
-    resumes = waiting;
-    static_cast<void>(state.try_set_continuation(self));  // nobody else has the result yet
-    try {
-      std::move(arm)();
-    } catch (...) {
-      if (state.remove_continuation(self)) throw;
-    }
-  }
-
-  /// The coroutine is not to be resumed any more. False if it has taken its result already.
-  bool withdraw() noexcept {
-    if (!result_.valid()) return false;
-    result_.state().remove_continuation(*this);
-    return true;
-  }
-
- private:
-  future<T> result_;
-};
-
-/// Awaiter of `co_await std::move(f)`.
-template <class T>
-class [[nodiscard]] future_awaiter final : public awaiter_base<T> {
- public:
-  explicit future_awaiter(future<T>&& source) : awaiter_base<T>(std::move(source)) {
-    static_cast<void>(this->result().state());  // not empty
-  }
-
-  [[nodiscard]] bool await_ready() const { return this->result().is_ready(); }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiting) noexcept {
-    return this->suspend(waiting);
-  }
-};
-
-template <class T>
-future_awaiter<T> future<T>::operator co_await() && {
-  return future_awaiter<T>(std::move(*this));
+detail::future_awaiter<T> future<T>::operator co_await() && {
+  return detail::future_awaiter<T>(std::move(*this));
 }
 
 }  // namespace takt::inline TAKT_ABI
+
+// These need the classes above.
+#include <takt/task/detail/awaiter_base.hpp>
+#include <takt/task/detail/then_state.hpp>

@@ -7,115 +7,22 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/base/detail/sync.hpp>
-#include <takt/base/move_only_function.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
+#include <takt/task/detail/callable.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/detail/run_stop.hpp>
+#include <takt/task/detail/task_state.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
-#include <takt/task/future_state.hpp>
 
 namespace takt::inline TAKT_ABI {
-
-/// Whether a callable takes a stop_token. If it can be called with and without, it gets one.
-template <class F>
-inline constexpr bool takes_stop_token = callable_once<F, sync::stop_token>;
-
-/// What a task with the callable F gives.
-template <class F, bool WithToken = takes_stop_token<F>>
-struct task_result
-    : owned_result<std::invoke_result_t<one_shot<F, sync::stop_token>, sync::stop_token>> {};
-template <class F>
-struct task_result<F, false> : owned_result<std::invoke_result_t<one_shot<F>>> {};
-
-/// Whether a future_task<T> can be made of an F.
-template <class T, class F>
-concept task_callable =
-    (takes_stop_token<F> || callable_once<F>) &&
-    (std::is_void_v<T> || (can_become<T, typename task_result<F>::type> &&
-                           std::is_convertible_v<typename task_result<F>::type, T>));
-
-/// The state of a task together with its closure: one allocation.
-template <class T, class F>
-class task_state : public future_state<T> {
- public:
-  template <class G>
-  task_state(const future_options& options, G&& f)
-      : future_state<T>(options), call_(std::in_place, std::forward<G>(f)) {}
-
-  void run() noexcept override {
-    const keep_alive mine(*this);
-    const detail::run_scope run(stop_);
-    if (!this->begin()) return;
-    this->run_body([this]() -> decltype(auto) {
-      if constexpr (takes_stop_token<F>) {
-        return std::invoke(static_cast<one_shot<F, sync::stop_token>>(*call_), stop_.token());
-      } else {
-        return std::invoke(static_cast<one_shot<F>>(*call_));
-      }
-    });
-  }
-
-  bool run_and_reset() override {
-    if constexpr (takes_stop_token<F&> || std::is_invocable_v<F&>) {
-      const keep_alive mine(*this);
-      const detail::run_scope run(stop_);
-      if (!this->begin()) return false;
-      std::exception_ptr error;
-      bool ended = false;
-      std::optional<body_scope> here(std::in_place, *this);
-      try {
-        static_cast<void>(call_again());
-      } catch (const cancelled&) {
-        ended = true;
-      } catch (...) {
-        error = std::current_exception();
-      }
-      if (error == nullptr && !ended && this->reset()) return !this->end_if_dropped();
-      drop_closure();
-      here.reset();
-      if (error != nullptr) {
-        this->finish_error(std::move(error));
-      } else {
-        this->finish_cancelled();
-      }
-      return false;
-    } else {
-      throw std::logic_error("takt::future_task: the callable can be called only once");
-    }
-  }
-
-  void request_stop() noexcept override { stop_.request_next(); }
-  bool request_stop_of_run() noexcept override { return stop_.request(); }
-
-  void* target(const void* type) noexcept override {
-    return type == &type_key<F> && call_ ? std::addressof(*call_) : nullptr;
-  }
-  [[nodiscard]] const void* callable_type() const noexcept override { return &type_key<F>; }
-
- protected:
-  /// Calls it as what may be called again.
-  decltype(auto) call_again() {
-    if constexpr (takes_stop_token<F&>) {
-      return std::invoke(*call_, stop_.token());
-    } else {
-      return std::invoke(*call_);
-    }
-  }
-  void drop_closure() noexcept override { call_.reset(); }
-
- private:
-  // Made first: if that throws, the callable is still there.
-  [[no_unique_address]] std::conditional_t<takes_stop_token<F>, detail::run_stop, detail::no_stop>
-      stop_;
-  std::optional<F> call_;
-};
 
 /// Work to be done once, or again and again, whose outcome goes to a future. It is what executors
 /// queue and run; java.util.concurrent calls it FutureTask.
@@ -147,13 +54,11 @@ class future_task {
   /// and then `f` is as it was.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, future_task> &&
-             task_callable<T, std::decay_t<F>>)
+             detail::task_callable<T, std::decay_t<F>>)
   explicit future_task(F&& f, const future_options& options = {}) {
-    if constexpr (can_be_null<std::decay_t<F>> && !std::is_function_v<std::remove_reference_t<F>>) {
-      if (f == nullptr) throw std::invalid_argument("takt::future_task: the callable is empty");
-    }
-    state_ =
-        state_ref<future_state<T>>(new task_state<T, std::decay_t<F>>(options, std::forward<F>(f)));
+    detail::require_callable(f, "takt::future_task: the callable is empty");
+    state_ = detail::intrusive_ptr<detail::future_state<T>>(
+        new detail::task_state<T, std::decay_t<F>>(options, std::forward<F>(f)));
   }
   future_task(future_task&&) noexcept = default;
   future_task& operator=(future_task&& other) noexcept {
@@ -172,7 +77,7 @@ class future_task {
   [[nodiscard]] future<T> get_future() {
     static_cast<void>(state());  // not empty
     if (std::exchange(retrieved_, true)) {
-      throw_future_already_retrieved();
+      detail::throw_future_already_retrieved();
     }
     return future<T>(state_.share());
   }
@@ -213,24 +118,24 @@ class future_task {
   [[nodiscard]] bool is_cancelled() const { return state().is_cancelled(); }
 
   /// Gives up the task for its state, which the caller then runs, cancels or abandons.
-  [[nodiscard]] state_ref<future_state<T>> release() {
+  [[nodiscard]] detail::intrusive_ptr<detail::future_state<T>> release() {
     static_cast<void>(state());  // not empty
     return std::move(state_);
   }
 
  private:
-  [[nodiscard]] future_state<T>& state() const {
-    if (!state_) throw_no_state();
+  [[nodiscard]] detail::future_state<T>& state() const {
+    if (!state_) detail::throw_no_state();
     return *state_;
   }
 
-  state_ref<future_state<T>> state_;
+  detail::intrusive_ptr<detail::future_state<T>> state_;
   bool retrieved_ = false;
 };
 
 template <class F>
-future_task(F) -> future_task<typename task_result<std::decay_t<F>>::type>;
+future_task(F) -> future_task<typename detail::task_result<std::decay_t<F>>::type>;
 template <class F>
-future_task(F, future_options) -> future_task<typename task_result<std::decay_t<F>>::type>;
+future_task(F, future_options) -> future_task<typename detail::task_result<std::decay_t<F>>::type>;
 
 }  // namespace takt::inline TAKT_ABI

@@ -8,17 +8,16 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <stdexcept>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <takt/base/config.hpp>
 #include <takt/base/detail/assert.hpp>
-#include <takt/base/move_only_function.hpp>
+#include <takt/base/detail/require_callable.hpp>
 #include <takt/clock/clock.hpp>
+#include <takt/task/detail/future_state.hpp>
 #include <takt/task/errors.hpp>
-#include <takt/task/future_state.hpp>
 #include <takt/task/future_task.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -90,15 +89,13 @@ class alignas(std::max_align_t) task {
   /// Holds `f`, decayed. \throws std::invalid_argument if `f` is null or empty.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, task> &&
-             (takes_stop_token<std::decay_t<F>> || callable_once<std::decay_t<F>>))
+             (detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>))
   task(F&& f, const task_options& more = {})  // NOLINT(google-explicit-constructor)
       : task(more) {
     using call = std::decay_t<F>;
-    if constexpr (can_be_null<call> && !std::is_function_v<std::remove_reference_t<F>>) {
-      if (f == nullptr) throw std::invalid_argument("takt::task: the callable is empty");
-    }
-    if constexpr (takes_stop_token<call>) {
-      state_ = new task_state<void, call>({}, std::forward<F>(f));
+    detail::require_callable(f, "takt::task: the callable is empty");
+    if constexpr (detail::takes_stop_token<call>) {
+      state_ = new detail::task_state<void, call>({}, std::forward<F>(f));
       table_ = &without_future;
     } else {
       emplace<call>(std::forward<F>(f));
@@ -115,7 +112,8 @@ class alignas(std::max_align_t) task {
 
   /// Holds what fills a future, by its state. If it is periodic, run() leaves it there and says
   /// `again`, until it throws or is cancelled: for executors that know when.
-  task(state_ref<future_core> state, const task_options& more, bool periodic) noexcept
+  task(detail::intrusive_ptr<detail::future_core> state, const task_options& more,
+       bool periodic) noexcept
       : task(more) {
     state_ = state.detach();
     table_ = periodic ? &with_periods : &with_future;
@@ -150,7 +148,7 @@ class alignas(std::max_align_t) task {
   /// Ends it without running it; its future is cancelled. A callable without future and token that
   /// has a member cancelled() is told by it.
   void cancel() noexcept {
-    if (future_core* core = state()) {
+    if (detail::future_core* core = state()) {
       core->cancel();
     } else if (table_ != nullptr && table_->cancelled != nullptr) {
       table_->cancelled(bytes_);
@@ -160,20 +158,21 @@ class alignas(std::max_align_t) task {
 
   /// Ends it without running it; its future throws takt::rejected.
   void reject(rejection reason) noexcept {
-    if (future_core* core = state()) core->reject(reason);
+    if (detail::future_core* core = state()) core->reject(reason);
     drop();
   }
 
   /// Whether its future was cancelled: running it does nothing.
   [[nodiscard]] bool is_cancelled() const noexcept {
-    const future_core* core = state();
+    const detail::future_core* core = state();
     return core != nullptr && core->is_cancelled();
   }
 
   /// The callable, if it is of exactly this type and still there; else nullptr.
   template <class F>
   [[nodiscard]] F* target() noexcept {
-    return table_ == nullptr ? nullptr : static_cast<F*>(table_->target(bytes_, &type_key<F>));
+    return table_ == nullptr ? nullptr
+                             : static_cast<F*>(table_->target(bytes_, &detail::type_key<F>));
   }
 
   [[nodiscard]] std::string_view name() const noexcept { return about_.name.view(); }
@@ -221,7 +220,7 @@ class alignas(std::max_align_t) task {
   }
   /// For executors: what it shares with its future, or with its stop token; null if it has neither.
   /// Stays until the task is dropped or moved, also when it has run.
-  [[nodiscard]] future_core* state() const noexcept {
+  [[nodiscard]] detail::future_core* state() const noexcept {
     return table_ != nullptr && table_->has_state ? state_ : nullptr;
   }
 
@@ -255,7 +254,7 @@ class alignas(std::max_align_t) task {
       ~dropped_after() { spent.drop(); }
     } const guard{self};
     try {
-      static_cast<void>(std::invoke(static_cast<one_shot<F>>(target_in<F>(self.bytes_))));
+      static_cast<void>(std::invoke(static_cast<detail::one_shot<F>>(target_in<F>(self.bytes_))));
     } catch (const takt::cancelled&) {
       return task_outcome::cancelled;
     }
@@ -280,7 +279,7 @@ class alignas(std::max_align_t) task {
 
   template <class F>
   static void* find(void* storage, const void* type) noexcept {
-    return type == &type_key<F> ? std::addressof(target_in<F>(storage)) : nullptr;
+    return type == &detail::type_key<F> ? std::addressof(target_in<F>(storage)) : nullptr;
   }
 
   template <class F>
@@ -356,7 +355,7 @@ class alignas(std::max_align_t) task {
   // First, for the alignment of the class to be theirs.
   union {
     std::byte bytes_[capacity]{};
-    future_core* state_;
+    detail::future_core* state_;
   };
   const table* table_ = nullptr;  // null: empty
   struct {

@@ -12,8 +12,8 @@
 
 #include <takt/base/config.hpp>
 #include <takt/fwd.hpp>
-#include <takt/timer/timer_key.hpp>
-#include <takt/timer/timer_table.hpp>
+#include <takt/timer/detail/timer_key.hpp>
+#include <takt/timer/detail/slot_map.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -57,7 +57,7 @@ namespace takt::inline TAKT_ABI {
 template <class T, class Order>
 class timer_set {
  public:
-  using time_point = timer_deadline;
+  using time_point = detail::timer_deadline;
   using options = typename Order::options;
 
   /// Empty. \throws std::invalid_argument for options that do not fit, with the value and the
@@ -74,7 +74,7 @@ class timer_set {
       table_.grow();
     }
     const timer_id id = table_.add(std::move(value));
-    order_.add(id.index, timer_key(deadline));
+    order_.add(id.index, detail::timer_key(deadline));
     return id;
   }
 
@@ -89,7 +89,7 @@ class timer_set {
   bool reschedule(timer_id id, time_point deadline) noexcept {
     if (table_.find(id) == nullptr) return false;
     order_.remove(id.index);
-    order_.add(id.index, timer_key(deadline));
+    order_.add(id.index, detail::timer_key(deadline));
     return true;
   }
 
@@ -100,7 +100,7 @@ class timer_set {
   {
     if (table_.find(id) == nullptr) return false;
     order_.remove(id.index);
-    order_.add_again(id.index, timer_key(deadline));
+    order_.add_again(id.index, detail::timer_key(deadline));
     return true;
   }
 
@@ -124,7 +124,8 @@ class timer_set {
   /// A `now` before that of an earlier call changes nothing, and gives 0.
   /// \return how many were handed back.
   std::size_t advance_to(time_point now, std::span<timer_id> expired) noexcept {
-    const std::uint64_t key = std::min(timer_key(now), timer_key(time_point::max()) - 1);
+    const std::uint64_t key =
+        std::min(detail::timer_key(now), detail::timer_key(time_point::max()) - 1);
     if (key < now_) return 0;
     now_ = key;
     if (expired.empty()) return 0;
@@ -142,7 +143,9 @@ class timer_set {
   /// A time that is not after the earliest deadline of those pending: nothing expires before. It is
   /// that deadline, except in a wheel where that of a removed or rescheduled timer may still count.
   /// \return time_point::max() if nothing is pending.
-  [[nodiscard]] time_point next_deadline() const noexcept { return timer_time(order_.next()); }
+  [[nodiscard]] time_point next_deadline() const noexcept {
+    return detail::timer_time(order_.next());
+  }
 
   /// How many are pending.
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
@@ -156,7 +159,7 @@ class timer_set {
   }
 
  private:
-  timer_table<T> table_;
+  detail::slot_map<T> table_;
   Order order_;
   std::uint64_t now_ = 0;
 };

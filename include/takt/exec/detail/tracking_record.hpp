@@ -1,0 +1,122 @@
+/// \file
+/// What tracked tasks report to. For tracking_executor.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <takt/base/config.hpp>
+#include <takt/base/detail/intrusive_list.hpp>
+#include <takt/base/detail/mutex.hpp>
+#include <takt/base/detail/ref_counted.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/base/detail/thread_annotations.hpp>
+#include <takt/task/detail/callable.hpp>
+#include <takt/task/future_task.hpp>
+#include <takt/task/task.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace detail {
+
+/// Whether a tracking_executor tracks an F, if it can be called, or passes it on.
+template <class F>
+inline constexpr bool is_trackable = true;
+template <>
+inline constexpr bool is_trackable<task> = false;
+template <class T>
+inline constexpr bool is_trackable<future_task<T>> = false;
+
+/// A callable that is being tracked. For tracking_executor.
+class tracked_task : public list_node<> {
+ public:
+  virtual ~tracked_task() = default;
+  virtual void call(const sync::stop_token& stop) = 0;
+  /// The callable, as it was given.
+  [[nodiscard]] task take() noexcept { return std::move(what_); }
+
+ protected:
+  explicit tracked_task(task&& what) noexcept : what_(std::move(what)) {}
+
+  task what_;  // made beforehand, so that giving it back needs no memory
+};
+
+/// The same with its type.
+template <class F>
+class tracked_callable final : public tracked_task {
+ public:
+  template <class G>
+  tracked_callable(G&& f, const task_options& more)
+      : tracked_task(task(std::forward<G>(f), more)) {}
+
+  void call(const sync::stop_token& stop) override {
+    F& what = *what_.template target<F>();
+    if constexpr (takes_stop_token<F&>) {
+      static_cast<void>(std::invoke(what, stop));
+    } else {
+      static_cast<void>(std::invoke(what));
+    }
+  }
+};
+
+/// What tracked tasks report to; they keep it alive.
+class tracking_record : public ref_counted<tracking_record> {
+ public:
+  /// What an executor is given; the second one for callables that take a token.
+  class run;
+  class run_with_token;
+
+  tracking_record() = default;
+
+  /// Gives away those that were cut off. \throws std::logic_error if one is running.
+  [[nodiscard]] std::vector<task> take_cut_off();
+  /// Makes it what it was before it became `run` or `run_with_token`; others stay as they are.
+  static void unwrap(task& t) noexcept;
+
+ private:
+  friend class ref_counted<tracking_record>;
+  ~tracking_record();
+  void call(std::unique_ptr<tracked_task> what, const sync::stop_token& stop);
+
+  mutex mu_;
+  std::size_t running_ TAKT_GUARDED_BY(mu_) = 0;
+  intrusive_list<tracked_task> cut_off_ TAKT_GUARDED_BY(mu_);  // owned
+};
+
+/// A tracked task, for the executor.
+class tracking_record::run {
+ public:
+  run(tracking_record& record, std::unique_ptr<tracked_task> what) noexcept
+      : record_(&record), what_(std::move(what)) {
+    record.retain();
+  }
+  run(run&& other) noexcept
+      : record_(std::exchange(other.record_, nullptr)), what_(std::move(other.what_)) {}
+  run& operator=(run&&) = delete;
+  ~run() {
+    if (record_ != nullptr) record_->release();
+  }
+
+  void operator()() { record_->call(std::move(what_), {}); }
+  [[nodiscard]] tracked_task& what() noexcept { return *what_; }
+
+ protected:
+  void call_with(const sync::stop_token& stop) { record_->call(std::move(what_), stop); }
+
+ private:
+  tracking_record* record_;
+  std::unique_ptr<tracked_task> what_;
+};
+
+/// One that takes a token.
+class tracking_record::run_with_token : public run {
+ public:
+  using run::run;
+  void operator()(const sync::stop_token& stop) { call_with(stop); }
+};
+
+}  // namespace detail
+}  // namespace takt::inline TAKT_ABI

@@ -1,0 +1,82 @@
+/// \file
+/// Awaiter of timers.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <takt/base/config.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/exec/executor.hpp>
+#include <takt/fwd.hpp>
+#include <takt/sched/detail/timer_driver.hpp>
+#include <takt/sched/when.hpp>
+#include <takt/task/detail/awaiter_base.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace detail {
+
+/// The state of a coroutine's wait for a timer. A stop request may arrive before the timer is
+/// armed. The gate keeps it until then: a task that is still being added cannot be cancelled.
+class awaited_timer final : public delayed_state<void, resume_point> {
+ public:
+  explicit awaited_timer(const future_options& options)
+      : delayed_state<void, resume_point>(options, resume_point()) {}
+
+  /// Cancels the wait if the timer is armed; otherwise whoever arms it does.
+  void request_cancel() noexcept {
+    // acq_rel: what the requester did, to whoever arms; what that one did, to the requester
+    if (gate_.exchange(gate::stopped, std::memory_order_acq_rel) == gate::armed) cancel();
+  }
+  /// The timer is armed. Cancels the wait if stop was requested before.
+  void open_gate() noexcept {
+    auto expected = gate::closed;
+    // acq_rel, acquire: as above
+    if (!gate_.compare_exchange_strong(expected, gate::armed, std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
+      cancel();
+    }
+  }
+  [[nodiscard]] bool is_stopped() const noexcept {
+    return gate_.load(std::memory_order_acquire) == gate::stopped;  // acquire: as above
+  }
+
+ private:
+  enum class gate : std::uint8_t { closed, armed, stopped };
+
+  sync::atomic<gate> gate_{gate::closed};
+};
+
+/// Awaiter of `co_await timers.after(d)`.
+class [[nodiscard]] timer_awaiter final : public awaiter_base<void> {
+ public:
+  timer_awaiter(scheduler& timers, when due, sync::stop_token stop) noexcept
+      : timers_(timers), due_(due), stop_(std::move(stop)) {}
+  timer_awaiter(const timer_awaiter&) = delete;
+  timer_awaiter& operator=(const timer_awaiter&) = delete;
+  ~timer_awaiter();
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> waiting);
+  void await_resume() {
+    on_stop_.reset();  // first: it uses the wait
+    awaiter_base::await_resume();
+  }
+
+ private:
+  // The awaiter keeps the wait alive until the callback is destroyed, or is within it.
+  struct cancel_wait {
+    awaited_timer& wait;
+    void operator()() const noexcept { wait.request_cancel(); }
+  };
+
+  scheduler& timers_;
+  const when due_;
+  const sync::stop_token stop_;
+  std::optional<sync::stop_callback<cancel_wait>> on_stop_;
+};
+
+}  // namespace detail
+}  // namespace takt::inline TAKT_ABI

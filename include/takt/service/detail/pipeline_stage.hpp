@@ -1,0 +1,251 @@
+/// \file
+/// The stages of a pipeline.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include <takt/base/config.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/clock/clock.hpp>
+#include <takt/observe/counter.hpp>
+#include <takt/service/channel.hpp>
+#include <takt/service/pipeline_stage.hpp>
+
+namespace takt::inline TAKT_ABI {
+namespace detail {
+
+/// What the function of a stage may look like: it takes an item, and maybe a stop token.
+template <class F, class T>
+inline constexpr bool takes_item_and_token = std::invocable<F&, T&, const sync::stop_token&>;
+template <class F, class T>
+concept called_with_item = std::invocable<F&, T&> || takes_item_and_token<F, T>;
+
+/// Calls it. As with tasks: if it can be called with and without a token, it gets one.
+template <class F, class T>
+decltype(auto) call_with_item(F& f, T& item, const sync::stop_token& stop) {
+  if constexpr (takes_item_and_token<F, T>) {
+    return std::invoke(f, item, stop);
+  } else {
+    return std::invoke(f, item);
+  }
+}
+template <class F, class T>
+using item_result = decltype(call_with_item(std::declval<F&>(), std::declval<T&>(),
+                                            std::declval<const sync::stop_token&>()));
+
+/// What a stage tells its pipeline, and asks it.
+class pipeline_control {
+ public:
+  /// For sources, and for the others.
+  [[nodiscard]] virtual sync::stop_token stop_of_source() const noexcept = 0;
+  [[nodiscard]] virtual sync::stop_token stop_of_all() const noexcept = 0;
+  /// A thread of the source has ended.
+  virtual void source_ended() noexcept = 0;
+  /// A stage has thrown. `how` is told of it if it is the first.
+  virtual void failed(stage_failed& how, const std::exception_ptr& cause,
+                      std::shared_ptr<const void> item, const std::type_info& type) noexcept = 0;
+
+ protected:
+  pipeline_control() = default;
+  pipeline_control(const pipeline_control&) = default;
+  pipeline_control& operator=(const pipeline_control&) = default;
+  ~pipeline_control() = default;
+};
+
+/// A stage, whatever its types: what pipeline_core sees of it. For pipeline.
+class pipeline_stage {
+ public:
+  virtual ~pipeline_stage() = default;
+  pipeline_stage(const pipeline_stage&) = delete;
+  pipeline_stage& operator=(const pipeline_stage&) = delete;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::size_t threads() const noexcept { return threads_; }
+  [[nodiscard]] stage_statistics statistics();  ///< But for `produced`.
+
+  /// Makes the handles of its threads: of all stages, before any of them runs.
+  virtual void prepare(pipeline_control& of) = 0;
+  /// What a thread does, once for each of them. Its handles end with it.
+  virtual void run(std::size_t thread) noexcept = 0;
+  /// The account of the queue in front of it; none if it is a source.
+  [[nodiscard]] virtual std::optional<channel_statistics> queue_statistics() const { return {}; }
+  /// That queue takes no more items.
+  virtual void close_queue() noexcept {}
+  /// Discards the items in that queue, and releases all threads that wait for it.
+  virtual void abort() noexcept {}
+
+  /// \throws std::invalid_argument, always.
+  [[noreturn]] static void refuse(const std::string& stage, const std::string& why);
+
+ protected:
+  /// \throws std::invalid_argument, with the name, if there are no threads.
+  pipeline_stage(std::string name, std::size_t threads);
+  /// The capacity. \throws std::invalid_argument, with the name, if it is 0.
+  static std::size_t checked_capacity(const std::string& name, std::size_t capacity);
+
+  /// The function of a thread has thrown, just now, at an item, if there is one.
+  template <class T>
+  void report(T* item) noexcept {
+    const std::exception_ptr cause = std::current_exception();
+    std::shared_ptr<const void> kept;
+    try {
+      if (item != nullptr) kept = std::make_shared<T>(std::move(*item));
+    } catch (...) {  // then it is reported without
+    }
+    report(cause, std::move(kept), typeid(T));
+  }
+
+  pipeline_control* of_ = nullptr;  // constant after prepare()
+
+  counter finished_;
+  counter cut_off_;
+
+ private:
+  void report(const std::exception_ptr& cause, std::shared_ptr<const void> item,
+              const std::type_info& type) noexcept;
+
+  // Constant after construction.
+  const std::string name_;
+  const std::size_t threads_;
+  stage_failed failure_;  // what it points to: see pipeline_control::failed()
+
+  counter failed_;
+};
+
+using stage_list = std::vector<std::unique_ptr<pipeline_stage>>;
+
+/// A stage that makes values of type Out, or none if that is void.
+template <class Out>
+class producing_stage : public pipeline_stage {
+ public:
+  /// Says where they go.
+  void connect(channel<Out>& next) noexcept { next_ = &next; }
+
+ protected:
+  using pipeline_stage::pipeline_stage;
+
+  void make_outlets(const sync::stop_token& stop) {
+    for (std::size_t i = 0; i < threads(); ++i) {
+      outlets_.push_back(std::make_unique<outlet<Out>>(next_->make_producer(), stop, i));
+    }
+  }
+  [[nodiscard]] outlet<Out>& outlet_of(std::size_t thread) noexcept { return *outlets_[thread]; }
+
+ private:
+  channel<Out>* next_ = nullptr;                       // constant after connect()
+  std::vector<std::unique_ptr<outlet<Out>>> outlets_;  // constant after prepare()
+};
+template <>
+class producing_stage<void> : public pipeline_stage {
+ protected:
+  using pipeline_stage::pipeline_stage;
+};
+
+/// Whether what is being handled says that its thrower was asked to stop, and did; or is what a
+/// push that was refused has thrown.
+[[nodiscard]] bool gave_up(const sync::stop_token& stop, bool refused) noexcept;
+
+/// The first stage.
+template <class Out, class F>
+class source_stage final : public producing_stage<Out> {
+ public:
+  source_stage(F f, const source_options& how)
+      : producing_stage<Out>(how.name, how.threads), call_(std::move(f)) {}
+
+  void prepare(pipeline_control& of) override {
+    this->of_ = &of;
+    this->make_outlets(of.stop_of_source());
+  }
+  void run(std::size_t thread) noexcept override {
+    outlet<Out>& out = this->outlet_of(thread);
+    try {
+      std::invoke(call_, out);
+    } catch (...) {
+      if (!gave_up(out.stop(), out.was_refused())) this->report(static_cast<Out*>(nullptr));
+    }
+    out.end();
+    this->of_->source_ended();
+  }
+
+ private:
+  F call_;
+};
+
+/// Any other stage. Out is void for the last one.
+template <class In, class Out, class F>
+class item_stage final : public producing_stage<Out> {
+ public:
+  item_stage(F f, const stage_options& how, std::string name, const clock& time)
+      : producing_stage<Out>(std::move(name), how.threads),
+        call_(std::move(f)),
+        queue_({.capacity = pipeline_stage::checked_capacity(this->name(), how.capacity),
+                .time = &time}) {}
+
+  [[nodiscard]] channel<In>& queue() noexcept { return queue_; }
+  [[nodiscard]] std::optional<channel_statistics> queue_statistics() const override {
+    return queue_.statistics();
+  }
+  void close_queue() noexcept override { queue_.close(); }
+  void abort() noexcept override { queue_.abort(); }
+
+  void prepare(pipeline_control& of) override {
+    this->of_ = &of;
+    stop_ = of.stop_of_all();
+    for (std::size_t i = 0; i < this->threads(); ++i) handles_.push_back(queue_.make_consumer());
+    if constexpr (!std::is_void_v<Out>) this->make_outlets(stop_);
+  }
+  void run(std::size_t thread) noexcept override {
+    auto& in = handles_[thread];
+    try {
+      while (std::optional<In> item = in.pop()) {
+        if (!process(*item, thread)) break;
+      }
+    } catch (...) {  // an item that could not be moved
+      this->report(static_cast<In*>(nullptr));
+    }
+    if constexpr (!std::is_void_v<Out>) this->outlet_of(thread).end();
+    in.end();
+  }
+
+ private:
+  bool process(In& item, std::size_t thread) noexcept {
+    try {
+      if constexpr (std::is_void_v<Out>) {
+        static_cast<void>(thread);
+        static_cast<void>(call_with_item(call_, item, stop_));
+      } else {
+        std::invoke(call_, item, this->outlet_of(thread));
+      }
+      this->finished_.add();
+      return true;
+    } catch (...) {
+      bool refused = false;
+      if constexpr (!std::is_void_v<Out>) refused = this->outlet_of(thread).was_refused();
+      if (gave_up(stop_, refused)) {
+        this->cut_off_.add();
+      } else {
+        this->report(&item);
+      }
+      return false;
+    }
+  }
+
+  F call_;
+  channel<In> queue_;
+  std::vector<typename channel<In>::consumer>
+      handles_;            // constant after prepare(): each a thread's
+  sync::stop_token stop_;  // constant after prepare()
+};
+
+}  // namespace detail
+}  // namespace takt::inline TAKT_ABI

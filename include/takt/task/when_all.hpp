@@ -1,0 +1,84 @@
+/// \file
+/// One future for many: when all are ready, or any.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <takt/base/config.hpp>
+#include <takt/base/detail/sync.hpp>
+#include <takt/task/detail/future_state.hpp>
+#include <takt/task/detail/when_state.hpp>
+#include <takt/task/future.hpp>
+
+namespace takt::inline TAKT_ABI {
+
+/// What when_any() gives: which one was ready first, and all of them, in their order.
+template <class Futures>
+struct when_any_result {
+  std::size_t index = 0;
+  Futures futures;
+};
+
+/// A future that is ready when all of these are, and gives them back, ready, in their order. Their
+/// errors stay in them. None gives a ready future.
+///
+/// \code
+/// auto both = takt::when_all(std::move(a), std::move(b));
+/// auto [x, y] = both.get();
+/// use(x.get(), y.get());
+/// \endcode
+///
+/// It has the clock and the hook of the first of them. Cancelling it cancels none of them; those
+/// that nobody gets back are dropped like any other future.
+/// \throws std::future_error (no_state) if one is empty; std::bad_alloc. Then they are dropped.
+template <class T>
+[[nodiscard]] future<std::vector<future<T>>> when_all(std::vector<future<T>> futures) {
+  for (const future<T>& f : futures) static_cast<void>(f.state());
+  const std::size_t count = futures.size();
+  using all = std::vector<future<T>>;
+  return detail::start_when<detail::when_all_state<all>, all>(std::move(futures), count);
+}
+template <class... T>
+[[nodiscard]] future<std::tuple<future<T>...>> when_all(future<T>... futures) {
+  (static_cast<void>(futures.state()), ...);
+  using all = std::tuple<future<T>...>;
+  return detail::start_when<detail::when_all_state<all>, all>(all(std::move(futures)...),
+                                                              sizeof...(T));
+}
+
+/// A future that is ready as soon as one of these is. It gives all of them back, and says which was
+/// the first; the others go on, and can be waited for, cancelled or dropped.
+///
+/// \code
+/// auto [first, answers] = takt::when_any(std::move(replicas)).get();    // a vector of futures
+/// use(answers[first].get());
+/// \endcode
+///
+/// Clock, hook and cancellation are as for when_all(). \throws std::invalid_argument if there are
+/// none, std::future_error (no_state) if one is empty; std::bad_alloc.
+template <class T>
+[[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(
+    std::vector<future<T>> futures) {
+  if (futures.empty()) throw std::invalid_argument("takt::when_any: there are no futures");
+  for (const future<T>& f : futures) static_cast<void>(f.state());
+  const std::size_t count = futures.size();
+  using all = std::vector<future<T>>;
+  return detail::start_when<detail::when_any_state<all>, when_any_result<all>>(std::move(futures),
+                                                                               count);
+}
+template <class... T>
+  requires(sizeof...(T) > 0)
+[[nodiscard]] future<when_any_result<std::tuple<future<T>...>>> when_any(future<T>... futures) {
+  (static_cast<void>(futures.state()), ...);
+  using all = std::tuple<future<T>...>;
+  return detail::start_when<detail::when_any_state<all>, when_any_result<all>>(
+      all(std::move(futures)...), sizeof...(T));
+}
+
+}  // namespace takt::inline TAKT_ABI
