@@ -5,7 +5,7 @@
 #include <takt/takt.hpp>
 
 int main() {
-  takt::thread_pool pool{{.core = 4}};
+  takt::thread_pool pool{{.core_threads = 4}};
   takt::serial_executor account{pool};
   long balance = 0;  // the account's
 

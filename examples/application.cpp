@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 int main() {
   const takt::stop_signals signals;  // first: SIGINT and SIGTERM reach no thread that is made later
 
-  takt::thread_pool pool{{.core = 2, .name = "work"}};
+  takt::thread_pool pool{{.core_threads = 2, .name = "work"}};
   takt::wheel_scheduler timers{{.tick = 1ms}};
   std::atomic<int> beats = 0;
 

@@ -33,7 +33,7 @@ int main() {
   constexpr int silent = 100;
 
   std::latch dropped{silent};
-  takt::thread_pool pool{{.core = 1, .name = "work"}};
+  takt::thread_pool pool{{.core_threads = 1, .name = "work"}};
   takt::wheel_scheduler timeouts{{.tick = 1ms}};
 
   std::vector<connection> connections;

@@ -37,7 +37,7 @@ double microseconds(std::chrono::nanoseconds d) {
 
 int main() {
   takt::task_statistics figures;
-  takt::scheduled_pool pool{{.core = 1, .name = "control", .observer = &figures}};
+  takt::scheduled_pool pool{{.threads = 1, .name = "control", .observer = &figures}};
 
   controller heating;
   // A loop that is late looks at the present: what it should have done 5 ms ago is of no use.

@@ -50,7 +50,7 @@ class game {
   void draw() { ++drawn_; }
 
   detached end_when_won() {
-    while (!is_won()) co_await loop_.frames().schedule();
+    while (!is_won()) co_await takt::resume_on(loop_.frames());
     steps_.cancel();
     loop_.stop();
   }

@@ -37,8 +37,8 @@ class heartbeat {
 
 int main() {
   bool right = true;
-  auto expect = [&right](int beats, int expected, const char* when) {
-    std::printf("%-22s %2d beats\n", when, beats);
+  auto expect = [&right](int beats, int expected, const char* due_time) {
+    std::printf("%-22s %2d beats\n", due_time, beats);
     right = right && beats == expected;
   };
 

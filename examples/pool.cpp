@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 int main() {
   std::latch begun{2};
-  takt::thread_pool pool{{.core = 2, .name = "work"}};
+  takt::thread_pool pool{{.core_threads = 2, .name = "work"}};
 
   takt::future<int> answer = pool.submit([] { return 42; });
   std::printf("answer: %d\n", answer.get());

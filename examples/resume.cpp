@@ -27,7 +27,7 @@ struct fetch {
 
 // Works until `enough` pages are done, then stops. Returns what is left.
 std::vector<fetch> crawl(const std::vector<fetch>& pages, int enough) {
-  takt::thread_pool pool{{.core = 2}};
+  takt::thread_pool pool{{.core_threads = 2}};
   takt::tracking_executor tracker{pool};
   for (const fetch& page : pages) tracker.execute(page);
   while (pages_done < enough) std::this_thread::yield();

@@ -43,7 +43,7 @@ takt::backoff patience(std::uint32_t seed) {
 }  // namespace
 
 int main() {
-  takt::scheduled_pool pool{{.core = 1, .name = "client"}};
+  takt::scheduled_pool pool{{.threads = 1, .name = "client"}};
   int wrong = 0;
 
   std::printf("a server that answers in the end:\n");
@@ -71,7 +71,7 @@ int main() {
   try {
     limited.get();
     ++wrong;
-  } catch (const takt::wait_timed_out& e) {
+  } catch (const takt::timeout_error& e) {
     std::printf("  %s\n", e.what());
   }
   pool.close(takt::drain);  // at once: the delay of an hour went with the time-out

@@ -14,7 +14,7 @@ namespace {
 
 class search_field {
  public:
-  explicit search_field(takt::rx::scheduler& where) : worker_(where.create_worker()) {}
+  explicit search_field(takt::rx::worker_scheduler& where) : worker_(where.create_worker()) {}
 
   // A key was pressed: what was about to be searched for is given up.
   void type(const std::string& text) {
@@ -31,7 +31,7 @@ class search_field {
   }
 
   std::vector<std::string> searches_;
-  takt::rx::serial pending_;
+  takt::rx::serial_subscription pending_;
   takt::rx::worker worker_;  // last: it ends first, and then nothing refers to the rest
 };
 

@@ -27,7 +27,7 @@ unsigned long long number(std::uint64_t n) { return n; }
 
 void give_work() {
   title("1. Work, and what becomes of it");
-  takt::thread_pool pool{{.core = 2, .name = "work"}};
+  takt::thread_pool pool{{.core_threads = 2, .name = "work"}};
 
   takt::future<std::string> text = pool.submit([] { return 40 + 2; }).then([](int n) {
     return "the answer is " + std::to_string(n);
@@ -54,7 +54,7 @@ void give_work() {
 
 void work_later() {
   title("2. Later, and again and again");
-  takt::scheduled_pool pool{{.core = 2, .name = "later"}};
+  takt::scheduled_pool pool{{.threads = 2, .name = "later"}};
 
   takt::timer_handle in_an_hour = pool.execute(1h, [] { std::printf("an hour is over\n"); });
 
@@ -81,7 +81,7 @@ void work_later() {
 
 void time_out() {
   title("3. Time-outs, by the hundred thousand");
-  takt::thread_pool pool{{.core = 1, .name = "work"}};
+  takt::thread_pool pool{{.core_threads = 1, .name = "work"}};
   takt::wheel_scheduler timeouts{{.tick = 1ms}};
 
   std::vector<takt::timer_handle> silence;
@@ -98,7 +98,7 @@ void time_out() {
 
 void one_after_the_other() {
   title("4. One after the other, on many threads");
-  takt::scheduled_pool pool{{.core = 2, .name = "many"}};
+  takt::scheduled_pool pool{{.threads = 2, .name = "many"}};
 
   long balance = 0;  // only tasks of the account touch it: no lock
   takt::serial_executor account{pool};
@@ -125,7 +125,7 @@ void test_time() {
 // Tasks of many kinds on two threads, then the end of it.
 takt::task_totals stop(timeline& seen) {
   title("6. Stopping, and the ledger");
-  takt::scheduled_pool pool{{.core = 2, .name = "tour", .observer = &seen}};
+  takt::scheduled_pool pool{{.threads = 2, .name = "tour", .observer = &seen}};
 
   const auto work_for = [](std::chrono::microseconds time) {
     const auto end = std::chrono::steady_clock::now() + time;

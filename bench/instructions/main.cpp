@@ -79,7 +79,7 @@ void queued_and_run(const std::string& name, Pool& pool, Add add) {
 
 void pools() {
   const auto executed = [](auto& pool) { return [&](auto f) { pool.execute(f); }; };
-  takt::thread_pool fifo({.core = 1});
+  takt::thread_pool fifo({.core_threads = 1});
   queued_and_run("thread_pool, execute", fifo, executed(fifo));
   queued_and_run("thread_pool, submit", fifo, [&](auto f) { static_cast<void>(fifo.submit(f)); });
   takt::stealing_pool stealing({.threads = 1});
@@ -152,15 +152,16 @@ void timers(const std::string& name, takt::manual_clock& time, Schedule schedule
 void schedulers() {
   takt::manual_clock time;
   {
-    takt::scheduled_pool pool({.core = 1, .time = &time});
+    takt::scheduled_pool pool({.threads = 1, .time = &time});
     pool.prestart();
-    timers("scheduled_pool", time, [&](auto when, auto f) { return pool.execute(when, f); });
+    timers("scheduled_pool", time,
+           [&](auto due_time, auto f) { return pool.execute(due_time, f); });
   }
   {
     takt::wheel_scheduler wheel({.time = &time});
     takt::inline_executor here;
     timers("wheel_scheduler", time,
-           [&](auto when, auto f) { return wheel.execute(when, here, f); });
+           [&](auto due_time, auto f) { return wheel.execute(due_time, here, f); });
   }
 }
 

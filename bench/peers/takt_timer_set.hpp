@@ -15,7 +15,7 @@
 namespace bench {
 
 struct takt_pool : takt::scheduled_pool {
-  takt_pool() : scheduled_pool({.core = 1}) { prestart(); }
+  takt_pool() : scheduled_pool({.threads = 1}) { prestart(); }
 };
 
 // Handle is what the user keeps of a timer.

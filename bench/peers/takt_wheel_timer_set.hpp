@@ -19,7 +19,7 @@ template <takt::timer_stamp Stamp>
 struct takt_wheel {
   takt_wheel() { pool.prestart(); }
 
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   takt::wheel_scheduler wheel{
       {.tick = std::chrono::milliseconds(10), .ticks_per_wheel = 512, .stamp = Stamp}};
 };

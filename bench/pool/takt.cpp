@@ -48,7 +48,7 @@ class takt_pool_of {
 };
 
 struct takt_pool : takt_pool_of<takt::thread_pool> {
-  explicit takt_pool(std::size_t workers) : takt_pool_of({.core = workers}) {}
+  explicit takt_pool(std::size_t workers) : takt_pool_of({.core_threads = workers}) {}
 };
 
 struct takt_stealing_pool : takt_pool_of<takt::stealing_pool> {
@@ -90,7 +90,7 @@ struct figures_of_tasks {
 // With an observer that keeps figures of each task, and outlives the pool.
 struct takt_pool_observed : private figures_of_tasks, takt_pool_of<takt::thread_pool> {
   explicit takt_pool_observed(std::size_t workers)
-      : takt_pool_of({.core = workers, .observer = &figures}) {}
+      : takt_pool_of({.core_threads = workers, .observer = &figures}) {}
 };
 
 numbers spawn_children(const request& asked) {

@@ -29,7 +29,7 @@ class takt_pool {
   takt::task_list shutdown_now() { return pool_.shutdown_now(); }
 
  protected:
-  takt::scheduled_pool pool_{{.core = Threads}};
+  takt::scheduled_pool pool_{{.threads = Threads}};
 };
 
 // Each timer has a future, which nobody looks at.

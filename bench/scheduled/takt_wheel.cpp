@@ -35,7 +35,7 @@ class takt_wheel {
   takt::task_list shutdown_now() { return wheel_.shutdown_now(); }
 
  protected:
-  takt::thread_pool pool_{{.core = 1}};
+  takt::thread_pool pool_{{.core_threads = 1}};
   takt::wheel_scheduler wheel_;  // the last member: its tasks use the pool
 };
 

@@ -232,7 +232,7 @@ class Crawl(Tool):
 
     @staticmethod
     def list_of(metadata, items):
-        """A file_work_list, as docs/services.md describes it."""
+        """A file_work_queue, as docs/services.md describes it."""
         payloads = [] if metadata is None else [b"m" + metadata]
         payloads += [b"a" + struct.pack("<QI", n, len(key)) + key + data for n, (key, data) in enumerate(items)]
         magic, salt = b"takt work list 2", struct.pack("<Q", 0x0101010101010101)

@@ -143,7 +143,7 @@ void check_filters(const settings& s, const crawl::filters& kept) {
   }
 }
 
-bool has_items(const takt::work_counts& counts) { return counts.waiting + counts.confirmed != 0; }
+bool has_items(const takt::work_counts& counts) { return counts.waiting + counts.completed != 0; }
 
 // Called before anything in the file is changed. \throws if it is not a list of this version.
 void check_list(const std::string& metadata, const takt::work_counts& items, const settings& s) {
@@ -156,7 +156,7 @@ void check_list(const std::string& metadata, const takt::work_counts& items, con
 }
 
 // The filters of a list: those that it keeps, or, in a new list, the ones that are given.
-crawl::filters filters_of(takt::file_work_list& list, const settings& s) {
+crawl::filters filters_of(takt::file_work_queue& list, const settings& s) {
   if (!has_items(list.counts())) {  // also if a process has been killed before it accepted its URLs
     if (s.urls.empty()) throw tool::misuse("no URL, and nothing in the list '" + s.file + "'");
     crawl::filters given{.any_host = s.any_host, .hosts = s.hosts};
@@ -168,7 +168,7 @@ crawl::filters filters_of(takt::file_work_list& list, const settings& s) {
 }
 
 // What a kill or a power cut has left is dropped when the list is opened.
-void report_recovery(const takt::file_work_list_recovery& found, const settings& s) {
+void report_recovery(const takt::file_work_queue_recovery& found, const settings& s) {
   if (found.dropped_records == 0) return;
   std::fprintf(stderr, "crawl: %s: the last step was incomplete, and is dropped (%llu bytes)\n",
                tool::printable(s.file).c_str(),
@@ -227,7 +227,7 @@ void report(const takt::work_item& item, const std::string& what) {
 // What is done with a page. Called by many threads.
 class visitor {
  public:
-  visitor(const settings& s, crawl::filters followed, takt::file_work_list& file,
+  visitor(const settings& s, crawl::filters followed, takt::file_work_queue& file,
           crawl::page_list& list)
       : s_(s), followed_(std::move(followed)), file_(file), list_(list) {}
 
@@ -309,7 +309,7 @@ class visitor {
 
   const settings& s_;
   crawl::filters followed_;  // has_error_status is guarded by mu_, the others are constant
-  takt::file_work_list& file_;
+  takt::file_work_queue& file_;
   crawl::page_list& list_;
   std::atomic<int> output_error_ = 0;
   mutable std::mutex mu_;
@@ -325,7 +325,7 @@ void report_failure(const takt::work_item& item, const std::exception_ptr& error
 }
 
 // Until all is done, somebody stops it, its time is over, or nobody reads what it says.
-void follow(takt::crawler& crawler, const takt::work_list& list, const settings& s,
+void follow(takt::crawler& crawler, const takt::work_queue& list, const settings& s,
             const takt::stop_signals& signals, const visitor& pages) {
   using namespace std::chrono_literals;
   const auto end = s.for_s == 0 ? takt::clock::time_point::max()
@@ -343,7 +343,7 @@ void follow(takt::crawler& crawler, const takt::work_list& list, const settings&
       break;
     }
     const takt::work_counts now = list.counts();
-    line.show(std::to_string(now.confirmed) + " done, " + std::to_string(now.claimed) +
+    line.show(std::to_string(now.completed) + " done, " + std::to_string(now.claimed) +
               " under way, " + std::to_string(now.waiting) + " to go");
   }
 }
@@ -364,7 +364,7 @@ int run(const std::vector<std::string>& words) {
   tool::ignore_broken_pipes();  // the output, and what a server does to an encrypted connection
   const takt::stop_signals signals;  // first: before any thread
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  takt::file_work_list file(
+  takt::file_work_queue file(
       s.file, {.sync = s.no_sync ? takt::work_sync::at_close : takt::work_sync::each,
                .check_existing = [&s](const std::string& metadata, const takt::work_counts& items) {
                  check_list(metadata, items, s);
@@ -374,9 +374,9 @@ int run(const std::vector<std::string>& words) {
   crawl::page_list list(file, s.max_pages);
   std::vector<takt::work_item> first;
   for (const std::string& url : s.urls) first.push_back({.key = crawl::key_of({url, 0})});
-  list.accept(first);
+  list.enqueue(first);
 
-  takt::thread_pool pool{{.core = workers, .name = "crawl"}};
+  takt::thread_pool pool{{.core_threads = workers, .name = "crawl"}};
   takt::wheel_scheduler wheel{{.tick = std::chrono::milliseconds(10)}};
   auto timers = wheel.on(pool);
   politeness polite{std::chrono::milliseconds(s.delay_ms)};
@@ -399,7 +399,7 @@ int run(const std::vector<std::string>& words) {
                  "crawl: links were left out: the list has --max-pages %zu addresses or more\n",
                  s.max_pages);
   }
-  std::fprintf(stderr, "crawl: %zu done, %zu left%s\n", counts.confirmed, counts.waiting,
+  std::fprintf(stderr, "crawl: %zu done, %zu left%s\n", counts.completed, counts.waiting,
                counts.waiting == 0 ? "" : "; run it again to go on");
   if (crawler.error() != nullptr) std::rethrow_exception(crawler.error());
   if (pages.output_error() != 0) {

@@ -68,13 +68,13 @@ std::optional<page> parse_key(std::string_view key) {
   return page{std::string(key.substr(0, mark)), *depth};
 }
 
-page_list::page_list(takt::file_work_list& file, std::size_t max_pages)
+page_list::page_list(takt::file_work_queue& file, std::size_t max_pages)
     : file_(file), max_pages_(max_pages) {
-  const std::vector<std::string> confirmed = file.confirmed_keys();
-  const std::vector<takt::work_item> open = file.unconfirmed();
-  for (const std::string& key : confirmed) note_best(key);
+  const std::vector<std::string> completed = file.completed_keys();
+  const std::vector<takt::work_item> open = file.incomplete();
+  for (const std::string& key : completed) note_best(key);
   for (const takt::work_item& item : open) note_best(item.key);
-  keys_ = confirmed.size() + open.size();
+  keys_ = completed.size() + open.size();
 }
 
 void page_list::note_best(std::string_view key) {
@@ -122,11 +122,11 @@ void page_list::leave(std::string_view key) {
   if (at != under_way_.end() && --at->second == 0) under_way_.erase(at);
 }
 
-std::size_t page_list::accept(std::span<const takt::work_item> items) {
+std::size_t page_list::enqueue(std::span<const takt::work_item> items) {
   const std::lock_guard lock(mu_);
   const selection some = wanted(items, items.size());
   if (some.items.empty()) return 0;
-  const std::size_t added = file_.accept(some.items);
+  const std::size_t added = file_.enqueue(some.items);
   remember(some.items);
   return added;
 }
@@ -137,7 +137,7 @@ std::optional<takt::work_item> page_list::claim() {
     if (!next_) next_ = file_.claim();
     if (!next_) return std::nullopt;
     if (is_superseded(next_->key)) {
-      file_.confirm(next_->key);
+      file_.complete(next_->key);
       next_.reset();
       continue;
     }
@@ -148,15 +148,15 @@ std::optional<takt::work_item> page_list::claim() {
   }
 }
 
-std::size_t page_list::confirm(std::string_view key, std::span<const takt::work_item> found) {
+std::size_t page_list::complete(std::string_view key, std::span<const takt::work_item> found) {
   const std::lock_guard lock(mu_);
   const selection some = wanted(found, max_pages_ - std::min(keys_, max_pages_));
   const bool is_aside = aside_.contains(std::string(key));
   std::size_t added = 0;
   if (some.is_all && !is_aside) {
-    added = file_.confirm(key, some.items);
+    added = file_.complete(key, some.items);
   } else if (!some.items.empty()) {
-    added = file_.accept(some.items);
+    added = file_.enqueue(some.items);
   }
   remember(some.items);
   if (!some.is_all) {
@@ -167,9 +167,9 @@ std::size_t page_list::confirm(std::string_view key, std::span<const takt::work_
   return added;
 }
 
-void page_list::give_back(std::string_view key) {
+void page_list::release(std::string_view key) {
   const std::lock_guard lock(mu_);
-  file_.give_back(key);
+  file_.release(key);
   if (aside_.erase(std::string(key)) == 0) leave(key);
 }
 
@@ -187,7 +187,7 @@ takt::work_counts page_list::counts() const {
   return now;
 }
 
-std::vector<takt::work_item> page_list::unconfirmed() const { return file_.unconfirmed(); }
+std::vector<takt::work_item> page_list::incomplete() const { return file_.incomplete(); }
 
 bool page_list::is_full() const {
   const std::lock_guard lock(mu_);

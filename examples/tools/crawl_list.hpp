@@ -46,7 +46,7 @@ struct page {
 std::string key_of(const page& p);
 std::optional<page> parse_key(std::string_view key);
 
-// What the crawler of the program takes its items from: a file_work_list, and three rules.
+// What the crawler of the program takes its items from: a file_work_queue, and three rules.
 //
 // Levels: no page is handed out while a page of a lower depth is under way, so that the shortest
 // path to a page is usually found first, and it is fetched once.
@@ -57,26 +57,26 @@ std::optional<page> parse_key(std::string_view key);
 // confirmed and not handed out. So the pages that were fetched in the end are those within the
 // depth, whatever the timing and the order.
 //
-// The limit: confirm() adds links only while the list has fewer than `max_pages` keys. A page whose
-// links do not fit is not confirmed. accept() is for the URLs of the command line: they count, but
-// the limit leaves none of them out, as nothing in the file would mention them.
+// The limit: complete() adds links only while the list has fewer than `max_pages` keys. A page
+// whose links do not fit is not confirmed. enqueue() is for the URLs of the command line: they
+// count, but the limit leaves none of them out, as nothing in the file would mention them.
 //
 // The file has all that this needs: opened again, it goes on in the same way. The public members
 // are thread-safe.
-class page_list final : public takt::work_list {
+class page_list final : public takt::work_queue {
  public:
   // The file outlives it.
-  page_list(takt::file_work_list& file, std::size_t max_pages);
+  page_list(takt::file_work_queue& file, std::size_t max_pages);
 
-  std::size_t accept(std::span<const takt::work_item> items) override;
-  using work_list::accept;
+  std::size_t enqueue(std::span<const takt::work_item> items) override;
+  using work_queue::enqueue;
   [[nodiscard]] std::optional<takt::work_item> claim() override;
-  using work_list::confirm;
-  std::size_t confirm(std::string_view key, std::span<const takt::work_item> found) override;
-  void give_back(std::string_view key) override;
+  using work_queue::complete;
+  std::size_t complete(std::string_view key, std::span<const takt::work_item> found) override;
+  void release(std::string_view key) override;
   // Pages that were put aside count as waiting.
   [[nodiscard]] takt::work_counts counts() const override;
-  [[nodiscard]] std::vector<takt::work_item> unconfirmed() const override;
+  [[nodiscard]] std::vector<takt::work_item> incomplete() const override;
 
   // A page that is under way will not be confirmed by this process; it waits for the next one. What
   // it has found may still be confirmed, and is accepted.
@@ -98,7 +98,7 @@ class page_list final : public takt::work_list {
   [[nodiscard]] bool is_superseded(std::string_view key) const;
   void leave(std::string_view key);
 
-  takt::file_work_list& file_;
+  takt::file_work_queue& file_;
   const std::size_t max_pages_;
   mutable std::mutex mu_;
   std::unordered_map<std::string, std::size_t> best_;  // URL -> smallest depth in the list

@@ -46,7 +46,7 @@ class crawl_list : public testing::Test {
   void open(std::size_t max_pages = 1000) {
     list.reset();
     file.reset();
-    file.emplace(folder / "list", takt::file_work_list_options{.sync = takt::work_sync::at_close});
+    file.emplace(folder / "list", takt::file_work_queue_options{.sync = takt::work_sync::at_close});
     list.emplace(*file, max_pages);
   }
   // The key of what is claimed; empty if nothing is.
@@ -56,25 +56,25 @@ class crawl_list : public testing::Test {
   }
 
   const takt_test::temporary_folder folder;
-  std::optional<takt::file_work_list> file;
+  std::optional<takt::file_work_queue> file;
   std::optional<page_list> list;
 };
 
 TEST_F(crawl_list, hands_out_level_by_level) {
-  list->accept(items{{"a#0"}, {"b#0"}});
+  list->enqueue(items{{"a#0"}, {"b#0"}});
   EXPECT_EQ(claim(), "a#0");
   EXPECT_EQ(claim(), "b#0");
-  list->confirm("a#0", items{{"c#1"}, {"d#1"}});
+  list->complete("a#0", items{{"c#1"}, {"d#1"}});
   EXPECT_EQ(claim(), "") << "b is under way";
-  EXPECT_EQ(list->counts(), (takt::work_counts{.waiting = 2, .claimed = 1, .confirmed = 1}));
-  list->confirm("b#0", {});
+  EXPECT_EQ(list->counts(), (takt::work_counts{.waiting = 2, .claimed = 1, .completed = 1}));
+  list->complete("b#0", {});
   EXPECT_EQ(claim(), "c#1");
   EXPECT_EQ(claim(), "d#1");
   EXPECT_EQ(claim(), "");
 }
 
 TEST_F(crawl_list, a_page_that_is_put_aside_or_given_back_holds_up_nobody) {
-  list->accept(items{{"a#0"}, {"b#0"}, {"c#1"}});
+  list->enqueue(items{{"a#0"}, {"b#0"}, {"c#1"}});
   EXPECT_EQ(claim(), "a#0");
   EXPECT_EQ(claim(), "b#0");
   list->put_aside("a#0");
@@ -82,39 +82,39 @@ TEST_F(crawl_list, a_page_that_is_put_aside_or_given_back_holds_up_nobody) {
   list->put_aside("b#0");
   EXPECT_EQ(claim(), "c#1");
   EXPECT_EQ(list->counts(), (takt::work_counts{.waiting = 2, .claimed = 1}));
-  list->confirm("c#1", {});
-  list->give_back("a#0");  // as a crawler does in the end
-  EXPECT_EQ(list->counts(), (takt::work_counts{.waiting = 2, .confirmed = 1}));
+  list->complete("c#1", {});
+  list->release("a#0");  // as a crawler does in the end
+  EXPECT_EQ(list->counts(), (takt::work_counts{.waiting = 2, .completed = 1}));
   EXPECT_EQ(claim(), "a#0");
-  list->give_back("a#0");
+  list->release("a#0");
   EXPECT_EQ(claim(), "a#0");
 }
 
 TEST_F(crawl_list, what_a_page_that_is_put_aside_has_found_is_accepted) {
-  list->accept(items{{"a#0"}});
+  list->enqueue(items{{"a#0"}});
   EXPECT_EQ(claim(), "a#0");
   list->put_aside("a#0");
-  EXPECT_EQ(list->confirm("a#0", items{{"b#1"}}), 1U);
+  EXPECT_EQ(list->complete("a#0", items{{"b#1"}}), 1U);
   EXPECT_EQ(claim(), "b#1");
-  list->confirm("b#1");
+  list->complete("b#1");
   EXPECT_EQ(claim(), "");
   open();
   EXPECT_EQ(claim(), "a#0");
 }
 
 TEST_F(crawl_list, the_shorter_path_wins) {
-  list->accept(items{{"a#0"}});
+  list->enqueue(items{{"a#0"}});
   EXPECT_EQ(claim(), "a#0");
-  list->confirm("a#0", items{{"x#3"}, {"y#3"}, {"y#4"}});
-  EXPECT_EQ(list->accept(items{{"x#3"}, {"x#4"}}), 0U);
+  list->complete("a#0", items{{"x#3"}, {"y#3"}, {"y#4"}});
+  EXPECT_EQ(list->enqueue(items{{"x#3"}, {"x#4"}}), 0U);
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(claim(), "x#3");
     open();  // its claim is gone, and what is known of depths is not
   }
   EXPECT_EQ(claim(), "x#3");
-  EXPECT_EQ(list->confirm("x#3", items{{"x#2"}, {"y#2"}, {"a#1"}}), 2U);
+  EXPECT_EQ(list->complete("x#3", items{{"x#2"}, {"y#2"}, {"a#1"}}), 2U);
   open();
-  EXPECT_EQ(list->accept(items{{"x#3"}, {"x#2"}, {"y#3"}}), 0U);
+  EXPECT_EQ(list->enqueue(items{{"x#3"}, {"x#2"}, {"y#3"}}), 0U);
   EXPECT_EQ(claim(), "x#2") << "y#3 and y#4 are confirmed without being handed out";
   EXPECT_EQ(claim(), "y#2");
   EXPECT_EQ(claim(), "");
@@ -122,19 +122,19 @@ TEST_F(crawl_list, the_shorter_path_wins) {
 
 TEST_F(crawl_list, keeps_no_more_than_the_limit) {
   open(3);
-  list->accept(items{{"a#0"}});
+  list->enqueue(items{{"a#0"}});
   EXPECT_EQ(claim(), "a#0");
-  EXPECT_EQ(list->confirm("a#0", items{{"b#1"}, {"b#1"}, {"c#1"}, {"d#1"}}), 2U);
+  EXPECT_EQ(list->complete("a#0", items{{"b#1"}, {"b#1"}, {"c#1"}, {"d#1"}}), 2U);
   EXPECT_TRUE(list->is_full());
   EXPECT_EQ(claim(), "b#1");
-  list->confirm("b#1", items{{"a#2"}, {"c#2"}});  // nothing new: it is done
+  list->complete("b#1", items{{"a#2"}, {"c#2"}});  // nothing new: it is done
   EXPECT_EQ(claim(), "c#1");
-  list->confirm("c#1");
-  EXPECT_EQ(list->counts(), (takt::work_counts{.waiting = 1, .confirmed = 2}));
+  list->complete("c#1");
+  EXPECT_EQ(list->counts(), (takt::work_counts{.waiting = 1, .completed = 2}));
   open(4);
   EXPECT_FALSE(list->is_full());
   EXPECT_EQ(claim(), "a#0");
-  EXPECT_EQ(list->confirm("a#0", items{{"b#1"}, {"c#1"}, {"d#1"}}), 1U);
+  EXPECT_EQ(list->complete("a#0", items{{"b#1"}, {"c#1"}, {"d#1"}}), 1U);
   EXPECT_EQ(claim(), "d#1");
   EXPECT_FALSE(list->is_full());
 }
@@ -142,17 +142,17 @@ TEST_F(crawl_list, keeps_no_more_than_the_limit) {
 // Nothing else in the file leads to the URLs of the command line.
 TEST_F(crawl_list, the_limit_leaves_out_no_url) {
   open(2);
-  EXPECT_EQ(list->accept(items{{"a#0"}, {"b#0"}, {"c#0"}}), 3U);
+  EXPECT_EQ(list->enqueue(items{{"a#0"}, {"b#0"}, {"c#0"}}), 3U);
   EXPECT_FALSE(list->is_full());
   for (const std::string key : {"a#0", "b#0"}) {
     EXPECT_EQ(claim(), key);
-    list->confirm(key, {});
+    list->complete(key, {});
   }
   EXPECT_EQ(claim(), "c#0");
-  EXPECT_EQ(list->confirm("c#0", items{{"d#1"}}), 0U);
+  EXPECT_EQ(list->complete("c#0", items{{"d#1"}}), 0U);
   EXPECT_TRUE(list->is_full());
   open(2);
-  EXPECT_EQ(list->accept(items{{"e#0"}}), 1U);
+  EXPECT_EQ(list->enqueue(items{{"e#0"}}), 1U);
   EXPECT_EQ(claim(), "c#0");
   EXPECT_EQ(claim(), "e#0");
 }

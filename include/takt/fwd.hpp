@@ -61,9 +61,9 @@ class task_statistics;
 
 // takt/task/errors.hpp
 class cancelled;
-class abandoned;
+class broken_promise;
 class wait_stopped;
-class wait_timed_out;
+class timeout_error;
 enum class rejection : std::uint8_t;
 class rejected;
 enum class task_outcome : std::uint8_t;
@@ -166,8 +166,8 @@ class thread_pool;
 template <class E>
 class tracking_executor;
 
-// takt/sched/when.hpp
-class when;
+// takt/sched/due_time.hpp
+class due_time;
 
 // takt/sched/missed_runs.hpp
 class missed_runs;
@@ -216,27 +216,27 @@ class aggregate_error;
 class subscription;
 class scoped_subscription;
 
-// takt/rx/composite.hpp
-class composite;
+// takt/rx/composite_subscription.hpp
+class composite_subscription;
 
-// takt/rx/serial.hpp
+// takt/rx/serial_subscription.hpp
 class subscription_slot;
-class serial;
-class assignable;
+class serial_subscription;
+class assignable_subscription;
 
-// takt/rx/refcount.hpp
-class refcount;
+// takt/rx/refcount_subscription.hpp
+class refcount_subscription;
 
 // takt/rx/task_subscription.hpp
 class task_subscription;
 
 // takt/rx/worker.hpp
 struct worker_options;
-struct periodic_options;
+struct worker_periodic_options;
 class worker;
 
-// takt/rx/scheduler.hpp
-class scheduler;
+// takt/rx/worker_scheduler.hpp
+class worker_scheduler;
 
 // takt/rx/schedulers.hpp
 struct schedulers_options;
@@ -373,21 +373,21 @@ class file_replacement;
 struct crawler_options;
 class crawler;
 
-// takt/service/work_list.hpp
+// takt/service/work_queue.hpp
 struct work_item;
 struct work_counts;
-class work_list_error;
-class work_list;
+class work_queue_error;
+class work_queue;
 
-// takt/service/memory_work_list.hpp
-class memory_work_list;
+// takt/service/memory_work_queue.hpp
+class memory_work_queue;
 
-// takt/service/file_work_list.hpp
+// takt/service/file_work_queue.hpp
 enum class work_sync : std::uint8_t;
 enum class damage_policy : std::uint8_t;
-struct file_work_list_options;
-struct file_work_list_recovery;
-class file_work_list;
+struct file_work_queue_options;
+struct file_work_queue_recovery;
+class file_work_queue;
 
 }  // namespace takt::inline TAKT_ABI
 // NOLINTEND(bugprone-forward-declaration-namespace)

@@ -67,7 +67,7 @@ TEST(completion_queue, gives_results_in_the_order_in_which_they_come) {
 }
 
 TEST(completion_queue, gives_all_that_a_pool_does) {
-  takt::thread_pool pool{{.core = 3}};
+  takt::thread_pool pool{{.core_threads = 3}};
   completion_queue<int> done{pool};
   for (int i = 1; i <= 100; ++i) done.submit([i] { return i; });
   int sum = 0;
@@ -171,7 +171,7 @@ TEST(completion_queue, takes_until_stop_is_requested) {
 }
 
 TEST(completion_queue, keeps_nothing_of_what_was_rejected) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   completion_queue<int> done{pool};
   pool.shutdown();
   EXPECT_THROW(done.submit([] { return 1; }), takt::rejected);
@@ -191,7 +191,7 @@ TEST(completion_queue, keeps_nothing_of_what_was_rejected) {
 }
 
 TEST(completion_queue, gives_what_was_dropped_later) {
-  takt::thread_pool pool{{.core = 1, .rejection = takt::rejection_policy::drop()}};
+  takt::thread_pool pool{{.core_threads = 1, .rejection = takt::rejection_policy::drop()}};
   completion_queue<int> done{pool};
   pool.shutdown();
   done.submit([] { return 1; });
@@ -201,7 +201,7 @@ TEST(completion_queue, gives_what_was_dropped_later) {
   completion_queue<int> other{e};
   other.submit([] { return 1; });
   e.tasks.clear();
-  EXPECT_THROW(other.take().get(), takt::abandoned);
+  EXPECT_THROW(other.take().get(), takt::broken_promise);
 }
 
 TEST(completion_queue, cancels_what_has_not_ended_the_last_first) {
@@ -233,7 +233,7 @@ TEST(completion_queue, cancels_what_has_not_ended_the_last_first) {
 }
 
 TEST(completion_queue, holds_no_lock_while_it_cancels) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   completion_queue<int> done{pool};
   takt::parker begun;
   takt::parker stopped;
@@ -329,7 +329,7 @@ TEST(completion_queue, leaves_errors_that_nobody_takes_to_the_hook) {
 
 TEST(completion_queue, discards_what_nobody_wants) {
   counting_hook hook;
-  takt::thread_pool pool{{.core = 1, .unhandled = &hook}};
+  takt::thread_pool pool{{.core_threads = 1, .unhandled = &hook}};
   completion_queue<int> done{pool};
   takt::parker begun;
   takt::parker go_on;
@@ -357,7 +357,7 @@ TEST(completion_queue, discards_what_nobody_wants) {
 }
 
 TEST(completion_queue, finds_out_that_it_would_wait_for_ever) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   auto outer = pool.submit([&] {
     completion_queue<int> done{pool};
     done.submit([] { return 1; });
@@ -371,7 +371,7 @@ TEST(completion_queue, finds_out_that_it_would_wait_for_ever) {
   });
   outer.get();
 
-  takt::thread_pool two{{.core = 2}};
+  takt::thread_pool two{{.core_threads = 2}};
   auto inner = two.submit([&] {
     completion_queue<int> done{two};
     done.submit([] { return 1; });
@@ -395,7 +395,7 @@ TEST(completion_queue, allocates_once_beside_the_future) {
 }
 
 TEST(completion_queue, serves_many_threads) {
-  takt::thread_pool pool{{.core = 2}};
+  takt::thread_pool pool{{.core_threads = 2}};
   completion_queue<int> done{pool};
   constexpr int each = 200;
   takt::sync::atomic<int> sum{0};

@@ -35,10 +35,10 @@ bool delivers_at_once() {
 
 // Calls `f` in a coroutine that a pool has resumed.
 void in_a_resumed_coroutine(const std::function<void()>& f) {
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   gate ended;
   [](takt::thread_pool& on, const std::function<void()>& call, gate& done) -> detached {
-    co_await on.schedule();
+    co_await takt::resume_on(on);
     call();
     done.open();
   }(pool, f, ended);
@@ -96,7 +96,7 @@ void resumes_on_a_strand() {
   const takt::detail::executor_scope* runner = outer;
   [](takt::serial_executor& on, bool& ended,
      const takt::detail::executor_scope*& runs_it) -> detached {
-    co_await on.schedule();
+    co_await takt::resume_on(on);
     runs_it = takt::detail::executor_scope::innermost();
     ended = true;
   }(strand, arrived, runner);
@@ -118,7 +118,7 @@ TEST(delivery, a_million_hops_on_an_inline_executor_need_no_stack) {
   [](int& n) -> detached {
     takt::inline_executor here;
     while (n < count) {
-      co_await here.schedule();
+      co_await takt::resume_on(here);
       ++n;
     }
   }(hops);
@@ -151,7 +151,7 @@ TEST(delivery, resumes_a_coroutine_within_each_of_many_strands) {
   int hops = 0;
   [](std::deque<takt::serial_executor>& all, int& n) -> detached {
     for (takt::serial_executor& strand : all) {
-      co_await strand.schedule();
+      co_await takt::resume_on(strand);
       EXPECT_THROW(strand.await_termination(), std::system_error) << "outside of strand " << n;
       ++n;
     }

@@ -37,7 +37,7 @@ fork_join::~fork_join() {
   if (error_ == nullptr) return;
   try {
     std::rethrow_exception(error_);
-  } catch (const abandoned&) {  // whoever dropped it knows
+  } catch (const broken_promise&) {  // whoever dropped it knows
   } catch (...) {
     pool_.future_options().unhandled->on_unhandled(unhandled::unobserved, error_);
   }
@@ -78,13 +78,13 @@ void fork_join::drop_one() noexcept {
     ++spawn_.dropped;
     return;
   }
-  fail(std::make_exception_ptr(abandoned()));
+  fail(std::make_exception_ptr(broken_promise()));
 }
 
 // By a policy of the pool, the new one or others, if more were dropped than do not count.
 void fork_join::end_spawn(std::size_t not_counted, const spawn_state& outer) noexcept {
   if (std::exchange(spawn_, outer).dropped > not_counted) {
-    fail(std::make_exception_ptr(abandoned()));
+    fail(std::make_exception_ptr(broken_promise()));
   }
 }
 

@@ -237,7 +237,7 @@ TEST(fork_join, a_child_that_is_given_back_and_dropped_counts_as_abandoned) {
     children.spawn([] { FAIL() << "it was given back"; });
     spawned.open();
     dropped.wait();
-    EXPECT_THROW(children.join(), takt::abandoned);
+    EXPECT_THROW(children.join(), takt::broken_promise);
   });
   spawned.wait();
   EXPECT_EQ(pool.shutdown_now().size(), 1u);  // and drops it
@@ -352,7 +352,7 @@ TEST(fork_join, a_child_that_is_refused_in_silence_counts_as_abandoned) {
   fork_join children(pool);
   pool.shutdown();
   children.spawn([] {});
-  EXPECT_THROW(children.join(), takt::abandoned);
+  EXPECT_THROW(children.join(), takt::broken_promise);
 }
 
 TEST(fork_join, an_error_that_nobody_asked_for_goes_to_the_hook) {

@@ -58,7 +58,7 @@ class counting_hook final : public takt::unhandled_hook {
 };
 
 TEST(invoke_all, gives_all_results_in_the_order_of_the_callables) {
-  takt::thread_pool pool{{.core = 3}};
+  takt::thread_pool pool{{.core_threads = 3}};
   calls work;
   for (int i = 0; i < 50; ++i) work.emplace_back([i] { return i; });
   std::vector<future<int>> all = takt::invoke_all(pool, work);
@@ -91,7 +91,7 @@ TEST(invoke_all, takes_all_kinds_of_ranges) {
 }
 
 TEST(invoke_all, leaves_errors_in_the_futures) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   auto all = takt::invoke_all(
       pool, calls{[]() -> int { throw std::out_of_range("x"); }, [] { return 1; }});
   EXPECT_THROW(all[0].get(), std::out_of_range);
@@ -99,7 +99,7 @@ TEST(invoke_all, leaves_errors_in_the_futures) {
 }
 
 TEST(invoke_all, cancels_what_was_submitted_if_a_submission_fails) {
-  takt::thread_pool pool{{.core = 1, .queue_capacity = 1}};
+  takt::thread_pool pool{{.core_threads = 1, .queue_capacity = 1}};
   bool ran = false;
   takt::sync::atomic<bool> ended{true};
   const stoppable_calls work{[&](const stop_token& stop) {
@@ -123,7 +123,7 @@ TEST(invoke_all, cancels_what_was_submitted_if_a_submission_fails) {
 
 TEST(invoke_all, cancels_what_is_unfinished_at_the_deadline) {
   takt::manual_clock time;
-  takt::thread_pool pool{{.core = 1, .time = &time}};
+  takt::thread_pool pool{{.core_threads = 1, .time = &time}};
   bool ran = false;
   const stoppable_calls work{[](const stop_token&) { return 1; },
                              [&](const stop_token& stop) {
@@ -166,7 +166,7 @@ TEST(invoke_all, submits_nothing_after_the_deadline) {
 }
 
 TEST(invoke_all, cancels_what_is_unfinished_when_stop_is_requested) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   stop_source stop;
   const stoppable_calls work{[&](const stop_token& own) {
                                stop.request_stop();
@@ -180,7 +180,7 @@ TEST(invoke_all, cancels_what_is_unfinished_when_stop_is_requested) {
 }
 
 TEST(invoke_all, finds_out_that_it_would_wait_for_ever) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   bool ran = false;
   const calls work{[&] { return (ran = true) ? 1 : 0; }};
   EXPECT_TRUE(pool.submit([&] {
@@ -192,13 +192,13 @@ TEST(invoke_all, finds_out_that_it_would_wait_for_ever) {
   pool.close(takt::drain);
   EXPECT_FALSE(ran);
 
-  takt::thread_pool two{{.core = 2}};
+  takt::thread_pool two{{.core_threads = 2}};
   EXPECT_EQ(two.submit([&] { return takt::invoke_all(two, work).size(); }).get(), 1u);
   EXPECT_EQ(two.submit([&] { return takt::invoke_any(two, work); }).get(), 1);
 }
 
 TEST(invoke_any, gives_the_first_value_and_cancels_the_others) {
-  takt::thread_pool pool{{.core = 2}};
+  takt::thread_pool pool{{.core_threads = 2}};
   const stoppable_calls work{[](const stop_token& stop) {
                                until_stopped(stop);
                                return 1;
@@ -247,7 +247,7 @@ TEST(invoke_any, gives_all_kinds_of_results) {
 
 TEST(invoke_any, times_out_on_the_clock_of_the_executor) {
   takt::manual_clock time;
-  takt::thread_pool pool{{.core = 1, .time = &time}};
+  takt::thread_pool pool{{.core_threads = 1, .time = &time}};
   bool ran = false;
   const stoppable_calls work{[&](const stop_token& stop) {
                                time.advance(1s);
@@ -255,8 +255,8 @@ TEST(invoke_any, times_out_on_the_clock_of_the_executor) {
                                return 1;
                              },
                              [&](const stop_token&) { return (ran = true) ? 1 : 0; }};
-  EXPECT_THROW(takt::invoke_any_for(1s, pool, work), takt::wait_timed_out);
-  EXPECT_THROW(takt::invoke_any_until(time.now(), pool, work), takt::wait_timed_out);
+  EXPECT_THROW(takt::invoke_any_for(1s, pool, work), takt::timeout_error);
+  EXPECT_THROW(takt::invoke_any_until(time.now(), pool, work), takt::timeout_error);
   pool.close(takt::drain);
   EXPECT_FALSE(ran);
   EXPECT_EQ(pool.totals().finished, 0u);
@@ -273,7 +273,7 @@ TEST(invoke_any, prefers_a_value_to_the_deadline) {
 }
 
 TEST(invoke_any, ends_when_stop_is_requested) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   stop_source stop;
   const stoppable_calls work{[&](const stop_token& own) {
     stop.request_stop();
@@ -292,7 +292,7 @@ TEST(invoke_any, passes_on_a_rejection) {
 
 TEST(invoke_any, reports_errors_of_the_others_to_nobody) {
   counting_hook hook;
-  takt::thread_pool pool{{.core = 2, .unhandled = &hook}};
+  takt::thread_pool pool{{.core_threads = 2, .unhandled = &hook}};
   for (int i = 0; i < 50; ++i) {
     const calls work{[]() -> int { throw std::runtime_error("x"); }, [] { return 2; },
                      []() -> int { throw std::runtime_error("y"); }};

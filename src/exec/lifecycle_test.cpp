@@ -153,7 +153,7 @@ TEST(lifecycle, states_have_names) {
 
 TEST(close_policy, says_when_to_cancel) {
   static_assert(takt::drain.cancel_after() == takt::never);
-  static_assert(takt::cancel_rest.cancel_after() == 0ns);
+  static_assert(takt::cancel_pending.cancel_after() == 0ns);
   EXPECT_EQ(takt::drain_for(1500us).cancel_after(), 1'500'000ns);
   EXPECT_EQ(takt::drain_for(std::chrono::hours::max()).cancel_after(), takt::never);
 }

@@ -137,7 +137,7 @@ class manual_executor::impl : public detail::ref_counted<impl> {
   lifecycle life_{steady};
 
   mutable detail::mutex mu_;
-  ledger book_{steady, strict, nullptr};  // its counts: guarded by mu_
+  ledger book_{steady, terminate_on_unhandled, nullptr};  // its counts: guarded by mu_
   task_queue queue_ TAKT_GUARDED_BY(mu_);
   detail::intrusive_list<running> running_ TAKT_GUARDED_BY(mu_);
 };

@@ -61,7 +61,7 @@ std::size_t returned_without_memory(Executor& executor) {
 
 TEST(no_memory, a_pool_that_cannot_start_a_thread_rejects) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   {
     const takt::no_memory here;
     EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::no_thread);
@@ -72,7 +72,7 @@ TEST(no_memory, a_pool_that_cannot_start_a_thread_rejects) {
 
 TEST(no_memory, a_pool_refuses_what_it_cannot_queue_and_goes_on) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   busy one(pool, 1);
   const std::size_t refused = refused_by(pool);
   EXPECT_GT(refused, 0u);
@@ -101,7 +101,7 @@ class asking {
 TEST(no_memory, what_makes_room_for_nothing_ends_as_usual) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   takt::task_statistics told;
-  thread_pool pool{{.core = 1,
+  thread_pool pool{{.core_threads = 1,
                     .queue_capacity = 2,
                     .rejection = takt::rejection_policy::drop_oldest(),
                     .observer = &told}};
@@ -128,7 +128,7 @@ TEST(no_memory, what_makes_room_for_nothing_ends_as_usual) {
 TEST(no_memory, an_observer_is_told_of_what_a_pool_refuses) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   takt::task_statistics told;
-  thread_pool pool{{.core = 1, .observer = &told}};
+  thread_pool pool{{.core_threads = 1, .observer = &told}};
   busy one(pool, 1);
   const std::size_t refused = refused_by(pool);
   EXPECT_GT(refused, 0u);
@@ -143,7 +143,7 @@ TEST(no_memory, a_strand_refuses_what_it_cannot_queue_and_goes_on) {
   takt::task_statistics told;
   for (takt::task_observer* observer :
        {static_cast<takt::task_observer*>(nullptr), static_cast<takt::task_observer*>(&told)}) {
-    thread_pool pool{{.core = 1}};
+    thread_pool pool{{.core_threads = 1}};
     takt::serial_executor strand{pool, {.observer = observer}};
     gate go_on;
     strand.execute([&] { go_on.wait(); });
@@ -163,7 +163,7 @@ TEST(no_memory, shutdown_now_of_a_pool_gives_back_all) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   gate begun;
   gate go_on;
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   busy one(pool, 1);
   pool.execute([&] {
     begun.open();
@@ -184,7 +184,7 @@ TEST(no_memory, shutdown_now_of_a_strand_gives_back_all) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   gate begun;
   gate go_on;
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   takt::serial_executor strand{pool};
   busy one(pool, 1);
   strand.execute([&] {
@@ -230,7 +230,7 @@ TEST(no_memory, shutdown_now_of_a_stealing_pool_gives_back_all) {
 
 TEST(no_memory, what_cannot_be_removed_stays) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   busy one(pool, 1);
   auto f = pool.submit([] { return 1; });
   {
@@ -248,7 +248,7 @@ TEST(no_memory, what_cannot_be_removed_stays) {
 
 TEST(no_memory, purge_takes_out_as_many_as_it_can) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   busy one(pool, 1);
   for (std::size_t i = 0; i < many; ++i) static_cast<void>(pool.submit([] {}).cancel());
   {
@@ -298,7 +298,7 @@ TEST(no_memory, a_child_that_was_dropped_for_one_that_could_not_be_queued_is_rep
       ++refused;
     }
     one.release();
-    EXPECT_THROW(children.join(), takt::abandoned) << before;
+    EXPECT_THROW(children.join(), takt::broken_promise) << before;
   }
   EXPECT_GT(refused, 0u);
 }

@@ -104,7 +104,7 @@ TEST(owing, the_end_of_a_pool_begins_afterwards) {
 
 TEST(owing, a_submission_that_waits_for_room) {
   takt::thread_pool pool{
-      {.core = 1, .queue_capacity = 1, .rejection = takt::rejection_policy::wait(0s)}};
+      {.core_threads = 1, .queue_capacity = 1, .rejection = takt::rejection_policy::wait(0s)}};
   const busy one(pool, 1);
   auto queued = pool.submit([] {});
   takt::task removed;

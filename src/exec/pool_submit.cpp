@@ -97,7 +97,7 @@ std::optional<rejection> pool_core::offer_when_there_is_room(mutex_lock& lock, t
       if (refused) room_.notify_one();
       return refused;
     }
-    if (!notified) return rejection::wait_timed_out;
+    if (!notified) return rejection::timed_out;
   }
 }
 

@@ -50,7 +50,7 @@ class moody_executor {
 };
 
 TEST(serial_executor, runs_in_order_without_overlap_on_many_threads) {
-  thread_pool pool{{.core = 4}};
+  thread_pool pool{{.core_threads = 4}};
   for (const std::size_t batch : {std::size_t{1}, std::size_t{3}, takt::unbounded}) {
     serial_executor strand(pool, {.batch = batch});
     std::vector<int> seen;  // touched by its tasks only, without a lock
@@ -64,7 +64,7 @@ TEST(serial_executor, runs_in_order_without_overlap_on_many_threads) {
 }
 
 TEST(serial_executor, keeps_the_order_of_each_of_several_producers) {
-  thread_pool pool{{.core = 2}};
+  thread_pool pool{{.core_threads = 2}};
   serial_executor strand(pool, {.batch = 2});
   std::vector<std::pair<int, int>> seen;
   {
@@ -336,7 +336,7 @@ TEST(serial_executor, a_drain_that_is_given_back_can_be_run) {
 }
 
 TEST(serial_executor, waiting_for_its_own_task_is_found_out) {
-  thread_pool pool{{.core = 2}};
+  thread_pool pool{{.core_threads = 2}};
   serial_executor strand(pool);
   auto f = strand.submit([&] { strand.submit([] {}).get(); });
   try {
@@ -366,7 +366,7 @@ TEST(serial_executor, a_closure_that_its_end_destroys_cannot_wait_for_the_end) {
 // It is about to be ready, without a thread of the strand's.
 TEST(serial_executor, may_wait_for_what_another_thread_is_just_cancelling) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   serial_executor strand(pool, {.time = &time});
   gate submitted;
   gate cancelling;
@@ -410,7 +410,7 @@ TEST(serial_executor, shutdown_lets_queued_tasks_run) {
 }
 
 TEST(serial_executor, shutdown_now_gives_back_and_asks_what_runs_to_stop) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   serial_executor strand(pool);
   takt::promise<void> begun;
   auto is_running = begun.get_future();
@@ -448,7 +448,7 @@ TEST(serial_executor, the_destructor_cancels_and_does_not_wait_for_a_drain_that_
 }
 
 TEST(serial_executor, can_be_destroyed_by_its_own_task) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   auto strand = std::make_unique<serial_executor>(pool);
   serial_executor& alive = *strand;
   auto f = alive.submit([s = std::move(strand)]() mutable { s.reset(); });

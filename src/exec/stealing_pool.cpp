@@ -13,7 +13,7 @@ stealing_pool::stealing_pool(options how) {
   if (how.unhandled == nullptr) {
     throw std::invalid_argument("takt::stealing_pool: unhandled is null");
   }
-  core_ = new detail::pool_core({.core = how.threads,
+  core_ = new detail::pool_core({.core_threads = how.threads,
                                  .queue_capacity = how.queue_capacity,
                                  .rejection = std::move(how.rejection),
                                  .name = std::move(how.name),

@@ -12,15 +12,16 @@ namespace {
 
 void check_sizes(std::size_t core, std::size_t max, std::size_t queue_capacity) {
   if (max == 0) {
-    throw std::invalid_argument("takt::thread_pool: core and max are 0; a pool needs a thread");
+    throw std::invalid_argument(
+        "takt::thread_pool: core_threads and max_threads are 0; a pool needs a thread");
   }
   if (max < core) {
-    throw std::invalid_argument("takt::thread_pool: max (" + std::to_string(max) +
-                                ") is less than core (" + std::to_string(core) + ")");
+    throw std::invalid_argument("takt::thread_pool: max_threads (" + std::to_string(max) +
+                                ") is less than core_threads (" + std::to_string(core) + ")");
   }
   if (max > std::max<std::size_t>(core, 1) && queue_capacity == unbounded) {
-    throw std::invalid_argument("takt::thread_pool: max (" + std::to_string(max) +
-                                ") is more than core (" + std::to_string(core) +
+    throw std::invalid_argument("takt::thread_pool: max_threads (" + std::to_string(max) +
+                                ") is more than core_threads (" + std::to_string(core) +
                                 "), but an unbounded queue is never full; set queue_capacity");
   }
 }
@@ -38,16 +39,17 @@ void check_keep_alive(std::chrono::nanoseconds time, bool core_times_out) {
 
 }  // namespace
 
-thread_pool::options thread_pool::fixed(std::size_t threads) { return {.core = threads}; }
+thread_pool::options thread_pool::fixed(std::size_t threads) { return {.core_threads = threads}; }
 
 thread_pool::options thread_pool::cached() {
-  return {.core = 0, .max = unbounded, .queue_capacity = 0};
+  return {.core_threads = 0, .max_threads = unbounded, .queue_capacity = 0};
 }
 
-thread_pool::options thread_pool::single() { return {.core = 1, .resizable = false}; }
+thread_pool::options thread_pool::single() { return {.core_threads = 1, .resizable = false}; }
 
 thread_pool::thread_pool(options how) {
-  check_sizes(how.core, how.max == 0 ? how.core : how.max, how.queue_capacity);
+  check_sizes(how.core_threads, how.max_threads == 0 ? how.core_threads : how.max_threads,
+              how.queue_capacity);
   check_keep_alive(how.keep_alive, how.core_times_out);
   if (how.time == nullptr) throw std::invalid_argument("takt::thread_pool: time is null");
   if (how.unhandled == nullptr) throw std::invalid_argument("takt::thread_pool: unhandled is null");
@@ -82,8 +84,8 @@ void thread_pool::resize(std::size_t core, std::size_t max) {
 std::size_t thread_pool::purge() { return core_->purge(); }
 task_totals thread_pool::totals() const { return core_->totals(); }
 pool_statistics thread_pool::statistics() const { return core_->statistics(); }
-std::size_t thread_pool::core() const { return core_->sizes().first; }
-std::size_t thread_pool::max() const { return core_->sizes().second; }
+std::size_t thread_pool::core_threads() const { return core_->sizes().first; }
+std::size_t thread_pool::max_threads() const { return core_->sizes().second; }
 const lifecycle& thread_pool::life() const noexcept { return core_->life(); }
 
 future_options thread_pool::future_options() const noexcept { return core_->future_options(); }

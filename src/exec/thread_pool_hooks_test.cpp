@@ -40,7 +40,7 @@ using testing::IsEmpty;
 TEST(thread_pool, hooks_surround_each_task) {
   std::vector<std::string> told;
   thread_pool pool{
-      {.core = 1,
+      {.core_threads = 1,
        .before = [&](const task& t) { told.push_back("before " + std::string(t.name())); },
        .after =
            [&](const task& t, const std::exception_ptr& error) {
@@ -63,7 +63,7 @@ TEST(thread_pool, what_is_uncaught_goes_to_after_and_to_the_hook) {
   recording_hook hook;
   int seen = 0;
   thread_pool pool{
-      {.core = 1,
+      {.core_threads = 1,
        .after = [&](const task&, const std::exception_ptr& e) { seen += e != nullptr; },
        .unhandled = &hook}};
   const auto thread = pool.submit([] { return takt::sync::this_thread_id(); }).get();
@@ -80,7 +80,7 @@ TEST(thread_pool, what_is_uncaught_goes_to_after_and_to_the_hook) {
 
 TEST(thread_pool, what_nobody_looks_at_is_unobserved) {
   recording_hook hook;
-  thread_pool pool{{.core = 1, .unhandled = &hook}};
+  thread_pool pool{{.core_threads = 1, .unhandled = &hook}};
   static_cast<void>(pool.submit([] { throw std::runtime_error("unread"); }));
   drain(pool);
   EXPECT_THAT(hook.unobserved(), ElementsAre("unread"));
@@ -91,7 +91,7 @@ TEST(thread_pool, uncaught_ends_the_program_by_default) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {
-        thread_pool pool{{.core = 1}};
+        thread_pool pool{{.core_threads = 1}};
         pool.execute([] { throw std::runtime_error("nobody catches me"); });
         pool.close(takt::drain);
       },
@@ -101,7 +101,7 @@ TEST(thread_pool, uncaught_ends_the_program_by_default) {
 TEST(thread_pool, before_that_throws_fails_the_task) {
   recording_hook hook;
   int after = 0;
-  thread_pool pool{{.core = 1,
+  thread_pool pool{{.core_threads = 1,
                     .before =
                         [](const task& t) {
                           if (t.name() == "bad") throw std::logic_error("before");
@@ -158,7 +158,7 @@ TEST(thread_pool, tells_an_observer_the_life_of_each_task) {
   using enum task_event::kind;
   recorder seen;
   recording_hook hook;
-  thread_pool pool{{.core = 1, .queue_capacity = 6, .unhandled = &hook, .observer = &seen}};
+  thread_pool pool{{.core_threads = 1, .queue_capacity = 6, .unhandled = &hook, .observer = &seen}};
   gate begun;
   gate go_on;
   auto stopped = pool.submit(
@@ -200,7 +200,7 @@ TEST(thread_pool, tells_an_observer_that_a_task_has_started_although_before_thro
   using enum task_event::kind;
   recorder seen;
   recording_hook hook;
-  thread_pool pool{{.core = 1,
+  thread_pool pool{{.core_threads = 1,
                     .before = [](const task&) { throw std::logic_error("before"); },
                     .unhandled = &hook,
                     .observer = &seen}};
@@ -217,7 +217,7 @@ TEST(thread_pool, an_observer_counts_what_the_pool_counts) {
   takt::manual_clock time;
   takt::task_statistics figures;
   recording_hook hook;
-  thread_pool pool{{.core = 1,
+  thread_pool pool{{.core_threads = 1,
                     .queue_capacity = 4,
                     .rejection = rejection_policy::drop_oldest(),
                     .time = &time,
@@ -263,7 +263,7 @@ TEST(thread_pool, tells_of_returned_and_cancelled_tasks_at_the_end) {
   gate go_on;
   gate begun;
   {
-    thread_pool pool{{.core = 1, .observer = &seen}};
+    thread_pool pool{{.core_threads = 1, .observer = &seen}};
     pool.execute([&] {
       begun.open();
       go_on.wait();
@@ -280,7 +280,7 @@ TEST(thread_pool, tells_of_returned_and_cancelled_tasks_at_the_end) {
     go_on.open();
     drain(pool);
   }
-  thread_pool other{{.core = 1, .observer = &seen}};
+  thread_pool other{{.core_threads = 1, .observer = &seen}};
   busy hold(other, 1);
   other.execute([] {});
   other.shutdown_and_cancel();

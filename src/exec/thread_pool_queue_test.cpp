@@ -26,7 +26,7 @@ using testing::ElementsAre;
 // --- order
 
 TEST(thread_pool, begins_in_the_order_of_submission) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   std::vector<int> order;
   busy hold(pool, 1);
   for (int i = 0; i < 5; ++i) pool.execute([&order, i] { order.push_back(i); });
@@ -36,7 +36,7 @@ TEST(thread_pool, begins_in_the_order_of_submission) {
 }
 
 TEST(thread_pool, begins_by_priority_and_equals_as_they_came) {
-  thread_pool pool{{.core = 1, .order = takt::queue_order::priority}};
+  thread_pool pool{{.core_threads = 1, .order = takt::queue_order::priority}};
   std::vector<int> order;
   busy hold(pool, 1);
   const auto add = [&](int i, std::int16_t priority) {
@@ -56,7 +56,7 @@ TEST(thread_pool, begins_by_priority_and_equals_as_they_came) {
 }
 
 TEST(thread_pool, gives_back_by_priority_too) {
-  thread_pool pool{{.core = 1, .order = takt::queue_order::priority}};
+  thread_pool pool{{.core_threads = 1, .order = takt::queue_order::priority}};
   busy hold(pool, 1);
   for (const int priority : {1, 3, 2, 3}) {
     pool.execute(task([] {}, {.priority = static_cast<std::int16_t>(priority)}));
@@ -72,7 +72,7 @@ TEST(thread_pool, gives_back_by_priority_too) {
 // --- taking back
 
 TEST(thread_pool, remove_gives_back_what_is_queued) {
-  thread_pool pool{{.core = 1, .queue_capacity = 2}};
+  thread_pool pool{{.core_threads = 1, .queue_capacity = 2}};
   busy hold(pool, 1);
   auto first = pool.submit([] { return 1; }, {.name = "first"});
   auto second = pool.submit([] { return 2; });
@@ -92,7 +92,7 @@ TEST(thread_pool, remove_gives_back_what_is_queued) {
 }
 
 TEST(thread_pool, remove_keeps_the_order_of_the_rest) {
-  thread_pool pool{{.core = 1, .order = takt::queue_order::priority}};
+  thread_pool pool{{.core_threads = 1, .order = takt::queue_order::priority}};
   busy hold(pool, 1);
   std::vector<int> order;
   std::vector<future<void>> all;
@@ -101,7 +101,7 @@ TEST(thread_pool, remove_keeps_the_order_of_the_rest) {
                               {.priority = static_cast<std::int16_t>(i)}));
   }
   static_cast<void>(pool.remove(all[6]));
-  EXPECT_THROW(all[6].get(), takt::abandoned);
+  EXPECT_THROW(all[6].get(), takt::broken_promise);
   all[2].cancel();
   EXPECT_EQ(pool.purge(), 1u);
   hold.release();
@@ -110,7 +110,7 @@ TEST(thread_pool, remove_keeps_the_order_of_the_rest) {
 }
 
 TEST(thread_pool, remove_finds_neither_running_nor_finished_tasks) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   gate begun;
   gate go_on;
   auto running = pool.submit([&] {
@@ -127,7 +127,7 @@ TEST(thread_pool, remove_finds_neither_running_nor_finished_tasks) {
 }
 
 TEST(thread_pool, purge_makes_room) {
-  thread_pool pool{{.core = 1, .queue_capacity = 3}};
+  thread_pool pool{{.core_threads = 1, .queue_capacity = 3}};
   busy hold(pool, 1);
   auto a = pool.submit([] {});
   auto b = pool.submit([] {});
@@ -151,7 +151,7 @@ TEST(thread_pool, purge_makes_room) {
 }
 
 TEST(thread_pool, a_cancelled_task_is_passed_over) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   busy hold(pool, 1);
   bool run = false;
   auto f = pool.submit([&] { run = true; });

@@ -25,11 +25,11 @@ TEST(blocking_region, adds_none_if_one_is_on_its_way) {
   gate comes;
   tally started;
   takt::sync::atomic<int> starts{0};
-  thread_pool pool{{.core = 2, .thread = {.on_start = [&] {
-                                 const bool second = ++starts == 2;
-                                 started.add();
-                                 if (second) comes.wait();
-                               }}}};
+  thread_pool pool{{.core_threads = 2, .thread = {.on_start = [&] {
+                                         const bool second = ++starts == 2;
+                                         started.add();
+                                         if (second) comes.wait();
+                                       }}}};
   gate queued;
   auto workers = pool.submit([&] {
     queued.wait();
@@ -67,9 +67,9 @@ TEST(blocking_region, adds_none_to_a_single_thread_with_a_full_queue) {
 TEST(thread_pool, one_too_many_leaves_its_queue_to_the_others) {
   gate left;
   takt::sync::atomic<int> exits{0};
-  thread_pool pool{{.core = 2, .thread = {.on_exit = [&] {
-                                 if (++exits == 1) left.open();
-                               }}}};
+  thread_pool pool{{.core_threads = 2, .thread = {.on_exit = [&] {
+                                         if (++exits == 1) left.open();
+                                       }}}};
   pool.submit([&] { pool.submit([] {}).get(); }).get();  // who waited before does not count
   busy first(pool, 1);
   busy second(pool, 1);
@@ -87,7 +87,7 @@ TEST(thread_pool, one_too_many_leaves_its_queue_to_the_others) {
 
 TEST(waiting_in_a_pool, has_a_thread_started_that_was_refused_before) {
   takt::sync::atomic<bool> refuses{false};
-  thread_pool pool{{.core = 2, .thread = {.may_start = [&] { return !refuses; }}}};
+  thread_pool pool{{.core_threads = 2, .thread = {.may_start = [&] { return !refuses; }}}};
   auto outer = pool.submit([&] {
     refuses = true;
     auto inner = pool.submit([] { return 1; });  // is queued
@@ -99,7 +99,7 @@ TEST(waiting_in_a_pool, has_a_thread_started_that_was_refused_before) {
 }
 
 TEST(shutdown, lets_no_thread_start_in_advance) {
-  thread_pool pool{{.core = 2}};
+  thread_pool pool{{.core_threads = 2}};
   busy hold(pool, 1);
   pool.shutdown();
   EXPECT_EQ(pool.prestart(), 0u);
@@ -109,7 +109,7 @@ TEST(shutdown, lets_no_thread_start_in_advance) {
 
 // Who ends the queue is counted like a worker meanwhile, and is none.
 TEST(shutdown_and_cancel, is_no_worker) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   busy hold(pool, 1);
   std::size_t workers = 0;
   const auto look = [&](const std::size_t*) { workers = pool.statistics().threads; };

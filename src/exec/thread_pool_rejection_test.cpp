@@ -36,7 +36,7 @@ using testing::ElementsAre;
 
 // One thread, and room for one task.
 thread_pool::options narrow(rejection_policy policy) {
-  return {.core = 1, .queue_capacity = 1, .rejection = std::move(policy)};
+  return {.core_threads = 1, .queue_capacity = 1, .rejection = std::move(policy)};
 }
 
 TEST(rejection, abort_throws) {
@@ -185,7 +185,7 @@ TEST(rejection, own_handler_gets_the_task_and_the_reason) {
   EXPECT_EQ(f.get(), 5);
   auto dropped = pool.submit([] { return 6; });
   kept.reset();
-  EXPECT_THROW(dropped.get(), takt::abandoned);
+  EXPECT_THROW(dropped.get(), takt::broken_promise);
   hold.release();
   drain(pool);
   auto late = pool.submit([] { return 7; });
@@ -211,7 +211,10 @@ TEST(rejection, own_handler_may_throw) {
 // A pool without room for another task; who submits one waits for room on its clock.
 struct full_pool {
   explicit full_pool(rejection_policy policy = rejection_policy::wait())
-      : pool{{.core = 1, .queue_capacity = 1, .rejection = std::move(policy), .time = &time}} {}
+      : pool{{.core_threads = 1,
+              .queue_capacity = 1,
+              .rejection = std::move(policy),
+              .time = &time}} {}
 
   takt::manual_clock time;
   thread_pool pool;
@@ -276,7 +279,7 @@ void make_room_while_blocked(void (*make_room)(full_pool&)) {
 TEST(rejection, block_hears_of_room_made_by_others) {
   make_room_while_blocked([](full_pool& full) {
     EXPECT_TRUE(full.pool.remove(full.queued));
-    EXPECT_THROW(full.queued.get(), takt::abandoned) << "it was dropped";
+    EXPECT_THROW(full.queued.get(), takt::broken_promise) << "it was dropped";
   });
 }
 
@@ -319,8 +322,8 @@ TEST(rejection, block_hears_of_a_thread_for_one_that_blocks) {
 TEST(rejection, block_tells_all_when_there_is_no_thread_any_more) {
   takt::manual_clock time;
   bool may_start = true;
-  thread_pool pool{{.core = 0,
-                    .max = 1,
+  thread_pool pool{{.core_threads = 0,
+                    .max_threads = 1,
                     .keep_alive = 0s,
                     .queue_capacity = 0,
                     .rejection = rejection_policy::wait(),
@@ -357,7 +360,7 @@ TEST(rejection, block_gives_up_after_its_time) {
   EXPECT_FALSE(ended.is_open());
   full.time.advance(1ns);
   producer.join();
-  EXPECT_EQ(why, rejection::wait_timed_out);
+  EXPECT_EQ(why, rejection::timed_out);
   full.hold.release();
   const auto s = drain(full.pool);
   EXPECT_EQ(s.tasks.rejected, 1u);
@@ -367,7 +370,7 @@ TEST(rejection, block_without_time_polls) {
   thread_pool pool{narrow(rejection_policy::wait(-1s))};
   busy hold(pool, 1);
   pool.execute([] {});
-  EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::wait_timed_out);
+  EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::timed_out);
   hold.release();
   drain(pool);
 }
@@ -411,7 +414,7 @@ TEST(rejection, block_throws_after_shutdown) {
 }
 
 TEST(rejection, a_rejected_closure_is_destroyed) {
-  thread_pool pool{{.core = 1, .queue_capacity = 0}};
+  thread_pool pool{{.core_threads = 1, .queue_capacity = 0}};
   busy hold(pool, 1);
   auto owner = std::make_shared<int>(1);
   const std::weak_ptr<int> alive = owner;

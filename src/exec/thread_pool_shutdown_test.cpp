@@ -40,7 +40,7 @@ using testing::ElementsAre;
 // --- shutdown
 
 TEST(shutdown, runs_what_is_queued_and_takes_no_more) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   EXPECT_EQ(pool.state(), life_state::running);
   busy hold(pool, 1);
   auto queued = pool.submit([] { return 1; });
@@ -61,7 +61,7 @@ TEST(shutdown, runs_what_is_queued_and_takes_no_more) {
 
 TEST(shutdown, lets_all_threads_help_with_the_rest) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 3, .time = &time}};
+  thread_pool pool{{.core_threads = 3, .time = &time}};
   pool.prestart();
   time.wait_for_waiters(3);
   busy hold(pool, 1);
@@ -76,7 +76,7 @@ TEST(shutdown, terminated_hook_runs_once_and_before_the_end_is_seen) {
     int calls = 0;
     std::optional<life_state> seen;
     thread_pool* self = nullptr;
-    thread_pool pool{{.core = 2, .terminated = [&] {
+    thread_pool pool{{.core_threads = 2, .terminated = [&] {
                         ++calls;
                         seen = self->state();
                       }}};
@@ -94,7 +94,7 @@ TEST(shutdown, terminated_hook_runs_once_and_before_the_end_is_seen) {
 }
 
 TEST(shutdown, can_be_called_by_a_task) {
-  thread_pool pool{{.core = 2}};
+  thread_pool pool{{.core_threads = 2}};
   pool.submit([&] { pool.shutdown(); }).get();
   pool.await_termination();
   expect_balance(pool);
@@ -105,7 +105,7 @@ TEST(shutdown, is_over_when_all_threads_are) {
   tally left;
   std::size_t left_at_the_end = 0;
   takt::sync::atomic<bool> is_first{true};
-  thread_pool pool{{.core = 2,
+  thread_pool pool{{.core_threads = 2,
                     .thread = {.on_exit =
                                    [&] {
                                      if (is_first.exchange(false)) let_go.wait();
@@ -125,7 +125,7 @@ TEST(shutdown, is_over_when_all_threads_are) {
 }
 
 TEST(shutdown, of_an_unused_pool_terminates_it) {
-  thread_pool pool{{.core = 2}};
+  thread_pool pool{{.core_threads = 2}};
   pool.shutdown();
   EXPECT_TRUE(pool.is_terminated());
   EXPECT_TRUE(pool.await_termination(0s));
@@ -135,7 +135,7 @@ TEST(shutdown, of_an_unused_pool_terminates_it) {
 // --- shutdown_now and shutdown_and_cancel
 
 TEST(shutdown_now, gives_back_what_has_not_begun_in_order) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   busy hold(pool, 1);
   std::vector<int> order;
   auto first = pool.submit(
@@ -159,7 +159,7 @@ TEST(shutdown_now, gives_back_what_has_not_begun_in_order) {
     EXPECT_FALSE(dropped.is_ready());
   }
   EXPECT_EQ(first.get(), 1);
-  EXPECT_THROW(dropped.get(), takt::abandoned);
+  EXPECT_THROW(dropped.get(), takt::broken_promise);
   EXPECT_THAT(order, ElementsAre(1, 2));
   EXPECT_TRUE(pool.shutdown_now().empty());
   hold.release();
@@ -176,7 +176,7 @@ TEST(shutdown_now, shows_the_callables) {
     int number;
     int operator()() const { return number; }
   };
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   busy hold(pool, 1);
   auto f = pool.submit(job{7});
   pool.execute(job{8});
@@ -193,7 +193,7 @@ TEST(shutdown_now, shows_the_callables) {
 }
 
 TEST(shutdown_now, asks_what_runs_to_stop_without_cancelling_it) {
-  thread_pool pool{{.core = 3}};
+  thread_pool pool{{.core_threads = 3}};
   tally begun;
   auto f = pool.submit([&](const stop_token& stop) {
     begun.add();
@@ -223,7 +223,7 @@ TEST(shutdown_now, asks_what_runs_to_stop_without_cancelling_it) {
 }
 
 TEST(shutdown_now, asks_again_if_called_again) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   gate begun;
   auto f = pool.submit([&](const stop_token& stop) {
     begun.open();
@@ -243,8 +243,8 @@ TEST(shutdown_now, reaches_a_task_that_is_just_beginning) {
   // The worker has taken the task when the pool stops: it asks itself.
   thread_pool* self = nullptr;
   bool stopped = false;
-  thread_pool pool{
-      {.core = 1, .before = [&](const task&) { EXPECT_TRUE(self->shutdown_now().empty()); }}};
+  thread_pool pool{{.core_threads = 1,
+                    .before = [&](const task&) { EXPECT_TRUE(self->shutdown_now().empty()); }}};
   self = &pool;
   pool.submit([&](const stop_token& stop) { stopped = stop.stop_requested(); }).get();
   EXPECT_TRUE(stopped);
@@ -260,7 +260,7 @@ TEST(shutdown_now, reaches_a_task_that_began_before_it_was_listed) {
     }
     thread_pool* pool = nullptr;
   } stop_at_start;
-  thread_pool pool{{.core = 1, .observer = &stop_at_start}};
+  thread_pool pool{{.core_threads = 1, .observer = &stop_at_start}};
   stop_at_start.pool = &pool;
   EXPECT_TRUE(pool.submit([](const stop_token& stop) { return stop.stop_requested(); }).get());
   pool.await_termination();
@@ -268,7 +268,7 @@ TEST(shutdown_now, reaches_a_task_that_began_before_it_was_listed) {
 }
 
 TEST(shutdown_now, can_be_called_by_a_task) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   gate queued;
   auto rest = pool.submit([&](const stop_token& stop) {
     queued.wait();
@@ -279,14 +279,14 @@ TEST(shutdown_now, can_be_called_by_a_task) {
   auto dropped = pool.submit([] {});
   queued.open();
   EXPECT_EQ(rest.get(), 1u);
-  EXPECT_THROW(dropped.get(), takt::abandoned);
+  EXPECT_THROW(dropped.get(), takt::broken_promise);
   pool.await_termination();
   expect_balance(pool);
 }
 
 TEST(shutdown_now, what_it_gives_back_can_be_given_to_another_pool) {
-  thread_pool pool{{.core = 1}};
-  thread_pool other{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
+  thread_pool other{{.core_threads = 1}};
   busy hold(pool, 1);
   auto f = pool.submit([] { return 1; });
   for (task& t : pool.shutdown_now()) other.execute(std::move(t));
@@ -297,7 +297,7 @@ TEST(shutdown_now, what_it_gives_back_can_be_given_to_another_pool) {
 }
 
 TEST(shutdown_and_cancel, cancels_what_has_not_begun) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   gate begun;
   auto running = pool.submit([&](const stop_token& stop) {
     begun.open();
@@ -321,19 +321,19 @@ TEST(shutdown_and_cancel, cancels_what_has_not_begun) {
 // --- close and await_termination
 
 TEST(close, drain_does_it_all) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   tally run;
   for (int i = 0; i < 20; ++i) pool.execute([&] { run.add(); });
   EXPECT_TRUE(pool.close(takt::drain));
   EXPECT_EQ(run.count(), 20u);
   expect_balance(pool);
   EXPECT_TRUE(pool.close(takt::drain));
-  EXPECT_TRUE(pool.close(takt::cancel_rest));
+  EXPECT_TRUE(pool.close(takt::cancel_pending));
 }
 
 TEST(close, drain_for_cancels_the_rest_after_its_time) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 1, .time = &time}};
+  thread_pool pool{{.core_threads = 1, .time = &time}};
   gate begun;
   auto running = pool.submit([&](const stop_token& stop) {
     begun.open();
@@ -359,7 +359,7 @@ TEST(close, drain_for_cancels_the_rest_after_its_time) {
 
 TEST(close, drain_for_returns_as_soon_as_all_is_done) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 1, .time = &time}};
+  thread_pool pool{{.core_threads = 1, .time = &time}};
   auto f = pool.submit([] { return 1; });
   EXPECT_TRUE(pool.close(takt::drain_for(5s)));
   EXPECT_EQ(f.get(), 1);
@@ -368,7 +368,7 @@ TEST(close, drain_for_returns_as_soon_as_all_is_done) {
 }
 
 TEST(close, cancel_rest_waits_for_what_runs_only) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   gate begun;
   auto running = pool.submit([&](const stop_token& stop) {
     begun.open();
@@ -376,7 +376,7 @@ TEST(close, cancel_rest_waits_for_what_runs_only) {
   });
   auto queued = pool.submit([] {});
   begun.wait();
-  EXPECT_FALSE(pool.close(takt::cancel_rest));
+  EXPECT_FALSE(pool.close(takt::cancel_pending));
   EXPECT_TRUE(running.is_ready());
   EXPECT_FALSE(running.is_cancelled());
   EXPECT_TRUE(queued.is_cancelled());
@@ -384,10 +384,10 @@ TEST(close, cancel_rest_waits_for_what_runs_only) {
 }
 
 TEST(close, by_its_own_task_is_an_error) {
-  thread_pool pool{{.core = 2}};
+  thread_pool pool{{.core_threads = 2}};
   pool.submit([&] {
         EXPECT_TRUE(finds_deadlock([&] { pool.close(takt::drain); }));
-        EXPECT_TRUE(finds_deadlock([&] { pool.close(takt::cancel_rest); }));
+        EXPECT_TRUE(finds_deadlock([&] { pool.close(takt::cancel_pending); }));
         EXPECT_TRUE(finds_deadlock([&] { pool.await_termination(); }));
         EXPECT_TRUE(finds_deadlock([&] { pool.await_termination(0s); }));
         EXPECT_EQ(pool.state(), life_state::running);
@@ -399,7 +399,7 @@ TEST(close, by_its_own_task_is_an_error) {
 
 TEST(await_termination, ends_with_its_time_or_its_token) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 1, .time = &time}};
+  thread_pool pool{{.core_threads = 1, .time = &time}};
   busy hold(pool, 1);
   pool.shutdown();
   EXPECT_FALSE(pool.await_termination(-1s));

@@ -33,7 +33,7 @@ using testing::HasSubstr;
 // --- running
 
 TEST(thread_pool, runs_what_is_submitted) {
-  thread_pool pool{{.core = 2}};
+  thread_pool pool{{.core_threads = 2}};
   EXPECT_EQ(pool.submit([] { return 42; }).get(), 42);
   EXPECT_THROW(pool.submit([]() -> int { throw std::out_of_range("x"); }).get(), std::out_of_range);
   bool run = false;
@@ -54,7 +54,7 @@ TEST(thread_pool, takes_several_tasks_at_once_while_its_threads_are_at_work) {
   std::vector<int> ran;
   std::vector<task> some = three(ran);
   {
-    thread_pool pool{{.core = 1}};
+    thread_pool pool{{.core_threads = 1}};
     EXPECT_EQ(pool.try_execute(some), 0u);  // it has no thread
     takt::parker at_work;
     takt::parker go;
@@ -74,8 +74,8 @@ TEST(thread_pool, takes_several_tasks_at_once_while_its_threads_are_at_work) {
     EXPECT_EQ(pool.try_execute(some), 0u);
   }
   for (const thread_pool::options& how :
-       {thread_pool::options{.core = 1, .queue_capacity = 100},
-        thread_pool::options{.core = 1, .order = takt::queue_order::priority}}) {
+       {thread_pool::options{.core_threads = 1, .queue_capacity = 100},
+        thread_pool::options{.core_threads = 1, .order = takt::queue_order::priority}}) {
     thread_pool pool{how};
     pool.prestart();
     EXPECT_EQ(pool.try_execute(some), 0u);
@@ -84,7 +84,7 @@ TEST(thread_pool, takes_several_tasks_at_once_while_its_threads_are_at_work) {
 }
 
 TEST(thread_pool, runs_on_its_own_threads) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   const auto first = pool.submit([] { return takt::sync::this_thread_id(); }).get();
   EXPECT_NE(first, takt::sync::this_thread_id());
   EXPECT_EQ(pool.submit([] { return takt::sync::this_thread_id(); }).get(), first);
@@ -93,8 +93,8 @@ TEST(thread_pool, runs_on_its_own_threads) {
 
 TEST(thread_pool, default_options_are_enough) {
   thread_pool pool;
-  EXPECT_EQ(pool.core(), takt::default_pool_size());
-  EXPECT_EQ(pool.max(), pool.core());
+  EXPECT_EQ(pool.core_threads(), takt::default_pool_size());
+  EXPECT_EQ(pool.max_threads(), pool.core_threads());
   EXPECT_EQ(pool.submit([] { return 1; }).get(), 1);
   drain(pool);
 }
@@ -102,7 +102,7 @@ TEST(thread_pool, default_options_are_enough) {
 TEST(thread_pool, knows_tasks_by_name_and_number) {
   std::vector<std::string> names;
   std::vector<std::uint64_t> ids;
-  thread_pool pool{{.core = 1, .before = [&](const task& t) {
+  thread_pool pool{{.core_threads = 1, .before = [&](const task& t) {
                       names.emplace_back(t.name());
                       ids.push_back(t.id());
                     }}};
@@ -116,7 +116,7 @@ TEST(thread_pool, knows_tasks_by_name_and_number) {
 }
 
 TEST(thread_pool, destroys_a_closure_before_its_future_is_ready) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   auto owner = std::make_shared<int>(1);
   const std::weak_ptr<int> alive = owner;
   pool.submit([owner = std::move(owner)] { return *owner; }).get();
@@ -125,7 +125,7 @@ TEST(thread_pool, destroys_a_closure_before_its_future_is_ready) {
 }
 
 TEST(thread_pool, does_not_take_an_empty_task) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   EXPECT_THROW(pool.execute(task()), std::invalid_argument);
   EXPECT_THROW(pool.execute(std::function<void()>()), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(pool.submit(std::function<int()>())), std::invalid_argument);
@@ -145,19 +145,21 @@ std::string complaint(const thread_pool::options& how) {
 }
 
 TEST(thread_pool, complains_about_bad_options) {
-  EXPECT_EQ(complaint({.core = 1}), "");
-  EXPECT_EQ(complaint({.core = 0, .max = 1}), "");
-  EXPECT_THAT(complaint({.core = 0}), HasSubstr("core and max are 0"));
-  EXPECT_THAT(complaint({.core = 3, .max = 2}), HasSubstr("max (2) is less than core (3)"));
-  EXPECT_THAT(complaint({.core = 2, .max = 8}), HasSubstr("max (8) is more than core (2)"));
-  EXPECT_EQ(complaint({.core = 2, .max = 8, .queue_capacity = 0}), "");
-  EXPECT_THAT(complaint({.core = 1, .keep_alive = -5ns}), HasSubstr("negative (-5 ns)"));
-  EXPECT_THAT(complaint({.core = 1, .keep_alive = 0s, .core_times_out = true}),
+  EXPECT_EQ(complaint({.core_threads = 1}), "");
+  EXPECT_EQ(complaint({.core_threads = 0, .max_threads = 1}), "");
+  EXPECT_THAT(complaint({.core_threads = 0}), HasSubstr("core_threads and max_threads are 0"));
+  EXPECT_THAT(complaint({.core_threads = 3, .max_threads = 2}),
+              HasSubstr("max_threads (2) is less than core_threads (3)"));
+  EXPECT_THAT(complaint({.core_threads = 2, .max_threads = 8}),
+              HasSubstr("max_threads (8) is more than core_threads (2)"));
+  EXPECT_EQ(complaint({.core_threads = 2, .max_threads = 8, .queue_capacity = 0}), "");
+  EXPECT_THAT(complaint({.core_threads = 1, .keep_alive = -5ns}), HasSubstr("negative (-5 ns)"));
+  EXPECT_THAT(complaint({.core_threads = 1, .keep_alive = 0s, .core_times_out = true}),
               HasSubstr("core_times_out"));
-  EXPECT_EQ(complaint({.core = 1, .keep_alive = 0s}), "");
-  EXPECT_THAT(complaint({.core = 1, .time = nullptr}), HasSubstr("time is null"));
-  EXPECT_THAT(complaint({.core = 1, .unhandled = nullptr}), HasSubstr("unhandled is null"));
-  EXPECT_THAT(complaint({.core = 1,
+  EXPECT_EQ(complaint({.core_threads = 1, .keep_alive = 0s}), "");
+  EXPECT_THAT(complaint({.core_threads = 1, .time = nullptr}), HasSubstr("time is null"));
+  EXPECT_THAT(complaint({.core_threads = 1, .unhandled = nullptr}), HasSubstr("unhandled is null"));
+  EXPECT_THAT(complaint({.core_threads = 1,
                          .order = takt::queue_order::priority,
                          .rejection = rejection_policy::drop_oldest()}),
               HasSubstr("drop_oldest"));
@@ -169,13 +171,13 @@ TEST(thread_pool, complains_about_bad_options) {
 
 TEST(thread_pool, complains_about_bad_changes_and_stays_as_it_was) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 2, .max = 3, .queue_capacity = 10, .time = &time}};
+  thread_pool pool{{.core_threads = 2, .max_threads = 3, .queue_capacity = 10, .time = &time}};
   EXPECT_THROW(pool.resize(0), std::invalid_argument);
   EXPECT_THROW(pool.resize(4, 3), std::invalid_argument);
   EXPECT_THROW(pool.set_keep_alive(-1ns, false), std::invalid_argument);
   EXPECT_THROW(pool.set_keep_alive(0s, true), std::invalid_argument);
-  EXPECT_EQ(pool.core(), 2u);
-  EXPECT_EQ(pool.max(), 3u);
+  EXPECT_EQ(pool.core_threads(), 2u);
+  EXPECT_EQ(pool.max_threads(), 3u);
   pool.prestart();
   time.wait_for_waiters(2);
   time.advance(24h);

@@ -39,7 +39,7 @@ using testing::ElementsAre;
 // --- start
 
 TEST(thread_pool, starts_threads_up_to_core_and_then_queues) {
-  thread_pool pool{{.core = 2, .max = 4, .queue_capacity = 10}};
+  thread_pool pool{{.core_threads = 2, .max_threads = 4, .queue_capacity = 10}};
   EXPECT_EQ(pool.statistics().threads, 0u);
   busy one(pool, 1);
   EXPECT_EQ(pool.statistics().threads, 1u);
@@ -61,9 +61,9 @@ TEST(thread_pool, starts_threads_up_to_core_and_then_queues) {
 TEST(thread_pool, a_thread_that_is_long_in_coming_keeps_no_task_waiting) {
   gate may_come;
   takt::sync::atomic<int> started{0};
-  thread_pool pool{{.core = 2, .thread = {.on_start = [&] {
-                                 if (++started == 2) may_come.wait();
-                               }}}};
+  thread_pool pool{{.core_threads = 2, .thread = {.on_start = [&] {
+                                         if (++started == 2) may_come.wait();
+                                       }}}};
   pool.submit([] {}).get();
   while (pool.statistics().active != 0) takt::sync::yield();
   pool.submit([] {}).get();  // starts the second thread
@@ -73,7 +73,7 @@ TEST(thread_pool, a_thread_that_is_long_in_coming_keeps_no_task_waiting) {
 }
 
 TEST(thread_pool, goes_beyond_core_only_if_the_queue_is_full) {
-  thread_pool pool{{.core = 1, .max = 2, .queue_capacity = 1}};
+  thread_pool pool{{.core_threads = 1, .max_threads = 2, .queue_capacity = 1}};
   busy one(pool, 1);
   tally run;
   pool.execute([&] { run.add(); });
@@ -94,7 +94,7 @@ TEST(thread_pool, goes_beyond_core_only_if_the_queue_is_full) {
 
 TEST(thread_pool, hands_over_if_nothing_may_wait) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 1, .max = 2, .queue_capacity = 0, .time = &time}};
+  thread_pool pool{{.core_threads = 1, .max_threads = 2, .queue_capacity = 0, .time = &time}};
   pool.submit([] {}).get();
   time.wait_for_waiters(1);  // one is free
   busy one(pool, 1);
@@ -110,7 +110,7 @@ TEST(thread_pool, hands_over_if_nothing_may_wait) {
 
 TEST(thread_pool, has_room_for_as_many_as_are_free_and_the_capacity) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 2, .queue_capacity = 1, .time = &time}};
+  thread_pool pool{{.core_threads = 2, .queue_capacity = 1, .time = &time}};
   EXPECT_EQ(pool.prestart(), 2u);
   time.wait_for_waiters(2);
   gate go_on;
@@ -123,7 +123,9 @@ TEST(thread_pool, has_room_for_as_many_as_are_free_and_the_capacity) {
 TEST(thread_pool, prestarts_as_many_as_are_asked_for) {
   tally started;
   thread_pool pool{
-      {.core = 3, .max = 5, .queue_capacity = 10, .thread = {.on_start = [&] { started.add(); }}}};
+      {.core_threads = 3, .max_threads = 5, .queue_capacity = 10, .thread = {.on_start = [&] {
+                                                                    started.add();
+                                                                  }}}};
   EXPECT_EQ(pool.prestart(1), 1u);
   EXPECT_EQ(pool.prestart(), 2u);
   EXPECT_EQ(pool.prestart(), 0u);
@@ -136,7 +138,7 @@ TEST(thread_pool, prestarts_as_many_as_are_asked_for) {
 
 TEST(thread_pool, wakes_one_after_the_other_for_a_burst) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 3, .time = &time}};
+  thread_pool pool{{.core_threads = 3, .time = &time}};
   pool.prestart();
   time.wait_for_waiters(3);
   tally begun;
@@ -153,7 +155,7 @@ TEST(thread_pool, wakes_one_after_the_other_for_a_burst) {
 }
 
 TEST(thread_pool, without_any_thread_rejects) {
-  thread_pool pool{{.core = 2, .thread = {.may_start = [] { return false; }}}};
+  thread_pool pool{{.core_threads = 2, .thread = {.may_start = [] { return false; }}}};
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::no_thread);
   EXPECT_EQ(rejection_of([&] { static_cast<void>(pool.submit([] {})); }), rejection::no_thread);
   EXPECT_EQ(pool.prestart(), 0u);
@@ -164,9 +166,10 @@ TEST(thread_pool, without_any_thread_rejects) {
 
 TEST(thread_pool, without_another_thread_queues) {
   takt::sync::atomic<bool> allowed{true};
-  thread_pool pool{{.core = 2, .max = 3, .queue_capacity = 1, .thread = {.may_start = [&] {
-                                                                return allowed.load();
-                                                              }}}};
+  thread_pool pool{
+      {.core_threads = 2, .max_threads = 3, .queue_capacity = 1, .thread = {.may_start = [&] {
+                                                                   return allowed.load();
+                                                                 }}}};
   busy hold(pool, 1);
   allowed = false;
   tally run;
@@ -183,8 +186,8 @@ TEST(thread_pool, without_another_thread_queues) {
 TEST(thread_pool, without_core_has_one_thread_while_there_is_work) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 0,
-                    .max = 1,
+  thread_pool pool{{.core_threads = 0,
+                    .max_threads = 1,
                     .keep_alive = 1s,
                     .thread = {.on_exit = [&] { gone.add(); }},
                     .time = &time}};
@@ -202,8 +205,8 @@ TEST(thread_pool, without_core_has_one_thread_while_there_is_work) {
 TEST(thread_pool, threads_beyond_core_end_when_they_were_idle_for_so_long) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 1,
-                    .max = 3,
+  thread_pool pool{{.core_threads = 1,
+                    .max_threads = 3,
                     .keep_alive = 10s,
                     .queue_capacity = 0,
                     .thread = {.on_exit = [&] { gone.add(); }},
@@ -230,7 +233,7 @@ TEST(thread_pool, threads_beyond_core_end_when_they_were_idle_for_so_long) {
 TEST(thread_pool, work_renews_the_time_to_live) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 1,
+  thread_pool pool{{.core_threads = 1,
                     .keep_alive = 10s,
                     .core_times_out = true,
                     .thread = {.on_exit = [&] { gone.add(); }},
@@ -256,7 +259,7 @@ TEST(thread_pool, work_renews_the_time_to_live) {
 TEST(thread_pool, core_threads_end_too_if_told_to) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 2,
+  thread_pool pool{{.core_threads = 2,
                     .keep_alive = 10s,
                     .core_times_out = true,
                     .thread = {.on_exit = [&] { gone.add(); }},
@@ -273,7 +276,7 @@ TEST(thread_pool, core_threads_end_too_if_told_to) {
 TEST(thread_pool, a_new_keep_alive_is_heeded_by_those_that_wait) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 2, .thread = {.on_exit = [&] { gone.add(); }}, .time = &time}};
+  thread_pool pool{{.core_threads = 2, .thread = {.on_exit = [&] { gone.add(); }}, .time = &time}};
   pool.prestart();
   time.wait_for_waiters(2);
   pool.set_keep_alive(1s, true);
@@ -288,7 +291,7 @@ TEST(thread_pool, a_new_keep_alive_is_heeded_by_those_that_wait) {
 // --- resize
 
 TEST(thread_pool, growing_starts_what_the_queue_needs) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   busy hold(pool, 1);
   tally begun;
   gate go_on;
@@ -300,8 +303,8 @@ TEST(thread_pool, growing_starts_what_the_queue_needs) {
   }
   pool.resize(5);
   begun.wait_for(2);
-  EXPECT_EQ(pool.core(), 5u);
-  EXPECT_EQ(pool.max(), 5u);
+  EXPECT_EQ(pool.core_threads(), 5u);
+  EXPECT_EQ(pool.max_threads(), 5u);
   EXPECT_EQ(pool.statistics().threads, 3u);
   go_on.open();
   hold.release();
@@ -311,7 +314,7 @@ TEST(thread_pool, growing_starts_what_the_queue_needs) {
 TEST(thread_pool, shrinking_lets_idle_threads_go_at_once_and_busy_ones_after_their_task) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 4, .thread = {.on_exit = [&] { gone.add(); }}, .time = &time}};
+  thread_pool pool{{.core_threads = 4, .thread = {.on_exit = [&] { gone.add(); }}, .time = &time}};
   pool.prestart();
   time.wait_for_waiters(4);
   busy hold(pool, 2);
@@ -327,7 +330,7 @@ TEST(thread_pool, shrinking_lets_idle_threads_go_at_once_and_busy_ones_after_the
 }
 
 TEST(thread_pool, shrinking_loses_no_task) {
-  thread_pool pool{{.core = 3}};
+  thread_pool pool{{.core_threads = 3}};
   tally run;
   busy hold(pool, 3);
   for (int i = 0; i < 10; ++i) pool.execute([&] { run.add(); });
@@ -340,8 +343,8 @@ TEST(thread_pool, shrinking_loses_no_task) {
 TEST(thread_pool, cannot_be_resized_if_it_says_so) {
   thread_pool pool{thread_pool::single()};
   EXPECT_THROW(pool.resize(2), std::logic_error);
-  EXPECT_EQ(pool.core(), 1u);
-  EXPECT_EQ(pool.max(), 1u);
+  EXPECT_EQ(pool.core_threads(), 1u);
+  EXPECT_EQ(pool.max_threads(), 1u);
   drain(pool);
 }
 
@@ -350,14 +353,14 @@ TEST(thread_pool, cannot_be_resized_if_it_says_so) {
 #if defined(__linux__) && !defined(TAKT_PORTABLE_PARKING)
 
 TEST(thread_pool, threads_have_names) {
-  thread_pool pool{{.core = 2, .name = "a-very-long-name"}};
+  thread_pool pool{{.core_threads = 2, .name = "a-very-long-name"}};
   const auto name = [] {
     char text[16] = {};
     pthread_getname_np(pthread_self(), text, sizeof(text));
     return std::string(text);
   };
   EXPECT_EQ(pool.submit(name).get(), "a-very-long-n-1");
-  thread_pool brief{{.core = 2, .name = "io"}};
+  thread_pool brief{{.core_threads = 2, .name = "io"}};
   tally begun;
   const auto on_one_of_two = [&] {
     begun.add();
@@ -381,7 +384,7 @@ TEST(thread_pool, threads_have_niceness_and_cpus) {
     return getpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)));
   };
   const int before = nice();
-  thread_pool pool{{.core = 1, .thread = {.cpus = {cpu}, .nice = 1}}};
+  thread_pool pool{{.core_threads = 1, .thread = {.cpus = {cpu}, .nice = 1}}};
   EXPECT_EQ(pool.submit(nice).get(), std::min(before + 1, 19));
   EXPECT_TRUE(pool.submit([cpu] {
                     cpu_set_t own;
@@ -402,7 +405,7 @@ TEST(thread_pool, thread_hooks_are_first_and_last_on_the_thread) {
     told.emplace_back(what);
   };
   thread_pool pool{
-      {.core = 1,
+      {.core_threads = 1,
        .thread = {.on_start = [&] { tell("start"); }, .on_exit = [&] { tell("exit"); }},
        .terminated = [&] { tell("terminated"); }}};
   pool.execute([&] { tell("task"); });

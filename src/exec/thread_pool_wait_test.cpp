@@ -42,7 +42,7 @@ TEST(waiting_in_a_pool, is_found_out_if_no_thread_is_left) {
 }
 
 TEST(waiting_in_a_pool, is_found_out_by_the_last_that_waits) {
-  thread_pool pool{{.core = 2}};
+  thread_pool pool{{.core_threads = 2}};
   busy hold(pool, 2);
   tally deadlocks;
   std::vector<future<int>> inner(2);
@@ -64,9 +64,9 @@ TEST(waiting_in_a_pool, is_found_out_by_the_last_that_waits) {
 }
 
 TEST(waiting_in_a_pool, is_fine_while_a_thread_is_left) {
-  thread_pool pool{{.core = 2}};
+  thread_pool pool{{.core_threads = 2}};
   EXPECT_EQ(pool.submit([&] { return pool.submit([] { return 1; }).get(); }).get(), 1);
-  thread_pool prestarted{{.core = 2}};
+  thread_pool prestarted{{.core_threads = 2}};
   prestarted.prestart();
   EXPECT_EQ(prestarted.submit([&] { return prestarted.submit([] { return 1; }).get(); }).get(), 1);
   drain(pool);
@@ -74,7 +74,7 @@ TEST(waiting_in_a_pool, is_fine_while_a_thread_is_left) {
 }
 
 TEST(waiting_in_a_pool, is_fine_any_number_of_times) {
-  thread_pool pool{{.core = 2}};
+  thread_pool pool{{.core_threads = 2}};
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(pool.submit([&] { return pool.submit([] { return 1; }).get(); }).get(), 1);
   }
@@ -83,7 +83,7 @@ TEST(waiting_in_a_pool, is_fine_any_number_of_times) {
 
 TEST(waiting_in_a_pool, keeps_a_thread_for_what_is_waited_for_when_the_pool_shrinks) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 2, .time = &time}};
+  thread_pool pool{{.core_threads = 2, .time = &time}};
   busy hold(pool, 1);
   gate queued;
   future<int> wanted;
@@ -181,7 +181,7 @@ TEST(waiting_in_a_pool, for_what_shutdown_now_gave_back_is_only_a_wait) {
 TEST(blocking_region, adds_a_thread_for_what_comes_and_it_goes_again) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 1, .thread = {.on_exit = [&] { gone.add(); }}, .time = &time}};
+  thread_pool pool{{.core_threads = 1, .thread = {.on_exit = [&] { gone.add(); }}, .time = &time}};
   gate run;
   pool.submit([&] {
         const takt::blocking_region waiting;
@@ -201,7 +201,7 @@ TEST(blocking_region, adds_a_thread_for_what_comes_and_it_goes_again) {
 }
 
 TEST(blocking_region, adds_a_thread_for_what_is_queued) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   gate queued;
   gate run;
   auto outer = pool.submit([&] {
@@ -217,14 +217,14 @@ TEST(blocking_region, adds_a_thread_for_what_is_queued) {
 }
 
 TEST(blocking_region, adds_none_if_nothing_is_to_be_done) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   pool.submit([] { const takt::blocking_region waiting; }).get();
   const auto s = drain(pool);
   EXPECT_EQ(s.largest, 1u);
 }
 
 TEST(blocking_region, lets_a_task_wait_for_its_pool) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   EXPECT_EQ(pool.submit([&] {
                   const takt::blocking_region waiting;
                   return pool.submit([] { return 1; }).get();

@@ -48,7 +48,7 @@ struct fetch {
 };
 
 TEST(tracking_executor, tells_what_was_cut_off_and_what_had_not_begun) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   tracking_executor tracker{pool};
   takt::promise<void> begun;
   auto is_running = begun.get_future();
@@ -74,7 +74,7 @@ TEST(tracking_executor, tells_what_was_cut_off_and_what_had_not_begun) {
 
 // A stop request is for ever: a task that comes to its end after it is not cut off.
 TEST(tracking_executor, a_task_that_finishes_after_the_stop_request_was_not_cut_off) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   tracking_executor tracker{pool};
   takt::promise<void> begun;
   auto is_running = begun.get_future();

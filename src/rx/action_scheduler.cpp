@@ -71,7 +71,7 @@ void action_scheduler::close() noexcept {
   while (!pending_.empty()) {
     const action_ref a(pending_.front());
     give_up(*a);
-    a->unsubscribe(strict);
+    a->unsubscribe(terminate_on_unhandled);
   }
 }
 

@@ -1,9 +1,10 @@
 #include <takt/rx/aggregate_error.hpp>
-#include <takt/rx/detail/error_collector.hpp>
 
 #include <new>
 #include <string>
 #include <utility>
+
+#include <takt/rx/detail/error_collector.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace rx {

@@ -91,7 +91,7 @@ void async_scheduler::fire(action_node& a) {
 }
 
 bool async_scheduler::is_elsewhere(action_node& closed) noexcept {
-  if (loop_.is_home()) return false;
+  if (loop_.running_in_this_thread()) return false;
   try {
     loop_.execute([kept = action_ref(closed)] { kept->come_home(); });
   } catch (...) {
@@ -102,7 +102,7 @@ bool async_scheduler::is_elsewhere(action_node& closed) noexcept {
 }
 
 void async_scheduler::check_thread() const {
-  if (loop_.is_home() || !loop_.is_running()) return;
+  if (loop_.running_in_this_thread() || !loop_.is_running()) return;
   throw std::logic_error(
       "takt::rx::action_scheduler: schedule() is for the thread that runs the loop; others post");
 }

@@ -17,16 +17,16 @@
 #include <takt/rx/action.hpp>
 #include <takt/rx/action_scheduler.hpp>
 #include <takt/rx/aggregate_error.hpp>
-#include <takt/rx/detail/error_collector.hpp>
 #include <takt/rx/animation_frame_scheduler.hpp>
 #include <takt/rx/asap_scheduler.hpp>
 #include <takt/rx/async_scheduler.hpp>
+#include <takt/rx/detail/error_collector.hpp>
 #include <takt/rx/marble_observable.hpp>
 #include <takt/rx/queue_scheduler.hpp>
-#include <takt/rx/scheduler.hpp>
 #include <takt/rx/schedulers.hpp>
 #include <takt/rx/virtual_time_scheduler.hpp>
 #include <takt/rx/worker.hpp>
+#include <takt/rx/worker_scheduler.hpp>
 #include <takt/sched/event_loop.hpp>
 
 #include "../../tests/support/pools.hpp"
@@ -102,7 +102,8 @@ TEST_F(rx_no_memory, worker) {
 }
 
 TEST_F(rx_no_memory, scheduler) {
-  rx::scheduler s = rx::scheduler::from(executor, {.timers = &loop, .unhandled = &hook});
+  rx::worker_scheduler s =
+      rx::worker_scheduler::from(executor, {.timers = &loop, .unhandled = &hook});
   fail_each([&] { s.schedule(work()); },
             [&] {
               EXPECT_EQ(s.workers(), 0U);
@@ -114,15 +115,16 @@ TEST_F(rx_no_memory, scheduler) {
   EXPECT_TRUE(hook.unobserved().empty());
   ran = 0;
   inline_executor here;
-  rx::scheduler at_once = rx::scheduler::from(here, {.unhandled = &hook});
+  rx::worker_scheduler at_once = rx::worker_scheduler::from(here, {.unhandled = &hook});
   fail_each([&] { at_once.schedule(work()); }, [] {});
   EXPECT_EQ(ran, 1);
 }
 
 TEST_F(rx_no_memory, shutdown_needs_none) {
   rx::schedulers run({.computation_threads = 2, .time = &time, .unhandled = &hook});
-  rx::scheduler own = rx::scheduler::from(executor, {.timers = &loop, .unhandled = &hook});
-  for (rx::scheduler* const s :
+  rx::worker_scheduler own =
+      rx::worker_scheduler::from(executor, {.timers = &loop, .unhandled = &hook});
+  for (rx::worker_scheduler* const s :
        {&own, &run.new_thread(), &run.single(), &run.computation(), &run.io()}) {
     rx::worker w = s->create_worker();
     w.schedule(1h, work());

@@ -19,7 +19,7 @@ using takt_test::gate;
 using takt_test::owe_and_wait;
 
 TEST(owing, a_join_with_an_action) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   takt::rx::worker w(pool);
   gate begun;
   gate go_on;

@@ -8,7 +8,7 @@
 #include <takt/exec/thread_pool.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 
-#include "rx_scheduler_core.hpp"
+#include "worker_scheduler_core.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace rx {
@@ -33,10 +33,10 @@ scheduled_pool_options one_thread(const schedulers_options& how, const std::stri
 }
 
 // immediate() and trampoline(): on the thread that calls.
-class caller_places final : public detail::rx_scheduler_core {
+class caller_places final : public detail::worker_scheduler_core {
  public:
   caller_places(const schedulers_options& how, detail::worker_place::kind kind)
-      : detail::rx_scheduler_core(workers_of(how), *how.time), kind_(kind) {}
+      : detail::worker_scheduler_core(workers_of(how), *how.time), kind_(kind) {}
 
  private:
   detail::worker_place next_place() override { return {.how = kind_}; }
@@ -44,10 +44,11 @@ class caller_places final : public detail::rx_scheduler_core {
   const detail::worker_place::kind kind_;
 };
 
-class new_thread_places final : public detail::rx_scheduler_core {
+class new_thread_places final : public detail::worker_scheduler_core {
  public:
   explicit new_thread_places(const schedulers_options& how)
-      : detail::rx_scheduler_core(workers_of(how), *how.time), thread_(one_thread(how, "thread")) {}
+      : detail::worker_scheduler_core(workers_of(how), *how.time),
+        thread_(one_thread(how, "thread")) {}
 
  private:
   detail::worker_place next_place() override {
@@ -60,10 +61,10 @@ class new_thread_places final : public detail::rx_scheduler_core {
 };
 
 // single() and computation(): threads that workers share, each with its own.
-class loop_places final : public detail::rx_scheduler_core {
+class loop_places final : public detail::worker_scheduler_core {
  public:
   loop_places(const schedulers_options& how, std::size_t loops, const std::string& name)
-      : detail::rx_scheduler_core(workers_of(how), *how.time) {
+      : detail::worker_scheduler_core(workers_of(how), *how.time) {
     for (std::size_t i = 1; i <= loops; ++i) {
       threads_.push_back(one_thread(how, loops == 1 ? name : name + "-" + std::to_string(i)));
     }
@@ -90,7 +91,9 @@ class loop_places final : public detail::rx_scheduler_core {
     return place;
   }
   void start_threads() override TAKT_REQUIRES(mu_) { add_pools(); }
-  detail::shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) { return pools_.back().get(); }
+  detail::shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) {
+    return pools_.back().get();
+  }
   void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
     pools_.push_back(std::make_unique<pools>(threads_));
   }
@@ -100,10 +103,10 @@ class loop_places final : public detail::rx_scheduler_core {
   std::vector<std::unique_ptr<pools>> pools_ TAKT_GUARDED_BY(mu_);  // the last ones are in use
 };
 
-class io_places final : public detail::rx_scheduler_core {
+class io_places final : public detail::worker_scheduler_core {
  public:
   explicit io_places(const schedulers_options& how)
-      : detail::rx_scheduler_core(workers_of(how), *how.time),
+      : detail::worker_scheduler_core(workers_of(how), *how.time),
         threads_(threads_of(how)),
         timer_(one_thread(how, "io-timer")) {
     add_pools();
@@ -139,7 +142,9 @@ class io_places final : public detail::rx_scheduler_core {
     return place;
   }
   void start_threads() override TAKT_REQUIRES(mu_) { add_pools(); }
-  detail::shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) { return pools_.back().get(); }
+  detail::shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) {
+    return pools_.back().get();
+  }
   void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
     pools_.push_back(std::make_unique<pools>(threads_, timer_));
   }
@@ -181,19 +186,22 @@ schedulers::schedulers(const options& how)
 schedulers::~schedulers() {
   if (!io_.is_here()) return;
   shutdown();
-  for (scheduler* s : {&immediate_, &trampoline_, &new_thread_, &single_, &computation_, &io_}) {
+  for (worker_scheduler* s :
+       {&immediate_, &trampoline_, &new_thread_, &single_, &computation_, &io_}) {
     s->end();
   }
 }
 
 void schedulers::start() {
-  for (scheduler* s : {&immediate_, &trampoline_, &new_thread_, &single_, &computation_, &io_}) {
+  for (worker_scheduler* s :
+       {&immediate_, &trampoline_, &new_thread_, &single_, &computation_, &io_}) {
     s->start();
   }
 }
 
 void schedulers::shutdown() noexcept {
-  for (scheduler* s : {&immediate_, &trampoline_, &new_thread_, &single_, &computation_, &io_}) {
+  for (worker_scheduler* s :
+       {&immediate_, &trampoline_, &new_thread_, &single_, &computation_, &io_}) {
     s->shutdown();
   }
 }

@@ -21,7 +21,7 @@ using takt_test::gate;
 TEST(schedulers_closing, what_the_end_of_the_threads_unsubscribes_may_ask_the_scheduler) {
   for (const bool starts : {false, true}) {
     schedulers run({.computation_threads = 1});
-    for (scheduler* s : {&run.single(), &run.computation(), &run.io()}) {
+    for (worker_scheduler* s : {&run.single(), &run.computation(), &run.io()}) {
       worker first = s->create_worker();
       worker second = s->create_worker();
       bool asked = false;
@@ -55,8 +55,8 @@ TEST(schedulers_closing, what_runs_alone_may_use_them_at_their_end) {
       begun.open();
       takt_test::until_stopped(stop);
       time.wait_for_waiters(1);  // the destructor
-      for (scheduler* s : {&run.immediate(), &run.trampoline(), &run.new_thread(), &run.single(),
-                           &run.computation(), &run.io()}) {
+      for (worker_scheduler* s : {&run.immediate(), &run.trampoline(), &run.new_thread(),
+                                  &run.single(), &run.computation(), &run.io()}) {
         s->shutdown();
         if (s->create_worker().is_unsubscribed()) ++refused;
         if (s->schedule([] { FAIL(); }).is_rejected()) ++refused;

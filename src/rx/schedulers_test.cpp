@@ -52,8 +52,8 @@ thread_id thread_of(worker& w) {
 TEST(schedulers, each_runs_what_it_is_given) {
   schedulers run;
   tally ran;
-  for (scheduler* s : {&run.immediate(), &run.trampoline(), &run.new_thread(), &run.single(),
-                       &run.computation(), &run.io()}) {
+  for (worker_scheduler* s : {&run.immediate(), &run.trampoline(), &run.new_thread(), &run.single(),
+                              &run.computation(), &run.io()}) {
     worker w = s->create_worker();
     EXPECT_EQ(s->workers(), 1u);
     gate done;
@@ -224,8 +224,8 @@ TEST(schedulers, io_can_be_bounded) {
 
 TEST(schedulers, shutdown_closes_workers_and_start_begins_anew) {
   schedulers run;
-  for (scheduler* s : {&run.immediate(), &run.trampoline(), &run.new_thread(), &run.single(),
-                       &run.computation(), &run.io()}) {
+  for (worker_scheduler* s : {&run.immediate(), &run.trampoline(), &run.new_thread(), &run.single(),
+                              &run.computation(), &run.io()}) {
     worker before = s->create_worker();
     const task_subscription far = s == &run.immediate() || s == &run.trampoline()
                                       ? task_subscription()
@@ -264,7 +264,7 @@ TEST(schedulers, shutdown_ends_the_threads) {
   gate ended[3];  // outlive the threads
   schedulers run({.computation_threads = 1});
   std::size_t i = 0;
-  for (scheduler* s : {&run.single(), &run.computation(), &run.io()}) {
+  for (worker_scheduler* s : {&run.single(), &run.computation(), &run.io()}) {
     gate& told = ended[i++];
     worker w = s->create_worker();
     gate done;
@@ -316,7 +316,7 @@ TEST(schedulers, the_end_asks_what_runs_alone_to_stop) {
   {
     schedulers run;
     std::size_t i = 0;
-    for (scheduler* s : {&run.new_thread(), &run.single(), &run.computation(), &run.io()}) {
+    for (worker_scheduler* s : {&run.new_thread(), &run.single(), &run.computation(), &run.io()}) {
       gate begun;
       s->schedule([&begun, &done = ended[i++]](const takt::sync::stop_token& stop) {
         begun.open();
@@ -373,7 +373,7 @@ TEST(schedulers, what_runs_alone_can_be_cancelled_and_leaves_nothing) {
 TEST(schedulers, what_runs_alone_can_count_from_its_end) {
   manual_clock time;
   takt::event_loop loop({.frame = takt::never, .time = &time});
-  scheduler s = scheduler::from(loop);
+  worker_scheduler s = worker_scheduler::from(loop);
   int ran = 0;
   const task_subscription beat = s.schedule_with_fixed_delay(0s, 10ms, [&] {
     ++ran;
@@ -393,7 +393,8 @@ TEST(schedulers, destructors_do_nothing_in_a_child_process) {
   std::deque<gate> begun;
   auto run = std::make_unique<schedulers>();
   std::vector<worker> workers;
-  for (scheduler* s : {&run->new_thread(), &run->single(), &run->computation(), &run->io()}) {
+  for (worker_scheduler* s :
+       {&run->new_thread(), &run->single(), &run->computation(), &run->io()}) {
     workers.push_back(s->create_worker());
     workers.back().schedule([&go_on, &here = begun.emplace_back()] {
       here.open();
@@ -421,7 +422,7 @@ TEST(schedulers, destructors_do_nothing_in_a_child_process) {
 TEST(schedulers, from_an_executor) {
   takt::manual_executor executor;
   {
-    scheduler s = scheduler::from(executor);
+    worker_scheduler s = worker_scheduler::from(executor);
     int ran = 0;
     worker w = s.create_worker();
     w.schedule([&] { ++ran; });
@@ -435,18 +436,19 @@ TEST(schedulers, from_an_executor) {
     EXPECT_EQ(ran, 2);
   }
   EXPECT_FALSE(executor.is_shutdown());
-  EXPECT_THROW(static_cast<void>(scheduler::from(executor, {.batch = 0})), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(worker_scheduler::from(executor, {.batch = 0})),
+               std::invalid_argument);
 }
 
 TEST(schedulers, their_time_is_the_clock_of_who_waits) {
   manual_clock time(takt::clock::time_point(5s));
-  takt::scheduled_pool pool({.core = 1, .time = &time});
-  scheduler s = scheduler::from(pool);
+  takt::scheduled_pool pool({.threads = 1, .time = &time});
+  worker_scheduler s = worker_scheduler::from(pool);
   EXPECT_EQ(s.now(), time.now());
   EXPECT_EQ(s.create_worker().now(), time.now());
-  takt::thread_pool plain({.core = 1});
-  EXPECT_EQ(scheduler::from(plain, {.timers = &pool}).now(), time.now());
-  EXPECT_EQ(scheduler::from(plain, {.time = &time}).now(), time.now());
+  takt::thread_pool plain({.core_threads = 1});
+  EXPECT_EQ(worker_scheduler::from(plain, {.timers = &pool}).now(), time.now());
+  EXPECT_EQ(worker_scheduler::from(plain, {.time = &time}).now(), time.now());
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <takt/rx/aggregate_error.hpp>
-#include <takt/rx/composite.hpp>
-#include <takt/rx/refcount.hpp>
-#include <takt/rx/serial.hpp>
+#include <takt/rx/composite_subscription.hpp>
+#include <takt/rx/refcount_subscription.hpp>
+#include <takt/rx/serial_subscription.hpp>
 #include <takt/rx/subscription.hpp>
 
 namespace {
@@ -49,7 +49,7 @@ TEST(subscription_chain, of_a_million_is_dropped) {
 
 TEST(subscription_chain, of_a_million_is_cleared_and_removed) {
   std::size_t closed = 0;
-  const composite all;
+  const composite_subscription all;
   all.add(chain(a_million, closed));
   all.clear();
   EXPECT_EQ(closed, 1u);
@@ -63,10 +63,10 @@ TEST(subscription_chain, of_a_million_is_cleared_and_removed) {
 TEST(subscription_chain, of_a_million_serials_is_closed_and_dropped) {
   std::size_t closed = 0;
   for (const bool closes : {true, false}) {
-    serial head;
-    serial at = head;
+    serial_subscription head;
+    serial_subscription at = head;
     for (std::size_t i = 1; i < a_million; ++i) {
-      const serial next;
+      const serial_subscription next;
       at.set(next);
       at = next;
     }
@@ -84,7 +84,7 @@ TEST(subscription_chain, is_closed_in_order) {
   };
   const subscription a = entry('a');
   const subscription b = entry('b');
-  const serial c;
+  const serial_subscription c;
   c.set(entry('d'));
   c.add(entry('e'));
   b.add(c);
@@ -100,7 +100,7 @@ TEST(subscription_chain, reports_the_errors_of_all_levels_in_order) {
     return subscription([text] { throw std::runtime_error(text); });
   };
   const subscription a = failing("a");
-  const serial b;
+  const serial_subscription b;
   b.set(failing("b"));
   b.add(failing("c"));
   a.add(b);
@@ -142,9 +142,9 @@ TEST(subscription_chain, one_child_of_many_parents) {
   constexpr std::size_t many = 300'000;
   std::size_t closed = 0;
   const subscription child([&closed] { ++closed; });
-  std::vector<composite> parents(many);
-  for (const composite& p : parents) p.add(child);
-  for (const composite& p : parents) p.add(child);
+  std::vector<composite_subscription> parents(many);
+  for (const composite_subscription& p : parents) p.add(child);
+  for (const composite_subscription& p : parents) p.add(child);
   EXPECT_EQ(parents.back().size(), 1u) << "each has it once";
   for (std::size_t i = many; i > many / 2; --i) EXPECT_TRUE(parents[i - 1].release(child));
   EXPECT_FALSE(parents.back().release(child));
@@ -153,7 +153,7 @@ TEST(subscription_chain, one_child_of_many_parents) {
   EXPECT_EQ(parents.back().size(), 1u);
   child.unsubscribe();
   EXPECT_EQ(closed, 1u);
-  for (const composite& p : parents) EXPECT_EQ(p.size(), 0u);
+  for (const composite_subscription& p : parents) EXPECT_EQ(p.size(), 0u);
 }
 
 // Each holds the next one as its main subscription.
@@ -161,7 +161,7 @@ TEST(subscription_chain, of_a_million_refcounts_is_closed_and_dropped) {
   std::size_t closed = 0;
   for (const bool closes : {true, false}) {
     subscription head([&closed] { ++closed; });
-    for (std::size_t i = 1; i < a_million; ++i) head = refcount(head);
+    for (std::size_t i = 1; i < a_million; ++i) head = refcount_subscription(head);
     if (closes) head.unsubscribe();
   }
   EXPECT_EQ(closed, 1u);
@@ -169,7 +169,7 @@ TEST(subscription_chain, of_a_million_refcounts_is_closed_and_dropped) {
 
 TEST(subscription_chain, a_refcount_with_an_open_one_closes_its_main_one_later) {
   std::size_t closed = 0;
-  const refcount shared{subscription([&closed] { ++closed; })};
+  const refcount_subscription shared{subscription([&closed] { ++closed; })};
   const subscription one = shared.get();
   shared.unsubscribe();
   EXPECT_EQ(closed, 0u);

@@ -12,9 +12,9 @@
 
 #include <takt/base/detail/sync.hpp>
 #include <takt/rx/aggregate_error.hpp>
-#include <takt/rx/composite.hpp>
-#include <takt/rx/refcount.hpp>
-#include <takt/rx/serial.hpp>
+#include <takt/rx/composite_subscription.hpp>
+#include <takt/rx/refcount_subscription.hpp>
+#include <takt/rx/serial_subscription.hpp>
 
 #include "../../tests/support/pools.hpp"
 #include "../base/counting_new.hpp"
@@ -126,7 +126,7 @@ TEST(subscription, what_is_added_to_a_closed_one_is_unsubscribed_at_once) {
 }
 
 TEST(subscription, ignores_itself_closed_ones_and_those_that_are_there) {
-  const composite all;
+  const composite_subscription all;
   all.add(all);
   EXPECT_EQ(all.size(), 0u);
   const subscription closed = subscription::empty();
@@ -143,11 +143,11 @@ TEST(subscription, ignores_itself_closed_ones_and_those_that_are_there) {
 }
 
 TEST(subscription, a_child_that_closes_leaves_all_its_parents) {
-  const composite a;
-  const composite b;
-  const composite c;
+  const composite_subscription a;
+  const composite_subscription b;
+  const composite_subscription c;
   const subscription child = subscription::empty();
-  for (const composite& parent : {a, b, c}) parent.add(child);
+  for (const composite_subscription& parent : {a, b, c}) parent.add(child);
   EXPECT_EQ(a.size() + b.size() + c.size(), 3u);
   child.unsubscribe();
   EXPECT_EQ(a.size() + b.size() + c.size(), 0u);
@@ -157,8 +157,8 @@ TEST(subscription, a_parent_that_goes_lets_go_of_its_children) {
   auto token = std::make_shared<int>(0);
   const subscription child([token] { ++*token; });
   {
-    const composite parent{child};
-    const composite other{child, parent};
+    const composite_subscription parent{child};
+    const composite_subscription other{child, parent};
     EXPECT_EQ(other.size(), 2u);
   }
   EXPECT_FALSE(child.is_unsubscribed());
@@ -168,10 +168,10 @@ TEST(subscription, a_parent_that_goes_lets_go_of_its_children) {
 
 TEST(subscription, a_parent_keeps_children_whose_handles_are_gone) {
   diary d;
-  const composite parent;
+  const composite_subscription parent;
   parent.add(d.entry("a"));
   {
-    const composite inner{d.entry("b"), d.entry("c")};
+    const composite_subscription inner{d.entry("b"), d.entry("c")};
     parent.add(inner);
   }
   EXPECT_EQ(parent.size(), 2u);
@@ -180,8 +180,8 @@ TEST(subscription, a_parent_keeps_children_whose_handles_are_gone) {
 }
 
 TEST(subscription, a_circle_comes_to_its_end) {
-  const composite a;
-  const composite b;
+  const composite_subscription a;
+  const composite_subscription b;
   a.add(b);
   b.add(a);
   a.unsubscribe();
@@ -189,7 +189,7 @@ TEST(subscription, a_circle_comes_to_its_end) {
 }
 
 TEST(subscription, throws_the_only_error_as_it_is) {
-  const composite all{[] {}, [] { throw std::out_of_range("one"); }, [] {}};
+  const composite_subscription all{[] {}, [] { throw std::out_of_range("one"); }, [] {}};
   EXPECT_THROW(all.unsubscribe(), std::out_of_range);
   EXPECT_TRUE(all.is_unsubscribed());
   all.unsubscribe();
@@ -203,8 +203,8 @@ TEST(subscription, throws_several_errors_as_one_and_flat) {
       throw std::runtime_error(what);
     });
   };
-  const composite inner{fail("b"), fail("c")};
-  const composite all{fail("a"), inner, [&called] { ++called; }, fail("d")};
+  const composite_subscription inner{fail("b"), fail("c")};
+  const composite_subscription all{fail("a"), inner, [&called] { ++called; }, fail("d")};
   try {
     all.unsubscribe();
     FAIL();
@@ -226,7 +226,7 @@ TEST(subscription, throws_several_errors_as_one_and_flat) {
 
 TEST(subscription, a_child_may_use_its_parent_while_it_is_unsubscribed) {
   diary d;
-  const composite all;
+  const composite_subscription all;
   const subscription kept = d.entry("kept");
   all.add([&] {
     all.unsubscribe();
@@ -254,7 +254,7 @@ TEST(subscription, a_callback_may_drop_the_last_handle) {
 
 TEST(composite, removes_releases_and_clears) {
   diary d;
-  const composite all;
+  const composite_subscription all;
   const subscription a = d.entry("a");
   const subscription b = d.entry("b");
   all.add(a);
@@ -277,7 +277,7 @@ TEST(composite, removes_releases_and_clears) {
 }
 
 TEST(composite, clear_leaves_what_is_added_meanwhile) {
-  const composite all;
+  const composite_subscription all;
   all.add([&] { all.add(subscription::empty()); });
   all.clear();
   EXPECT_EQ(all.size(), 1u);
@@ -285,7 +285,7 @@ TEST(composite, clear_leaves_what_is_added_meanwhile) {
 
 TEST(composite, many_are_removed_in_any_order) {
   constexpr std::size_t many = 200'000;  // one by one it would take minutes to find them
-  const composite all;
+  const composite_subscription all;
   std::vector<subscription> children;
   for (std::size_t i = 0; i < many; ++i) {
     children.push_back(subscription::empty());
@@ -297,7 +297,7 @@ TEST(composite, many_are_removed_in_any_order) {
 
 TEST(composite, the_first_parent_costs_no_allocation) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
-  const composite all;
+  const composite_subscription all;
   const std::size_t before = takt::allocations();
   const subscription s([] {});
   EXPECT_EQ(takt::allocations() - before, 1u);
@@ -308,8 +308,8 @@ TEST(composite, the_first_parent_costs_no_allocation) {
 
 TEST(composite, without_memory_nothing_changes) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
-  const composite first;
-  const composite second;
+  const composite_subscription first;
+  const composite_subscription second;
   const subscription s = subscription::empty();
   first.add(s);
   {
@@ -324,7 +324,7 @@ TEST(composite, without_memory_nothing_changes) {
 
 TEST(serial, unsubscribes_the_one_before) {
   diary d;
-  const serial place;
+  const serial_subscription place;
   EXPECT_TRUE(place.get().is_unsubscribed());
   const subscription a = d.entry("a");
   place.set(a);
@@ -341,7 +341,7 @@ TEST(serial, unsubscribes_the_one_before) {
 
 TEST(assignable, leaves_the_one_before_alone) {
   diary d;
-  const assignable place;
+  const assignable_subscription place;
   const subscription a = d.entry("a");
   place.set(a);
   place.set(d.entry("b"));
@@ -355,7 +355,7 @@ TEST(assignable, leaves_the_one_before_alone) {
 
 TEST(refcount, ends_the_main_one_with_the_last) {
   diary d;
-  const refcount shared(d.entry("main"));
+  const refcount_subscription shared(d.entry("main"));
   const subscription a = shared.get();
   const subscription b = shared.get();
   a.unsubscribe();
@@ -370,7 +370,7 @@ TEST(refcount, ends_the_main_one_with_the_last) {
 
 TEST(refcount, ends_the_main_one_if_nobody_has_it) {
   diary d;
-  const refcount shared(d.entry("main"));
+  const refcount_subscription shared(d.entry("main"));
   shared.get().unsubscribe();
   EXPECT_EQ(d.all, "") << "not closed yet";
   shared.unsubscribe();

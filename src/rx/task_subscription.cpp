@@ -41,7 +41,7 @@ cancel_result worker_task::cancel() {
 }
 
 cancel_result worker_task::cancel_and_join(clock::time_point deadline,
-                                                   const sync::stop_token& stop) {
+                                           const sync::stop_token& stop) {
   if (cancel() == cancel_result::prevented) return cancel_result::prevented;
   switch (phase_.load(std::memory_order_acquire)) {  // acquire: as in has_ended(); or who runs it
     case phase::prevented:

@@ -5,7 +5,7 @@
 
 #include <takt/sched/event_loop.hpp>
 
-#include "rx_scheduler_core.hpp"
+#include "worker_scheduler_core.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace rx {
@@ -20,11 +20,11 @@ struct virtual_time {
 
 }  // namespace
 
-class test_scheduler::core final : private virtual_time, public detail::rx_scheduler_core {
+class test_scheduler::core final : private virtual_time, public detail::worker_scheduler_core {
  public:
   explicit core(const options& how)
       : virtual_time(how.start),
-        detail::rx_scheduler_core(
+        detail::worker_scheduler_core(
             {.interruptible = how.interruptible, .missed = how.missed, .time = &now}, now),
         loop_({.frame = never, .time = &now}) {}
 
@@ -56,7 +56,8 @@ class test_scheduler::core final : private virtual_time, public detail::rx_sched
 
 test_scheduler::test_scheduler(const options& how) : test_scheduler(std::make_unique<core>(how)) {}
 test_scheduler::test_scheduler(std::unique_ptr<core> made) noexcept
-    : scheduler(std::unique_ptr<detail::rx_scheduler_core>(made.get())), core_(*made.release()) {}
+    : worker_scheduler(std::unique_ptr<detail::worker_scheduler_core>(made.get())),
+      core_(*made.release()) {}
 
 std::size_t test_scheduler::advance_to(clock::time_point time) { return core_.advance_to(time); }
 manual_clock& test_scheduler::time() noexcept { return core_.clock_of(); }

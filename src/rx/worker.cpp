@@ -12,7 +12,7 @@ worker::~worker() {
   if (core_ != nullptr) core_->destroy();
 }
 
-task_subscription worker::start(unscheduled what, const when& due, const series* rate) {
+task_subscription worker::start(unscheduled what, const due_time& due, const series* rate) {
   if (core_ == nullptr) return task_subscription::refused();
   return core_->start(std::move(what), due, rate);
 }

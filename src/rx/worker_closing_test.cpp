@@ -14,7 +14,7 @@
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/rx/aggregate_error.hpp>
-#include <takt/rx/composite.hpp>
+#include <takt/rx/composite_subscription.hpp>
 #include <takt/rx/worker.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/sched/scheduled_pool.hpp>
@@ -125,7 +125,7 @@ TEST(worker_closing, a_closed_worker_rejects) {
 }
 
 TEST(worker_closing, a_borrowed_executor_goes_on) {
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   {
     worker w(pool);
     w.schedule([] {});
@@ -174,7 +174,7 @@ TEST(worker_closing,
 }
 
 TEST(worker_closing, the_destructor_waits_for_what_runs) {
-  takt::thread_pool pool({.core = 2});
+  takt::thread_pool pool({.core_threads = 2});
   gate begun;
   bool ended = false;
   {
@@ -190,7 +190,7 @@ TEST(worker_closing, the_destructor_waits_for_what_runs) {
 }
 
 TEST(worker_closing, a_handle_that_was_moved_from_is_closed) {
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   worker w(pool);
   task_subscription first = w.schedule([] {});
   {
@@ -201,7 +201,7 @@ TEST(worker_closing, a_handle_that_was_moved_from_is_closed) {
 }
 
 TEST(worker_closing, the_destructor_asks_what_was_cancelled_and_still_runs) {
-  takt::thread_pool pool({.core = 2});
+  takt::thread_pool pool({.core_threads = 2});
   gate begun;
   bool ended = false;
   {
@@ -220,7 +220,7 @@ TEST(worker_closing, the_destructor_asks_what_was_cancelled_and_still_runs) {
 }
 
 TEST(worker_closing, a_task_may_destroy_its_worker) {
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   auto w = std::make_optional<worker>(pool);
   gate done;
   task_subscription a = w->schedule([&] { w.reset(); });
@@ -305,7 +305,7 @@ TEST(worker_closing, the_end_of_a_callable_may_let_go_of_its_own_task) {
 TEST(worker_closing, handles_outlive_the_worker) {
   std::vector<task_subscription> handles;
   {
-    takt::thread_pool pool({.core = 1});
+    takt::thread_pool pool({.core_threads = 1});
     worker w(pool);
     for (int i = 0; i < 10; ++i) handles.push_back(w.schedule([] {}));
   }
@@ -317,7 +317,7 @@ TEST(worker_closing, handles_outlive_the_worker) {
 
 TEST(worker_closing, a_worker_is_a_subscription_of_others) {
   manual_executor executor;
-  composite all;
+  composite_subscription all;
   {
     worker w(executor);
     all.add(w.as_subscription());
@@ -428,7 +428,7 @@ TEST(worker_closing, a_refused_turn_of_a_fair_worker_is_taken_at_once) {
 TEST(worker_closing, a_series_whose_executor_goes_ends) {
   const recording_hook hook;
   takt::manual_clock time;
-  takt::scheduled_pool pool({.core = 1, .time = &time});
+  takt::scheduled_pool pool({.threads = 1, .time = &time});
   gate ran;
   worker w(pool, {.unhandled = &hook});
   const task_subscription a = w.schedule_at_fixed_rate(0s, 1s, [&] {

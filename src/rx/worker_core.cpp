@@ -117,7 +117,7 @@ worker_core::worker_core(worker_place place, const rx::worker_options& how)
 
 worker_core::~worker_core() = default;
 
-rx::task_subscription worker_core::start(rx::worker::unscheduled what, const when& due,
+rx::task_subscription worker_core::start(rx::worker::unscheduled what, const due_time& due,
                                          const rx::worker::series* rate) {
   using std::chrono::nanoseconds;
   if (rate != nullptr && rate->period <= nanoseconds(0)) {

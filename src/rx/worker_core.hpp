@@ -42,9 +42,9 @@
 #include <takt/rx/detail/subscription_core.hpp>
 #include <takt/rx/task_subscription.hpp>
 #include <takt/rx/worker.hpp>
+#include <takt/sched/due_time.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/sched/scheduler.hpp>
-#include <takt/sched/when.hpp>
 #include <takt/task/detail/executor_scope.hpp>
 #include <takt/task/task.hpp>
 
@@ -65,7 +65,7 @@ class worker_core final : public linked_core {
   /// Has its group count it until its end; before it is used.
   void count_in_group() noexcept { counted_ = group_->life.add_worker(); }
 
-  rx::task_subscription start(rx::worker::unscheduled what, const when& due,
+  rx::task_subscription start(rx::worker::unscheduled what, const due_time& due,
                               const rx::worker::series* rate);
   /// The worker goes: closes it, waits for what runs, and ends the executor that it owns; if a task
   /// of its own calls it, it does not wait, and that executor goes with the last who uses this.

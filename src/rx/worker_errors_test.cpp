@@ -68,7 +68,7 @@ void throw_often(worker& w, const counting_hook& hook, const std::function<void(
 TEST(worker_errors, a_million_throwing_tasks_on_a_strand) {
   for (const std::size_t batch : {takt::unbounded, std::size_t{1}, std::size_t{3}}) {
     const counting_hook hook;
-    takt::thread_pool pool({.core = 2});
+    takt::thread_pool pool({.core_threads = 2});
     worker w(pool, {.batch = batch, .unhandled = &hook});
     throw_often(w, hook, [] {});
   }
@@ -83,7 +83,7 @@ TEST(worker_errors, a_million_throwing_tasks_on_a_loop) {
 }
 
 TEST(worker_errors, a_million_throwing_tasks_on_schedulers) {
-  for (scheduler& (schedulers::*which)() noexcept :
+  for (worker_scheduler& (schedulers::*which)() noexcept :
        {&schedulers::immediate, &schedulers::trampoline, &schedulers::single, &schedulers::io}) {
     const counting_hook hook;
     schedulers run({.unhandled = &hook});

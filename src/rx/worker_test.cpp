@@ -15,7 +15,7 @@
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
-#include <takt/rx/composite.hpp>
+#include <takt/rx/composite_subscription.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 #include <takt/sched/wheel_scheduler.hpp>
@@ -59,7 +59,7 @@ struct bench {
 };
 
 TEST(worker, runs_tasks_in_order_on_many_threads) {
-  takt::thread_pool pool({.core = 4});
+  takt::thread_pool pool({.core_threads = 4});
   std::vector<int> order;  // unprotected: they do not overlap
   gate done;
   worker w(pool);
@@ -340,7 +340,7 @@ TEST(worker, over_an_executor_that_runs_inline) {
 
 TEST(worker, a_wheel_can_be_its_timers) {
   manual_clock time;
-  takt::thread_pool pool({.core = 2, .time = &time});
+  takt::thread_pool pool({.core_threads = 2, .time = &time});
   takt::wheel_scheduler wheel({.tick = 1ms, .time = &time});
   takt::wheel_view timers = wheel.on(pool);
   gate first;
@@ -357,7 +357,7 @@ TEST(worker, a_wheel_can_be_its_timers) {
 
 TEST(worker, interruptible_or_not) {
   for (const bool interruptible : {false, true}) {
-    takt::thread_pool pool({.core = 1});
+    takt::thread_pool pool({.core_threads = 1});
     gate begun;
     gate go_on;
     gate ended;
@@ -380,7 +380,7 @@ TEST(worker, interruptible_or_not) {
 
 TEST(worker, cancel_and_join_waits_for_the_body) {
   manual_clock time;
-  takt::thread_pool pool({.core = 1, .time = &time});
+  takt::thread_pool pool({.core_threads = 1, .time = &time});
   gate begun;
   bool ended = false;
   worker w(pool, {.time = &time});

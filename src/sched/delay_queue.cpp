@@ -126,7 +126,7 @@ void delay_queue::reuse_retired() noexcept {
   while (retired_count_ != 0) table_.reuse(retired_[--retired_count_]);
 }
 
-timer_ref delay_queue::add(const when& asked, task& t, const timer_request& more) {
+timer_ref delay_queue::add(const due_time& asked, task& t, const timer_request& more) {
   const time_point due = asked.on(time_);
   const std::uint8_t bits = slack_bits(more.slack);
   const time_point key = rounded(due, bits);
@@ -246,7 +246,7 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
   return cancel_result::prevented;
 }
 
-bool delay_queue::reschedule(timer_id id, const when& due) noexcept {
+bool delay_queue::reschedule(timer_id id, const due_time& due) noexcept {
   intrusive_ptr<delayed_tasks_owner> kept;
   {
     const mutex_lock lock(mu_);

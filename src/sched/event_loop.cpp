@@ -158,7 +158,7 @@ class loop_core final : public delayed_tasks_owner {
     const mutex_lock lock(mu_);
     return runs_;
   }
-  bool is_home() const noexcept {
+  bool running_in_this_thread() const noexcept {
     // relaxed: a thread knows whether it was itself; and if not, it does not matter who it was
     const sync::thread::id home = home_.load(std::memory_order_relaxed);
     return home == sync::thread::id() || home == sync::this_thread_id();
@@ -270,7 +270,8 @@ class loop_core final : public delayed_tasks_owner {
       const mutex_lock lock(of.mu_);
       if (of.runs_) throw std::logic_error("takt::event_loop: it is being run already");
       of.runs_ = true;
-      of.home_.store(sync::this_thread_id(), std::memory_order_relaxed);  // relaxed: see is_home()
+      of.home_.store(sync::this_thread_id(),
+                     std::memory_order_relaxed);  // relaxed: see running_in_this_thread()
       of.disarm();
     }
     runner(const runner&) = delete;
@@ -500,7 +501,7 @@ void event_loop::stop() noexcept { core_.stop(); }
 bool event_loop::is_stopped() const noexcept { return core_.is_stopped(); }
 void event_loop::restart() noexcept { core_.restart(); }
 bool event_loop::is_running() const noexcept { return core_.is_running(); }
-bool event_loop::is_home() const noexcept { return core_.is_home(); }
+bool event_loop::running_in_this_thread() const noexcept { return core_.running_in_this_thread(); }
 clock::time_point event_loop::next_deadline() noexcept { return core_.next_deadline(); }
 int event_loop::descriptor() { return core_.descriptor(); }
 void event_loop::shutdown() noexcept { core_.shutdown(); }

@@ -441,7 +441,7 @@ TEST_F(event_loop_test, time_outs_and_retries_live_on_it) {
   }
   loop.poll();
   EXPECT_EQ(tried.get(), 3);
-  EXPECT_THROW(answer.get(), takt::wait_timed_out);
+  EXPECT_THROW(answer.get(), takt::timeout_error);
 }
 
 TEST(event_loop, must_not_be_destroyed_by_its_own_task_or_its_own_end) {

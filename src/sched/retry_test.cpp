@@ -53,7 +53,7 @@ TEST(backoff, at_its_limits) {
 struct retry_test : testing::Test {
   manual_clock time;
   recording_hook unhandled;
-  scheduled_pool pool{{.core = 1, .time = &time, .unhandled = &unhandled}};
+  scheduled_pool pool{{.threads = 1, .time = &time, .unhandled = &unhandled}};
   tally attempts;
 
   // Fails so many times.
@@ -242,7 +242,7 @@ TEST_F(retry_test, kept_after_shutdown) {
 TEST_F(retry_test, given_back_it_tries_once_more) {
   for (const bool succeeds : {true, false}) {
     manual_clock other_time;
-    scheduled_pool other({.core = 1, .time = &other_time});
+    scheduled_pool other({.threads = 1, .time = &other_time});
     tally before;
     auto f = retry(other, [&] {
       before.add();
@@ -269,7 +269,7 @@ TEST_F(retry_test, given_back_and_dropped) {
   attempts.wait_for(1);
   time.wait_for_waiters(1);
   static_cast<void>(pool.shutdown_now());
-  EXPECT_THROW(f.get(), takt::abandoned);
+  EXPECT_THROW(f.get(), takt::broken_promise);
   pool.await_termination();
 }
 

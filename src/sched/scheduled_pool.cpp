@@ -10,7 +10,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-scheduled_pool::options scheduled_pool::single() { return {.core = 1, .resizable = false}; }
+scheduled_pool::options scheduled_pool::single() { return {.threads = 1, .resizable = false}; }
 
 namespace {
 
@@ -20,7 +20,7 @@ detail::delay_queue& make_queue(const scheduled_pool_options& how) {
     throw std::invalid_argument("takt::scheduled_pool: keep_alive is negative (" +
                                 std::to_string(how.keep_alive.count()) + " ns)");
   }
-  if (how.keep_alive == std::chrono::nanoseconds(0) && (how.core_times_out || how.core == 0)) {
+  if (how.keep_alive == std::chrono::nanoseconds(0) && (how.core_times_out || how.threads == 0)) {
     throw std::invalid_argument(
         "takt::scheduled_pool: keep_alive is 0 ns, but has to be above 0 for threads to be kept "
         "with core_times_out, or if core is 0");
@@ -41,8 +41,8 @@ scheduled_pool::scheduled_pool(detail::delay_queue& delays, options&& how)
     : scheduler(delays, {.time = how.time, .unhandled = how.unhandled}, how.missed),
       delays_(delays) {
   detail::intrusive_ptr<detail::delay_queue> kept(&delays);
-  core_ = new detail::pool_core({.core = how.core,
-                                 .max = std::max<std::size_t>(how.core, 1),
+  core_ = new detail::pool_core({.core_threads = how.threads,
+                                 .max_threads = std::max<std::size_t>(how.threads, 1),
                                  .keep_alive = how.keep_alive,
                                  .core_times_out = how.core_times_out,
                                  .name = std::move(how.name),
@@ -80,12 +80,12 @@ after_shutdown scheduled_pool::kept_after_shutdown() const noexcept {
   return delays_.kept_after_shutdown();
 }
 std::size_t scheduled_pool::prestart(std::size_t at_most) { return core_->prestart(at_most); }
-void scheduled_pool::resize(std::size_t core) {
-  core_->resize(core, std::max<std::size_t>(core, 1));
+void scheduled_pool::resize(std::size_t threads) {
+  core_->resize(threads, std::max<std::size_t>(threads, 1));
 }
 task_totals scheduled_pool::totals() const { return core_->totals(); }
 pool_statistics scheduled_pool::statistics() const { return core_->statistics(); }
-std::size_t scheduled_pool::core() const { return core_->sizes().first; }
+std::size_t scheduled_pool::threads() const { return core_->sizes().first; }
 const lifecycle& scheduled_pool::life() const noexcept { return core_->life(); }
 void scheduled_pool::throw_if_own_task() const { core_->throw_if_own_task(); }
 

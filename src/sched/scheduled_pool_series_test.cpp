@@ -57,7 +57,7 @@ using times = std::vector<std::int64_t>;
 TEST(scheduled_series, repeats_at_a_fixed_rate) {
   manual_clock time;
   beats ran(time);
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   auto series = pool.schedule_at_fixed_rate(5ms, 10ms, std::ref(ran));
   for (const auto step : {5ms, 10ms, 10ms}) {
     time.wait_for_waiters(1);
@@ -79,7 +79,7 @@ TEST(scheduled_series, repeats_at_a_fixed_rate) {
 TEST(scheduled_series, a_fixed_delay_counts_from_the_end) {
   manual_clock time;
   std::vector<std::chrono::nanoseconds> delays;
-  scheduled_pool pool({.core = 2, .time = &time});
+  scheduled_pool pool({.threads = 2, .time = &time});
   for (const bool rate : {false, true}) {
     tally ran;
     const auto body = [&] {
@@ -109,7 +109,7 @@ TEST_P(missed, runs) {
   manual_clock time;
   beats ran(time);
   takt::task_statistics figures;
-  scheduled_pool pool({.core = 1, .time = &time, .observer = &figures});
+  scheduled_pool pool({.threads = 1, .time = &time, .observer = &figures});
   auto series = pool.schedule_at_fixed_rate(0s, 10ms, std::ref(ran), {.missed = GetParam().policy});
   ran.first(1);
   time.wait_for_waiters(1);
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(scheduled_series, missed,
 TEST(scheduled_series, the_pool_says_what_is_done_about_missed_runs) {
   manual_clock time;
   beats ran(time);
-  scheduled_pool pool({.core = 1, .missed = takt::catch_up_within(0s), .time = &time});
+  scheduled_pool pool({.threads = 1, .missed = takt::catch_up_within(0s), .time = &time});
   auto series = pool.schedule_at_fixed_rate(0s, 10ms, std::ref(ran));
   ran.first(1);
   time.wait_for_waiters(1);
@@ -153,7 +153,7 @@ TEST(scheduled_series, the_pool_says_what_is_done_about_missed_runs) {
 TEST(scheduled_series, begins_in_the_most_distant_past) {
   manual_clock time;
   time.advance(1000h);
-  scheduled_pool pool({.core = 1, .missed = takt::catch_up_within(0s), .time = &time});
+  scheduled_pool pool({.threads = 1, .missed = takt::catch_up_within(0s), .time = &time});
   auto series = pool.schedule_at_fixed_rate(takt::clock::time_point::min(), 1h, [] {});
   while (series.run_count() == 0) takt::sync::yield();
   pool.submit([] {}).get();
@@ -164,7 +164,7 @@ TEST(scheduled_series, begins_in_the_most_distant_past) {
 
 TEST(scheduled_series, what_it_throws_ends_it) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   auto series = pool.schedule_at_fixed_rate(0s, 1ms, [n = 0]() mutable {
     if (++n == 2) throw std::runtime_error("enough");
   });
@@ -184,7 +184,7 @@ TEST(scheduled_series, what_it_throws_ends_it) {
 TEST(scheduled_series, an_error_that_nobody_sees_goes_to_the_hook) {
   recording_hook hook;
   {
-    scheduled_pool pool({.core = 1, .unhandled = &hook});
+    scheduled_pool pool({.threads = 1, .unhandled = &hook});
     static_cast<void>(
         pool.schedule_at_fixed_rate(0s, 1ms, [] { throw std::runtime_error("unseen"); }));
     pool.execute(0s, [] { throw std::runtime_error("nobody's"); });
@@ -195,7 +195,7 @@ TEST(scheduled_series, an_error_that_nobody_sees_goes_to_the_hook) {
 }
 
 TEST(scheduled_series, a_body_that_takes_a_token_is_asked_to_stop) {
-  scheduled_pool pool({.core = 1});
+  scheduled_pool pool({.threads = 1});
   tally begun;
   auto series = pool.schedule_with_fixed_delay(0s, 1ms, [&](const takt::sync::stop_token& stop) {
     begun.add();
@@ -219,7 +219,7 @@ TEST(scheduled_series, cancels_itself) {
   takt::periodic_future series;
   gate ready;
   cancel_result told{};
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   series = pool.schedule_at_fixed_rate(0s, 1ms, [&] {
     ready.wait();
     told = series.cancel_and_join();
@@ -237,7 +237,7 @@ TEST(scheduled_series, that_was_cancelled_while_it_runs_has_no_next_run) {
   takt::periodic_future series;
   gate ready;
   std::vector<bool> told;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   series = pool.schedule_at_fixed_rate(0s, 1ms, [&] {
     ready.wait();
     told = {series.pause(), series.resume(), series.pause()};
@@ -257,7 +257,7 @@ TEST(scheduled_series, that_was_cancelled_while_it_runs_has_no_next_run) {
 TEST(scheduled_series, hooks_are_around_each_run) {
   manual_clock time;
   std::string order;
-  scheduled_pool pool({.core = 1,
+  scheduled_pool pool({.threads = 1,
                        .before = [&](const takt::task& t) { order += t.name(); },
                        .after = [&](const takt::task&, const std::exception_ptr&) { order += ")"; },
                        .time = &time});
@@ -278,7 +278,7 @@ TEST(scheduled_series, hooks_are_around_each_run) {
 
 TEST(scheduled_series, a_hook_that_throws_ends_it) {
   scheduled_pool pool(
-      {.core = 1, .before = [](const takt::task&) { throw std::runtime_error("no"); }});
+      {.threads = 1, .before = [](const takt::task&) { throw std::runtime_error("no"); }});
   auto series = pool.schedule_at_fixed_rate(0s, 1ms, [] {});
   EXPECT_THROW(series.get(), std::runtime_error);
   pool.close(takt::drain);
@@ -288,7 +288,7 @@ TEST(scheduled_series, a_hook_that_throws_ends_it) {
 TEST(scheduled_series, decorates_each_run) {
   manual_clock time;
   std::atomic<int> around = 0;
-  scheduled_pool pool({.core = 1,
+  scheduled_pool pool({.threads = 1,
                        .decorate =
                            [&](takt::task t) {
                              return takt::task([&around, inner = std::move(t)]() mutable {
@@ -322,7 +322,7 @@ TEST(scheduled_series, a_decoration_that_throws_or_drops_the_task) {
   recording_hook hook;
   takt::task_statistics figures;
   bool throws = false;
-  scheduled_pool pool({.core = 1,
+  scheduled_pool pool({.threads = 1,
                        .decorate =
                            [&](takt::task t) {
                              static_cast<void>(t);
@@ -333,7 +333,7 @@ TEST(scheduled_series, a_decoration_that_throws_or_drops_the_task) {
                        .unhandled = &hook,
                        .observer = &figures});
   auto dropped = pool.schedule(0s, [] { return 1; });
-  EXPECT_THROW(dropped.get(), takt::abandoned);
+  EXPECT_THROW(dropped.get(), takt::broken_promise);
   auto series = pool.schedule_at_fixed_rate(0s, 1ms, [] {});
   while (series.missed_count() == 0) takt::sync::yield();
   time.wait_for_waiters(1);
@@ -369,7 +369,7 @@ TEST(scheduled_series, an_error_of_a_decorated_task_without_a_future_is_uncaught
   recording_hook hook;
   int after = 0;
   scheduled_pool pool(
-      {.core = 1,
+      {.threads = 1,
        .after = [&](const takt::task&, const std::exception_ptr& e) { after += e != nullptr; },
        .decorate = [](takt::task t) { return t; },
        .unhandled = &hook});
@@ -384,7 +384,7 @@ TEST(scheduled_series, an_error_of_a_decorated_task_without_a_future_is_uncaught
 TEST(scheduled_series, an_observer_sees_how_late_runs_were) {
   manual_clock time;
   takt::task_statistics figures;
-  scheduled_pool pool({.core = 1, .time = &time, .observer = &figures});
+  scheduled_pool pool({.threads = 1, .time = &time, .observer = &figures});
   pool.prestart();
   auto f = pool.schedule(10ms, [] {});
   time.wait_for_waiters(1);
@@ -397,7 +397,7 @@ TEST(scheduled_series, an_observer_sees_how_late_runs_were) {
 }
 
 TEST(scheduled_series, a_future_that_was_moved_away_tells_nothing) {
-  scheduled_pool pool({.core = 1});
+  scheduled_pool pool({.threads = 1});
   takt::periodic_future series = pool.schedule_at_fixed_rate(1h, 1h, [] {});
   const takt::periodic_future kept = std::move(series);
   EXPECT_EQ(series.run_count(), 0u);  // NOLINT(bugprone-use-after-move): that is the test
@@ -414,7 +414,7 @@ TEST(scheduled_series, a_future_that_was_moved_away_tells_nothing) {
 
 TEST(scheduled_series, the_grid_may_begin_as_long_ago_as_can_be_said) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   auto series = pool.schedule_at_fixed_rate(takt::clock::time_point::min(), 1h, [] {});
   auto once = pool.schedule(takt::clock::time_point::min(), [] {});
   once.get();
@@ -426,7 +426,7 @@ TEST(scheduled_series, the_grid_may_begin_as_long_ago_as_can_be_said) {
 
 TEST(scheduled_series, a_stop_request_between_two_runs_does_nothing) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   tally ran;
   tally asked;
   auto series = pool.schedule_at_fixed_rate(1s, 1s, [&](const takt::sync::stop_token& stop) {
@@ -450,7 +450,7 @@ TEST(scheduled_series, a_stop_request_between_two_runs_does_nothing) {
 // the_last_run_of_a_series_can_be_stopped.
 TEST(scheduled_series, a_stop_request_reaches_the_run_in_progress) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   gate begun;
   tally ended;
   auto series = pool.schedule_at_fixed_rate(1s, 1s, [&](const takt::sync::stop_token& stop) {

@@ -36,7 +36,7 @@ TEST_P(after_shutdown_policy, says_what_is_still_run) {
   const auto [delayed, periodic] = GetParam();
   manual_clock time;
   scheduled_pool pool(
-      {.core = 1, .keep = {.delayed = delayed, .periodic = periodic}, .time = &time});
+      {.threads = 1, .keep = {.delayed = delayed, .periodic = periodic}, .time = &time});
   tally ran;
   busy worker(pool, 1);
   auto due = pool.schedule(1ms, [&] { ran.add(); });
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(scheduled_pool, after_shutdown_policy,
 
 TEST(scheduled_pool_end, a_policy_that_is_changed_later_takes_effect) {
   manual_clock time;
-  scheduled_pool pool({.core = 2, .keep = {.delayed = true, .periodic = true}, .time = &time});
+  scheduled_pool pool({.threads = 2, .keep = {.delayed = true, .periodic = true}, .time = &time});
   auto later = pool.schedule(10ms, [] {});
   auto series = pool.schedule_at_fixed_rate(10ms, 10ms, [] {});
   pool.shutdown();
@@ -94,7 +94,7 @@ TEST(scheduled_pool_end, a_policy_that_is_changed_later_takes_effect) {
 
 TEST(scheduled_pool_end, cancelling_what_is_left_ends_it) {
   manual_clock time;
-  scheduled_pool pool({.core = 3, .time = &time});
+  scheduled_pool pool({.threads = 3, .time = &time});
   pool.prestart();
   auto later = pool.schedule(1h, [] {});
   const auto guard = pool.execute(1h, [] {});
@@ -109,7 +109,7 @@ TEST(scheduled_pool_end, cancelling_what_is_left_ends_it) {
 
 TEST(scheduled_pool_end, what_is_moved_to_never_after_shutdown_does_not_keep_the_pool) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   auto later = pool.schedule(1ms, [] {});
   pool.shutdown();
   EXPECT_FALSE(later.reschedule(takt::never));
@@ -123,7 +123,7 @@ TEST(scheduled_pool_end,
      a_series_that_was_paused_or_moved_to_never_in_its_run_does_not_keep_the_pool) {
   for (const bool pauses : {true, false}) {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .keep = {.periodic = true}, .time = &time});
+    scheduled_pool pool({.threads = 1, .keep = {.periodic = true}, .time = &time});
     gate begun;
     gate go_on;
     auto series = pool.schedule_at_fixed_rate(0ms, 1ms, [&] {
@@ -146,7 +146,7 @@ TEST(scheduled_pool_end,
 
 TEST(scheduled_pool_end, what_is_paused_is_given_back_with_what_was_left) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   auto once = pool.schedule(10ms, [] {});
   time.advance(4ms);
   EXPECT_TRUE(once.pause());
@@ -158,7 +158,7 @@ TEST(scheduled_pool_end, what_is_paused_is_given_back_with_what_was_left) {
 
 TEST(scheduled_pool_end, shutdown_now_gives_back_what_has_not_begun_with_its_deadline) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   busy worker(pool, 1);
   auto queued = pool.submit([] { return 1; });
   auto later = pool.schedule(10ms, [] { return 2; });
@@ -191,12 +191,12 @@ TEST(scheduled_pool_end, shutdown_now_gives_back_what_has_not_begun_with_its_dea
 }
 
 TEST(scheduled_pool_end, what_was_given_back_and_dropped_is_abandoned) {
-  scheduled_pool pool({.core = 1});
+  scheduled_pool pool({.threads = 1});
   auto later = pool.schedule(1h, [] {});
   auto series = pool.schedule_at_fixed_rate(1h, 1h, [] {});
   EXPECT_EQ(pool.shutdown_now().size(), 2u);
-  EXPECT_THROW(later.get(), takt::abandoned);
-  EXPECT_THROW(series.get(), takt::abandoned);
+  EXPECT_THROW(later.get(), takt::broken_promise);
+  EXPECT_THROW(series.get(), takt::broken_promise);
 }
 
 TEST(scheduled_pool_end, the_destructor_cancels_and_does_not_wait_for_deadlines) {
@@ -204,7 +204,7 @@ TEST(scheduled_pool_end, the_destructor_cancels_and_does_not_wait_for_deadlines)
   takt::periodic_future series;
   auto owner = std::make_shared<int>();
   {
-    scheduled_pool pool({.core = 2, .keep = {.periodic = true}});
+    scheduled_pool pool({.threads = 2, .keep = {.periodic = true}});
     later = pool.schedule(1h, [owner] {});
     series = pool.schedule_at_fixed_rate(0s, 1h, [owner] {});
     pool.execute(1h, [owner] {});
@@ -215,7 +215,7 @@ TEST(scheduled_pool_end, the_destructor_cancels_and_does_not_wait_for_deadlines)
 }
 
 TEST(scheduled_pool_end, gives_back_a_hundred_thousand) {
-  scheduled_pool pool({.core = 1});
+  scheduled_pool pool({.threads = 1});
   for (int i = 0; i < 100'000; ++i) pool.execute(1h, [] {});
   EXPECT_EQ(pool.shutdown_now().size(), 100'000u);
   pool.await_termination();
@@ -226,7 +226,7 @@ TEST(scheduled_pool_end, gives_back_a_hundred_thousand) {
 TEST(scheduled_pool_end, a_kept_series_that_was_paused_while_it_ran_is_cancelled) {
   for (const bool pauses : {true, false}) {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .keep = {.periodic = true}, .time = &time});
+    scheduled_pool pool({.threads = 1, .keep = {.periodic = true}, .time = &time});
     gate begun;
     gate go_on;
     const std::chrono::nanoseconds delay = pauses ? 1ms : takt::never;
@@ -249,7 +249,7 @@ TEST(scheduled_pool_end, a_kept_series_that_was_paused_while_it_ran_is_cancelled
 TEST(scheduled_pool_end, a_series_that_is_shut_down_during_its_run_has_no_next_one) {
   for (const bool kept : {false, true}) {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .keep = {.periodic = kept}, .time = &time});
+    scheduled_pool pool({.threads = 1, .keep = {.periodic = kept}, .time = &time});
     gate begun;
     gate go_on;
     auto series = pool.schedule_at_fixed_rate(0ms, 10ms, [&] {
@@ -270,7 +270,7 @@ TEST(scheduled_pool_end, a_series_that_is_shut_down_during_its_run_has_no_next_o
 
 TEST(scheduled_pool_end, what_was_paused_and_given_back_is_not_resumed) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   time.advance(1h);
   auto f = pool.schedule(10ms, [] {});
   EXPECT_TRUE(f.pause());
@@ -285,7 +285,7 @@ TEST(scheduled_pool_end, what_was_paused_and_given_back_is_not_resumed) {
 TEST(scheduled_pool_end, what_was_accepted_is_run_though_no_thread_can_be_started_later) {
   manual_clock time;
   bool may = false;
-  scheduled_pool pool({.core = 1, .thread = {.may_start = [&] { return may; }}, .time = &time});
+  scheduled_pool pool({.threads = 1, .thread = {.may_start = [&] { return may; }}, .time = &time});
   EXPECT_THROW(pool.execute(takt::never, [] {}), takt::rejected);
   may = true;
   tally ran;
@@ -317,7 +317,7 @@ TEST(scheduled_pool_end, what_is_due_is_not_left_out_while_others_are_cancelled)
   late_clock time;
   time.time.advance(1h);
   const auto start = time.now();
-  scheduled_pool pool({.core = 1, .keep = {.delayed = false}, .time = &time});
+  scheduled_pool pool({.threads = 1, .keep = {.delayed = false}, .time = &time});
   gate begun;
   gate go_on;
   gate queued_ran;
@@ -361,7 +361,7 @@ detached wait_for(scheduled_pool& pool, std::string& outcome, gate& ended,
 
 TEST(co_await_after, goes_on_on_the_pool_at_its_time) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   std::string outcome;
   gate ended;
   wait_for(pool, outcome, ended);
@@ -384,7 +384,7 @@ TEST(co_await_after, goes_on_on_the_pool_at_its_time) {
 
 TEST(co_await_after, hears_a_stop_request) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   std::string outcome;
   gate ended;
   takt::sync::stop_source source;
@@ -405,7 +405,7 @@ TEST(co_await_after, is_cancelled_when_its_pool_stops) {
   manual_clock time;
   std::string outcome;
   {
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     gate ended;
     wait_for(pool, outcome, ended);
     EXPECT_TRUE(pool.shutdown_now().empty());
@@ -419,7 +419,7 @@ TEST(co_await_after, is_cancelled_when_its_pool_stops) {
   }
   gate ended;
   {
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     wait_for(pool, outcome, ended);
   }
   EXPECT_TRUE(ended.is_open());
@@ -428,7 +428,7 @@ TEST(co_await_after, is_cancelled_when_its_pool_stops) {
 
 TEST(co_await_after, leaves_with_its_frame) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   takt::sync::stop_source source;
   {
     const owned waiting = [](scheduled_pool& p, takt::sync::stop_token stop) -> owned {
@@ -447,7 +447,7 @@ TEST(co_await_after, leaves_with_its_frame) {
 TEST(co_await_after, hears_a_stop_request_while_its_pool_stops) {
   constexpr std::size_t many = 200;
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   takt::sync::stop_source source;
   std::array<std::string, many> outcomes;
   std::array<gate, many> ended;

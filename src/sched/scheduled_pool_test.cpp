@@ -75,7 +75,7 @@ std::string complaint(Call&& call) {
 
 TEST(scheduled_pool, runs_at_once_and_later) {
   manual_clock time;
-  scheduled_pool pool({.core = 2, .time = &time});
+  scheduled_pool pool({.threads = 2, .time = &time});
   EXPECT_EQ(pool.submit([] { return 1; }).get(), 1);
   auto later = pool.schedule(10ms, [] { return 2; });
   EXPECT_EQ(later.time_left(), 10ms);
@@ -93,7 +93,7 @@ TEST(scheduled_pool, runs_at_once_and_later) {
 
 TEST(scheduled_pool, takes_absolute_times) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   const auto due = time.now() + 10ms;
   auto later = pool.schedule(due, [] { return 2; });
   EXPECT_EQ(later.next_time(), due);
@@ -104,14 +104,14 @@ TEST(scheduled_pool, takes_absolute_times) {
 
 TEST(scheduled_pool, runs_at_once_what_has_a_delay_below_zero) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   EXPECT_EQ(pool.schedule(-1s, [] { return 1; }).get(), 1);
   EXPECT_EQ(pool.schedule(nanoseconds::min(), [] { return 1; }).get(), 1);
 }
 
 TEST(scheduled_pool, never_is_never) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   auto far = pool.schedule(std::chrono::hours::max(), [] {});
   auto farther = pool.schedule(takt::clock::time_point::max(), [] {});
   auto most = pool.schedule(nanoseconds::max() - 1ns, [] {});
@@ -128,7 +128,7 @@ TEST(scheduled_pool, never_is_never) {
 
 TEST(scheduled_pool, runs_in_the_order_of_deadlines_and_then_of_submission) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   log ran;
   busy worker(pool, 1);
   pool.execute(3ms, [&] { ran.add("e"); });
@@ -147,7 +147,7 @@ TEST(scheduled_pool, runs_in_the_order_of_deadlines_and_then_of_submission) {
 
 TEST(scheduled_pool, a_periodic_task_keeps_its_turn_among_equal_deadlines) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   log ran;
   tally runs;
   auto series = pool.schedule_at_fixed_rate(1ms, 1ms, [&] {
@@ -166,7 +166,7 @@ TEST(scheduled_pool, a_periodic_task_keeps_its_turn_among_equal_deadlines) {
 
 TEST(scheduled_pool, cancelling_takes_a_task_out_at_once) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   auto owner = std::make_shared<int>(1);
   auto f = pool.schedule(1h, [owner] {});
   const timer_handle h = pool.execute(1h, [owner] {});
@@ -192,7 +192,7 @@ TEST(scheduled_pool, cancelling_takes_a_task_out_at_once) {
 
 TEST(scheduled_pool, the_future_alone_cancels_as_well) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   // NOLINTNEXTLINE(cppcoreguidelines-slicing): the handle goes
   takt::future<void> f = pool.schedule(1h, [] {});
   EXPECT_EQ(f.cancel(), cancel_result::prevented);
@@ -201,7 +201,7 @@ TEST(scheduled_pool, the_future_alone_cancels_as_well) {
 
 TEST(scheduled_pool, a_handle_tells_that_its_task_runs) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   gate begun;
   gate go_on;
   const timer_handle h = pool.execute(0s, [&] {
@@ -223,7 +223,7 @@ TEST(scheduled_pool, handles_outlive_their_pool) {
   takt::periodic_future series;
   takt::scheduled_future<void> f;
   {
-    scheduled_pool pool({.core = 1});
+    scheduled_pool pool({.threads = 1});
     h = pool.execute(1h, [] {});
     series = pool.schedule_at_fixed_rate(0s, 1h, [] {});
     f = pool.schedule(1h, [] {});
@@ -259,7 +259,7 @@ TEST(scheduled_pool, handles_outlive_the_clock_of_their_pool) {
   timer_handle h;
   timer_handle paused;
   {
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     h = pool.execute(1h, [] {});
     paused = pool.execute(1h, [] {});
     paused.pause();
@@ -275,7 +275,7 @@ TEST(scheduled_pool, handles_outlive_the_clock_of_their_pool) {
 
 TEST(scheduled_pool, reschedules_in_place) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   auto f = pool.schedule(10ms, [] {});
   EXPECT_TRUE(f.reschedule(20ms));
   time.advance(10ms);
@@ -290,7 +290,7 @@ TEST(scheduled_pool, reschedules_in_place) {
 
 TEST(scheduled_pool, stops_the_time_of_what_is_paused) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   auto f = pool.schedule(10ms, [] {});
   time.advance(4ms);
   EXPECT_TRUE(f.pause());
@@ -311,7 +311,7 @@ TEST(scheduled_pool, stops_the_time_of_what_is_paused) {
 
 TEST(scheduled_pool, pauses_moves_and_changes_a_series_while_it_runs) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   std::function<void()> then = [] {};
   tally runs;
   auto series = pool.schedule_at_fixed_rate(10ms, 10ms, [&] {
@@ -346,7 +346,7 @@ TEST(scheduled_pool, pauses_moves_and_changes_a_series_while_it_runs) {
 
 TEST(scheduled_pool, deadlines_with_slack_become_one) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   auto a = pool.schedule(1000001ns, [] {}, {.slack = 1ms});
   auto b = pool.schedule(1040000ns, [] {}, {.slack = 1ms});
   auto exact = pool.schedule(1040000ns, [] {});
@@ -369,7 +369,7 @@ TEST(scheduled_pool, deadlines_with_slack_become_one) {
 TEST(scheduled_pool, slack_does_not_reach_beyond_the_end_of_time) {
   const auto due = takt::clock::time_point::max() - 1s;
   manual_clock time(due - 1h);
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   auto last = pool.schedule(due, [] {}, {.slack = 1h});
   time.wait_for_waiters(1);
   ASSERT_TRUE(time.advance_to_next());
@@ -381,7 +381,7 @@ TEST(scheduled_pool, slack_does_not_reach_beyond_the_end_of_time) {
 
 TEST(scheduled_pool, names_what_is_wrong_and_queues_nothing) {
   manual_clock time;
-  scheduled_pool pool({.core = 1, .time = &time});
+  scheduled_pool pool({.threads = 1, .time = &time});
   EXPECT_EQ(complaint([&] { pool.schedule_at_fixed_rate(0s, 0s, [] {}).cancel(); }),
             "takt: the period is 0 ns; it has to be above 0");
   EXPECT_EQ(complaint([&] { pool.schedule_with_fixed_delay(0s, -1ns, [] {}).cancel(); }),
@@ -422,7 +422,7 @@ TEST(scheduled_pool, names_what_is_wrong_and_queues_nothing) {
 
 TEST(scheduled_pool, without_a_thread_it_rejects) {
   bool may = false;
-  scheduled_pool pool({.core = 1, .thread = {.may_start = [&] { return may; }}});
+  scheduled_pool pool({.threads = 1, .thread = {.may_start = [&] { return may; }}});
   EXPECT_EQ(rejection_of([&] { pool.execute(1h, [] {}); }), takt::rejection::no_thread);
   EXPECT_EQ(pool.statistics().delayed, 0u);
   EXPECT_EQ(pool.totals().rejected, 1u);
@@ -434,7 +434,7 @@ TEST(scheduled_pool, without_a_thread_it_rejects) {
 
 TEST(scheduled_pool, works_without_core_threads) {
   manual_clock time;
-  scheduled_pool pool({.core = 0, .keep_alive = 1s, .time = &time});
+  scheduled_pool pool({.threads = 0, .keep_alive = 1s, .time = &time});
   auto f = pool.schedule(1h, [] {});
   time.wait_for_waiters(1);
   time.advance(30min);  // longer than it is kept
@@ -453,7 +453,7 @@ TEST(scheduled_pool, a_thread_ends_after_the_last_delayed_task_was_cancelled) {
   for (const std::size_t core : {0UL, 2UL}) {
     manual_clock time;
     scheduled_pool pool(
-        {.core = core, .keep_alive = 1s, .core_times_out = core != 0, .time = &time});
+        {.threads = core, .keep_alive = 1s, .core_times_out = core != 0, .time = &time});
     auto f = pool.schedule(1h, [] {});
     time.wait_for_waiters(1);
     EXPECT_EQ(f.cancel(), cancel_result::prevented);
@@ -468,7 +468,7 @@ TEST(scheduled_pool, a_thread_ends_after_the_last_delayed_task_was_cancelled) {
 // Also for a thread that had been idle before the delayed task came.
 TEST(scheduled_pool, keep_alive_begins_anew_when_a_delayed_task_is_cancelled) {
   manual_clock time;
-  scheduled_pool pool({.core = 0, .keep_alive = 10s, .time = &time});
+  scheduled_pool pool({.threads = 0, .keep_alive = 10s, .time = &time});
   pool.submit([] {}).get();
   time.wait_for_waiters(1);
   auto f = pool.schedule(1h, [] {});
@@ -486,7 +486,7 @@ TEST(scheduled_pool, keep_alive_begins_anew_when_a_delayed_task_is_cancelled) {
 // The same if the last one is a series that another thread runs meanwhile.
 TEST(scheduled_pool, a_thread_ends_after_the_last_run_of_a_series) {
   manual_clock time;
-  scheduled_pool pool({.core = 2, .keep_alive = 1s, .core_times_out = true, .time = &time});
+  scheduled_pool pool({.threads = 2, .keep_alive = 1s, .core_times_out = true, .time = &time});
   EXPECT_EQ(pool.prestart(), 2u);
   takt::parker begun;
   takt::parker go;
@@ -507,13 +507,13 @@ TEST(scheduled_pool, a_thread_ends_after_the_last_run_of_a_series) {
 
 TEST(scheduled_pool, changes_its_size) {
   manual_clock time;
-  scheduled_pool pool({.core = 3, .time = &time});
+  scheduled_pool pool({.threads = 3, .time = &time});
   EXPECT_EQ(pool.prestart(), 3u);
   auto far = pool.schedule(1h, [] {});
   time.wait_for_waiters(3);
   pool.resize(1);
   while (pool.statistics().threads != 1) takt::sync::yield();
-  EXPECT_EQ(pool.core(), 1u);
+  EXPECT_EQ(pool.threads(), 1u);
   time.advance(1h);
   far.get();
   pool.resize(0);
@@ -525,7 +525,7 @@ TEST(scheduled_pool, changes_its_size) {
 // One waits for the deadline, the others just for work.
 TEST(scheduled_pool, only_one_thread_wakes_for_a_deadline) {
   manual_clock time;
-  scheduled_pool pool({.core = 3, .time = &time});
+  scheduled_pool pool({.threads = 3, .time = &time});
   pool.prestart();
   const timer_handle h = pool.execute(1h, [] {});
   time.wait_for_waiters(3);
@@ -539,7 +539,7 @@ TEST(scheduled_pool, only_one_thread_wakes_for_a_deadline) {
 
 TEST(scheduled_pool, allocates_nothing_to_delay_a_small_callable) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
-  scheduled_pool pool({.core = 1});
+  scheduled_pool pool({.threads = 1});
   pool.execute(1h, [] {}).cancel();
   const auto before = takt::allocations();
   for (int i = 0; i < 100; ++i) pool.execute(1h, [] {}).cancel();

@@ -7,7 +7,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-timer_handle scheduler::execute(when due, task t, const timer_options& more) {
+timer_handle scheduler::execute(due_time due, task t, const timer_options& more) {
   if (!t) throw std::invalid_argument("takt::scheduler: the task is empty");
   if (!more.name.empty()) t.set_name(more.name);
   return {add(due, t, more, nullptr, nullptr), {}};
@@ -19,7 +19,7 @@ void scheduler::check_slack(std::chrono::nanoseconds slack) {
                               std::to_string(slack.count()) + " ns)");
 }
 
-detail::timer_ref scheduler::add(const when& due, task& t, const timer_options& more,
+detail::timer_ref scheduler::add(const due_time& due, task& t, const timer_options& more,
                                  detail::timer_ref* place, detail::period_state* periods) {
   check_slack(more.slack);
   return source_.add(due, t,

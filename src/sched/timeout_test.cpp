@@ -34,10 +34,10 @@ using takt_test::rejection_of;
 struct with_timeout_test : testing::Test {
   manual_clock time;
   recording_hook unhandled;
-  scheduled_pool pool{{.core = 1, .time = &time, .unhandled = &unhandled}};
+  scheduled_pool pool{{.threads = 1, .time = &time, .unhandled = &unhandled}};
   promise<int> source{{.time = &time, .unhandled = &unhandled}};
 
-  future<int> limited(takt::when due = 10ms) {
+  future<int> limited(takt::due_time due = 10ms) {
     return with_timeout(due, pool, source.get_future());
   }
   [[nodiscard]] std::size_t waiting() const { return pool.statistics().delayed; }
@@ -62,7 +62,7 @@ TEST_F(with_timeout_test, too_late) {
   time.advance(9ms);
   EXPECT_FALSE(f.is_ready());
   time.advance(1ms);
-  EXPECT_THROW(f.get(), takt::wait_timed_out);
+  EXPECT_THROW(f.get(), takt::timeout_error);
   EXPECT_TRUE(source.is_cancelled());
   source.set_value(7);  // is dropped
 }
@@ -70,7 +70,7 @@ TEST_F(with_timeout_test, too_late) {
 TEST_F(with_timeout_test, a_time_instead_of_a_duration) {
   auto f = limited(time.now() + 5ms);
   time.advance(5ms);
-  EXPECT_THROW(f.get(), takt::wait_timed_out);
+  EXPECT_THROW(f.get(), takt::timeout_error);
 }
 
 TEST_F(with_timeout_test, never_is_no_limit) {
@@ -129,11 +129,11 @@ TEST_F(with_timeout_test, a_dropped_future_still_limits_the_source) {
   pool.submit([] {}).get();  // after the timer
   EXPECT_TRUE(source.is_cancelled());
   pool.close(takt::drain);
-  EXPECT_EQ(unhandled.take_unobserved(), std::vector<std::string>{takt::wait_timed_out().what()});
+  EXPECT_EQ(unhandled.take_unobserved(), std::vector<std::string>{takt::timeout_error().what()});
 }
 
 TEST_F(with_timeout_test, a_body_is_asked_to_stop) {
-  scheduled_pool other({.core = 1, .time = &time});
+  scheduled_pool other({.threads = 1, .time = &time});
   gate begun;
   auto f = with_timeout(10ms, pool, other.submit([&](const takt::sync::stop_token& stop) {
     begun.open();
@@ -142,7 +142,7 @@ TEST_F(with_timeout_test, a_body_is_asked_to_stop) {
   }));
   begun.wait();
   time.advance(10ms);
-  EXPECT_THROW(f.get(), takt::wait_timed_out);
+  EXPECT_THROW(f.get(), takt::timeout_error);
   other.close(takt::drain);
   EXPECT_EQ(other.totals().cancelled, 1u);
 }
@@ -151,7 +151,7 @@ TEST_F(with_timeout_test, what_waits_in_a_queue_leaves_it) {
   auto f = with_timeout(10ms, pool, pool.schedule(1h, [] { return 7; }));
   EXPECT_EQ(waiting(), 2u);
   time.advance(10ms);
-  EXPECT_THROW(f.get(), takt::wait_timed_out);
+  EXPECT_THROW(f.get(), takt::timeout_error);
   EXPECT_EQ(waiting(), 0u);
 }
 
@@ -165,7 +165,7 @@ TEST_F(with_timeout_test, a_ready_source_is_passed_on) {
 
 TEST_F(with_timeout_test, in_the_past_it_polls) {
   auto f = limited(-1ms);
-  EXPECT_THROW(f.get(), takt::wait_timed_out);
+  EXPECT_THROW(f.get(), takt::timeout_error);
 }
 
 TEST_F(with_timeout_test, a_rejected_one_leaves_the_source_as_it_was) {
@@ -190,7 +190,7 @@ TEST_F(with_timeout_test, shutdown_waits_for_it) {
   pool.shutdown();
   EXPECT_FALSE(f.is_ready());
   time.advance(10ms);
-  EXPECT_THROW(f.get(), takt::wait_timed_out);
+  EXPECT_THROW(f.get(), takt::timeout_error);
   pool.await_termination();
 }
 
@@ -218,7 +218,7 @@ TEST_F(with_timeout_test, given_back) {
   EXPECT_EQ(tasks[0].name(), "takt::with_timeout");
   EXPECT_FALSE(f.is_ready());
   tasks[0].run();
-  EXPECT_THROW(f.get(), takt::wait_timed_out);
+  EXPECT_THROW(f.get(), takt::timeout_error);
 }
 
 TEST_F(with_timeout_test, given_back_and_dropped) {
@@ -265,7 +265,7 @@ TEST_F(with_timeout_test, continues) {
   auto f = limited().then([&](future<int> g) {
     try {
       seen = g.get();
-    } catch (const takt::wait_timed_out&) {
+    } catch (const takt::timeout_error&) {
       seen = -1;
     }
   });
@@ -299,7 +299,7 @@ TEST_F(with_timeout_test, many_at_once) {
     try {
       EXPECT_EQ(futures[static_cast<std::size_t>(i)].get(), i);
       ++ends;
-    } catch (const takt::wait_timed_out&) {
+    } catch (const takt::timeout_error&) {
       ++ends;
     } catch (const takt::cancelled&) {
       EXPECT_EQ(i % 3, 0);

@@ -25,7 +25,7 @@ cancel_result timer_handle::cancel() const noexcept {
   return place_.source()->cancel(place_.id());
 }
 
-bool timer_handle::reschedule(when due) const noexcept {
+bool timer_handle::reschedule(due_time due) const noexcept {
   return place_.source() != nullptr && !is_cancelled(state_) &&
          place_.source()->reschedule(place_.id(), due);
 }

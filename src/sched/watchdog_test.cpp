@@ -43,7 +43,7 @@ struct watchdog_test : testing::Test {
   std::vector<report> seen;
   tally reports;
   takt::task_statistics figures;
-  scheduled_pool timers{{.core = 1, .time = &time}};
+  scheduled_pool timers{{.threads = 1, .time = &time}};
   watchdog watch{{.limit = 10ms,
                   .timers = &timers,
                   .report =
@@ -56,7 +56,7 @@ struct watchdog_test : testing::Test {
                         reports.add();
                       },
                   .next = &figures}};
-  takt::thread_pool pool{{.core = 2, .time = &time, .observer = &watch}};
+  takt::thread_pool pool{{.core_threads = 2, .time = &time, .observer = &watch}};
 
   // All that is due has been looked at.
   void settle() {
@@ -143,7 +143,7 @@ TEST_F(watchdog_test, runs_within_runs) {
 }
 
 TEST_F(watchdog_test, every_run_of_a_series_counts) {
-  scheduled_pool other({.core = 1, .time = &time, .observer = &watch});
+  scheduled_pool other({.threads = 1, .time = &time, .observer = &watch});
   tally begun;
   tally go_on;
   auto series = other.schedule_with_fixed_delay(0ms, 1ms,
@@ -201,7 +201,7 @@ TEST_F(watchdog_test, after_the_shutdown_of_its_timers_it_only_passes_on) {
 
 TEST(watchdog, waits_for_a_report_when_it_is_destroyed) {
   manual_clock time;
-  scheduled_pool timers({.core = 1, .time = &time});
+  scheduled_pool timers({.threads = 1, .time = &time});
   gate begun;
   gate go_on;
   bool reported = false;
@@ -222,7 +222,7 @@ TEST(watchdog, waits_for_a_report_when_it_is_destroyed) {
 }
 
 TEST(watchdog, bad_options) {
-  scheduled_pool timers({.core = 1});
+  scheduled_pool timers({.threads = 1});
   const auto message = [](watchdog::options how) -> std::string {
     try {
       const watchdog watch(std::move(how));

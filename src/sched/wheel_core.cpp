@@ -102,7 +102,7 @@ clock::time_point wheel_core::deadline_of(const timer_node& n) const noexcept {
 }
 
 // The deadline, with its slack.
-clock::time_point wheel_core::due_time(const timer_node& n) const noexcept {
+clock::time_point wheel_core::hand_over_time(const timer_node& n) const noexcept {
   // relaxed: as the deadline
   const std::uint8_t bits = n.slack_bits.load(std::memory_order_relaxed);
   return bits == 0 ? deadline_of(n) : rounded(deadline_of(n), bits);
@@ -157,12 +157,12 @@ void wheel_core::refuse(task& t, rejection why) {
   throw rejected(why);
 }
 
-timer_ref wheel_core::add(const when& due, task& t, const timer_request& more) {
+timer_ref wheel_core::add(const due_time& due, task& t, const timer_request& more) {
   const timer_id id = insert(due, t, *more.where, more);
   return id.index == timer_nodes::none ? timer_ref() : timer_ref(*this, id);
 }
 
-timer_id wheel_core::insert(when due, task& t, any_executor where, const timer_request& more) {
+timer_id wheel_core::insert(due_time due, task& t, any_executor where, const timer_request& more) {
   const bool relative = how_.stamp == timer_stamp::timer && due.is_delay() &&
                         due.delay() > nanoseconds(0) &&  // else it begins, and ends, now
                         !book_.observed();               // who is told when it is due
@@ -231,7 +231,7 @@ timer_id wheel_core::insert(when due, task& t, any_executor where, const timer_r
     lower_least(count_of(deadline_after(passed, ahead)));
     call(some_time);
   } else {
-    const time_point to_hand_over = due_time(n);
+    const time_point to_hand_over = hand_over_time(n);
     n.make(node::armed, handles);
     enqueue(index, to_hand_over);
   }
@@ -379,7 +379,7 @@ void wheel_core::place(std::uint32_t index, timer_inbox::part_name part,
     n.unlock(node::armed);
   }
   order_.remove(index);
-  order_.add(index, key_of(due_time(n)));
+  order_.add(index, key_of(hand_over_time(n)));
 }
 
 task_totals wheel_core::totals() const noexcept {

@@ -92,11 +92,11 @@ class wheel_core final : public timer_driver {
   static wheel_core& make(const wheel_scheduler_options& how);
 
   // --- for handles: see timer_driver
-  timer_ref add(const when& due, task& t, const timer_request& more) override;
+  timer_ref add(const due_time& due, task& t, const timer_request& more) override;
   void hold(timer_id id) noexcept override;
   void let_go(timer_id id) noexcept override;
   cancel_result cancel(timer_id id) noexcept override;
-  bool reschedule(timer_id id, const when& due) noexcept override;
+  bool reschedule(timer_id id, const due_time& due) noexcept override;
   bool pause(timer_id id) noexcept override;
   bool resume(timer_id id) noexcept override;
   [[nodiscard]] time_point next_time(timer_id id) noexcept override;
@@ -108,7 +108,7 @@ class wheel_core final : public timer_driver {
 
   /// The same, without a handle for it, of which there is one. \return its place; that is at `none`
   /// if it is with the executor already.
-  timer_id insert(when due, task& t, any_executor where, const timer_request& more);
+  timer_id insert(due_time due, task& t, any_executor where, const timer_request& more);
 
   // --- for runs of series
   void run_series(std::uint32_t index) noexcept;
@@ -177,7 +177,7 @@ class wheel_core final : public timer_driver {
 
   // Times.
   [[nodiscard]] time_point deadline_of(const timer_node& n) const noexcept;
-  [[nodiscard]] time_point due_time(const timer_node& n) const noexcept;
+  [[nodiscard]] time_point hand_over_time(const timer_node& n) const noexcept;
   [[nodiscard]] std::uint64_t key_of(time_point due) const noexcept;
   [[nodiscard]] std::uint64_t key_at(time_point now) const noexcept;
   [[nodiscard]] time_point time_of(std::uint64_t key) const noexcept;

@@ -72,7 +72,7 @@ void wheel_core::take_all_in_order(End end) noexcept {
     for (std::size_t i = 0; i < count; ++i) nodes_.prefetch(found[i].index);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t index = found[i].index;
-      if (key_of(due_time(nodes_[index])) > key) {
+      if (key_of(hand_over_time(nodes_[index])) > key) {
         const mutex_lock lock(mu_);
         place(index, 0, nullptr);
       } else if (take(index, node::in(node::armed), t, &marked)) {

@@ -68,7 +68,7 @@ bool wheel_core::runs_again(const timer_details& d) const noexcept {
          stage_.load(std::memory_order_seq_cst) == stage::open;
 }
 
-bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
+bool wheel_core::reschedule(timer_id id, const due_time& due) noexcept {
   const time_point now = time_.now();
   const time_point next =
       due.is_delay() ? deadline_after(now, std::max(due.delay(), nanoseconds(0))) : due.on(time_);
@@ -92,7 +92,7 @@ bool wheel_core::reschedule(timer_id id, const when& due) noexcept {
   const bool earlier =
       phase == node::paused || std::exchange(n.begins_with, 0) != 0 || next < deadline_of(n);
   n.deadline.store(count_of(next), std::memory_order_relaxed);  // relaxed: locked
-  const time_point due_then = due_time(n);
+  const time_point due_then = hand_over_time(n);
   n.unlock(node::armed);
   if (earlier) {
     enqueue(id.index, due_then);
@@ -138,7 +138,7 @@ bool wheel_core::resume(timer_id id) noexcept {
   const nanoseconds left(n.deadline.load(std::memory_order_relaxed));  // relaxed: locked
   // The clock last: it may have been paused only now.
   n.deadline.store(count_of(deadline_after(time_.now(), left)), std::memory_order_relaxed);
-  const time_point due = due_time(n);
+  const time_point due = hand_over_time(n);
   n.unlock(node::armed);
   enqueue(id.index, due);
   wake_if_closing();  // as above

@@ -11,7 +11,7 @@ wheel_scheduler::wheel_scheduler(const options& how) : core_(detail::wheel_core:
 
 wheel_scheduler::~wheel_scheduler() { core_.destroy(); }
 
-timer_handle wheel_scheduler::execute(when due, any_executor where, task t,
+timer_handle wheel_scheduler::execute(due_time due, any_executor where, task t,
                                       const timer_options& more) {
   if (!t) throw std::invalid_argument("takt::wheel_scheduler: the task is empty");
   wheel_view::check_slack(more.slack);

@@ -111,7 +111,7 @@ TEST(wheel_shutdown, what_is_left_can_be_moved) {
 }
 
 TEST(wheel_shutdown, waits_for_the_run_of_a_series_which_is_the_last) {
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   for (int i = 0; i < 20; ++i) {
     wheel_bench b;
     gate begun;
@@ -134,7 +134,7 @@ TEST(wheel_shutdown, waits_for_the_run_of_a_series_which_is_the_last) {
 }
 
 TEST(wheel_shutdown, during_the_run_of_a_series_leaves_no_next_one) {
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   wheel_bench b;
   gate begun;
   gate go_on;
@@ -183,7 +183,7 @@ TEST(wheel_shutdown, from_inside_of_a_series_ends_it) {
 TEST(wheel_shutdown, close_waits_or_cancels) {
   wheel_bench b;
   const auto handle = b.wheel.execute(1h, b.here, [] {});
-  EXPECT_FALSE(b.wheel.close(takt::cancel_rest));
+  EXPECT_FALSE(b.wheel.close(takt::cancel_pending));
   EXPECT_EQ(handle.cancel(), cancel_result::done);
   EXPECT_TRUE(b.wheel.is_terminated());
   expect_balance(b.wheel);
@@ -241,7 +241,7 @@ TEST(wheel_shutdown_now, gives_back_what_waits_in_any_order) {
   EXPECT_EQ(c.get(), 3);
   a.get();
   EXPECT_THAT(b.said, UnorderedElementsAre("a", "b", "d"));
-  EXPECT_THROW(dropped.get(), takt::abandoned);
+  EXPECT_THROW(dropped.get(), takt::broken_promise);
   b.wheel.await_termination();
   EXPECT_THAT(b.wheel.shutdown_now(), IsEmpty());
   EXPECT_EQ(b.wheel.totals().returned, 5u);
@@ -288,7 +288,7 @@ TEST(wheel_shutdown_now, may_be_called_on_the_timer_thread) {
 }
 
 TEST(wheel_shutdown_now, asks_series_that_run_to_stop) {
-  takt::thread_pool pool({.core = 2});
+  takt::thread_pool pool({.core_threads = 2});
   for (const bool gives_back : {true, false}) {
     wheel_bench b;
     tally begun;

@@ -123,7 +123,7 @@ void destroy_by_own_task(std::chrono::milliseconds delay, std::chrono::milliseco
                          bool inline_run) {
   manual_clock time;
   gate exited;
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   const takt::any_executor where =
       inline_run ? takt::any_executor(inline_executor()) : takt::any_executor(pool);
   auto wheel = std::make_unique<wheel_scheduler>(

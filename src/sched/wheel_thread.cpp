@@ -117,7 +117,7 @@ void wheel_core::fire(std::uint32_t index, time_point now, std::uint64_t key) no
   if (!n.try_lock(node::in(node::armed))) return;
   const time_point deadline = deadline_of(n);
   const bool in_inbox = n.begins_with != 0;  // it is another one
-  if (in_inbox || key_of(due_time(n)) > key) {
+  if (in_inbox || key_of(hand_over_time(n)) > key) {
     n.unlock(node::armed);
     if (in_inbox) return;
     const mutex_lock lock(mu_);
@@ -337,7 +337,7 @@ void wheel_core::end_run(std::uint32_t index, task& t, run_result result,
   // relaxed: locked
   n.deadline.store(to == node::paused ? left.count() : count_of(next), std::memory_order_relaxed);
   n.packed = t.pack(nodes_.closure(index));
-  const time_point due = due_time(n);
+  const time_point due = hand_over_time(n);
   n.unlock(to);
   if (to == node::armed) enqueue(index, due);
   // seq_cst: as above

@@ -31,7 +31,7 @@ using takt_test::wheel_bench;
 using testing::IsEmpty;
 
 TEST(wheel_view, limits_futures) {
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   wheel_bench b;
   auto view = b.wheel.on(pool);
   takt::promise<int> slow;
@@ -42,7 +42,7 @@ TEST(wheel_view, limits_futures) {
   EXPECT_EQ(in_time.get(), 7);
   EXPECT_EQ(b.wheel.totals().cancelled, 1u);  // at once
   b.pass(10ms);
-  EXPECT_THROW(late.get(), takt::wait_timed_out);
+  EXPECT_THROW(late.get(), takt::timeout_error);
   EXPECT_TRUE(slow.is_cancelled());
   expect_balance(b.wheel);
 }
@@ -95,7 +95,7 @@ detached wait_for(wheel_scheduler& wheel, takt::any_executor where, std::string&
 }
 
 TEST(wheel_view, coroutines_wait_and_go_on_where_they_say) {
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   wheel_bench b;
   std::string outcome;
   gate ended;

@@ -137,7 +137,7 @@ clock::time_point channel_core::push_deadline() const {
 bool channel_core::is_in(push_result result) const {
   if (result == push_result::closed) throw rejected(rejection::shut_down);
   if (result == push_result::full && !full_.drops()) {
-    throw rejected(full_.waits() ? rejection::wait_timed_out : rejection::saturated);
+    throw rejected(full_.waits() ? rejection::timed_out : rejection::saturated);
   }
   return result == push_result::accepted;
 }

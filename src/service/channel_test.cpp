@@ -302,7 +302,7 @@ TEST(channel, waits_as_long_as_it_is_told) {
   channel<int> c({.capacity = 1, .rejection = when_full::wait(2s), .time = &time});
   auto out = c.make_producer();
   out.push(1);
-  thread other([&] { EXPECT_EQ(reason_of([&] { out.push(2); }), rejection::wait_timed_out); });
+  thread other([&] { EXPECT_EQ(reason_of([&] { out.push(2); }), rejection::timed_out); });
   time.wait_for_waiters(1);
   time.advance(2s);
   other.join();

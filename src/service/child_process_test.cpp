@@ -20,9 +20,9 @@
 #include <takt/base/detail/sync.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/crawler.hpp>
-#include <takt/service/file_work_list.hpp>
+#include <takt/service/file_work_queue.hpp>
 #include <takt/service/log_service.hpp>
-#include <takt/service/memory_work_list.hpp>
+#include <takt/service/memory_work_queue.hpp>
 #include <takt/service/pipeline.hpp>
 #include <takt/service/service_group.hpp>
 #include <takt/service/stop_signals.hpp>
@@ -170,9 +170,9 @@ TEST(in_a_child_process, a_pipeline_is_left_alone) {
 TEST(in_a_child_process, a_crawler_is_left_alone) {
   gate begun;
   gate go_on;
-  takt::memory_work_list list;
-  list.accept({.key = "a"});
-  takt::thread_pool pool({.core = 1});
+  takt::memory_work_queue list;
+  list.enqueue({.key = "a"});
+  takt::thread_pool pool({.core_threads = 1});
   auto crawl = std::make_unique<takt::crawler>(pool, list, [&](const auto&, const auto&) {
     begun.open();
     go_on.wait();
@@ -183,24 +183,24 @@ TEST(in_a_child_process, a_crawler_is_left_alone) {
   EXPECT_TRUE(works_in_a_child([&] { crawl.reset(); }));
   go_on.open();
   EXPECT_TRUE(crawl->close(takt::drain));
-  EXPECT_EQ(list.counts().confirmed, 1u);
+  EXPECT_EQ(list.counts().completed, 1u);
 }
 
 // Another thread is at it all the time, and mostly has the lock.
 TEST(in_a_child_process, a_list_in_a_file_ends_without_the_lock) {
   const takt_test::temporary_folder folder;
   const std::filesystem::path file = folder / "list";
-  auto list = std::make_unique<takt::file_work_list>(file);
+  auto list = std::make_unique<takt::file_work_queue>(file);
   takt::sync::atomic<bool> is_over{false};
   takt::sync::thread user([&] {
-    for (int i = 0; !is_over; ++i) list->accept({.key = std::to_string(i)});
+    for (int i = 0; !is_over; ++i) list->enqueue({.key = std::to_string(i)});
   });
   for (int i = 0; i < 50; ++i) EXPECT_TRUE(works_in_a_child([&] { list.reset(); }));
   is_over = true;
   user.join();
   const takt::work_counts counts = list->counts();
   list.reset();
-  EXPECT_EQ(takt::file_work_list(file).counts(), counts);
+  EXPECT_EQ(takt::file_work_queue(file).counts(), counts);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ std::size_t crawler::impl::add(std::span<const work_item> items) {
     }
   }
   const worker here{*this};
-  const std::size_t added = list_.accept(items);
+  const std::size_t added = list_.enqueue(items);
   if (added != 0) go_on();
   return added;
 }
@@ -91,7 +91,7 @@ crawler::impl::one* crawler::impl::claim() noexcept {
   } catch (...) {
     fail(std::current_exception());
     try {
-      if (item) list_.give_back(item->key);
+      if (item) list_.release(item->key);
     } catch (...) {  // one error is enough
     }
     return nullptr;
@@ -101,7 +101,7 @@ crawler::impl::one* crawler::impl::claim() noexcept {
   if (life_.add_worker()) return claimed;
   ++totals_.returned;
   lock.unlock();
-  give_back(*claimed);
+  return_item(*claimed);
   return nullptr;
 }
 
@@ -176,7 +176,7 @@ void crawler::impl::dropped(one& what) {
   ++(is_stopped ? totals_.returned : totals_.rejected);
   life_.advance_to(life_state::stop);
   lock.unlock();
-  give_back(what);
+  return_item(what);
   if (!is_stopped) remember(std::make_exception_ptr(rejected(rejection::dropped)), true);
   leave();
   if (!is_stopped) stop();
@@ -231,7 +231,7 @@ crawler::impl::ending crawler::impl::call_visit(const work_item& item,
   }
   try {
     const runner here(*this);
-    list_.confirm(item.key, found);
+    list_.complete(item.key, found);
   } catch (...) {
     fail(std::current_exception());
     return ending::failed;
@@ -240,9 +240,9 @@ crawler::impl::ending crawler::impl::call_visit(const work_item& item,
 }
 
 // Back to the list, and forgets it.
-void crawler::impl::give_back(one& what) noexcept {
+void crawler::impl::return_item(one& what) noexcept {
   try {
-    list_.give_back(what.item.key);
+    list_.release(what.item.key);
   } catch (...) {
     const detail::mutex_lock lock(mu_);
     if (error_ == nullptr) error_ = std::current_exception();
@@ -255,7 +255,7 @@ void crawler::impl::end_unbegun(one& what,
                                 detail::mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
   ++totals_.returned;
   lock.unlock();
-  give_back(what);
+  return_item(what);
   leave();
 }
 
@@ -269,7 +269,7 @@ void crawler::impl::give_back_all(detail::intrusive_list<one>& from,
     ++totals_.returned;
     const timer_handle timer = next->timer;  // none: who gives it to the timers will see the state
     lock.unlock();
-    give_back(*next);
+    return_item(*next);
     timer.cancel();
     leave();
     lock.lock();
@@ -308,7 +308,7 @@ void crawler::impl::end_if_over() noexcept {
   if (!life_.try_tidy(true)) return;
   while (one* const next = aside_.pop_front()) {
     lock.unlock();
-    give_back(*next);
+    return_item(*next);
     lock.lock();
   }
   lock.unlock();
@@ -358,7 +358,7 @@ task_totals crawler::impl::totals() const {
   return totals_;
 }
 
-crawler::crawler(any_executor where, work_list& list, visit what, options how) {
+crawler::crawler(any_executor where, work_queue& list, visit what, options how) {
   const auto refuse = [](const char* why) { throw std::invalid_argument(why); };
   if (!what) refuse("takt::crawler: the visit is empty");
   if (how.visits == 0) refuse("takt::crawler: visits is 0");

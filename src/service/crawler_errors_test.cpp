@@ -20,7 +20,7 @@
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/crawler.hpp>
-#include <takt/service/memory_work_list.hpp>
+#include <takt/service/memory_work_queue.hpp>
 
 #include "../../tests/support/pools.hpp"
 #include "crawling.hpp"
@@ -32,7 +32,7 @@ using takt::any_executor;
 using takt::crawler;
 using takt::life_state;
 using takt::manual_executor;
-using takt::memory_work_list;
+using takt::memory_work_queue;
 using takt::thread_pool;
 using takt::work_counts;
 using takt::work_item;
@@ -43,8 +43,8 @@ using takt_test::items;
 using testing::ElementsAre;
 
 TEST(crawler_errors, puts_aside_what_fails_for_another_day) {
-  memory_work_list list;
-  list.accept(items{{"a"}, {"b"}});
+  memory_work_queue list;
+  list.enqueue(items{{"a"}, {"b"}});
   takt::inline_executor here;
   std::map<std::string, int> visited;
   std::vector<std::string> told;
@@ -63,24 +63,24 @@ TEST(crawler_errors, puts_aside_what_fails_for_another_day) {
     crawler crawl(here, list, visit, {.failed = failed});
     crawl.start();
     EXPECT_EQ(visited["a"], 1);
-    EXPECT_EQ(list.counts(), (work_counts{.waiting = 0, .claimed = 1, .confirmed = 1}));
+    EXPECT_EQ(list.counts(), (work_counts{.waiting = 0, .claimed = 1, .completed = 1}));
     EXPECT_TRUE(crawl.close(takt::drain));
     EXPECT_THAT(told, ElementsAre("a: bad day"));
     EXPECT_EQ(crawl.totals().failed, 1u);
     EXPECT_EQ(crawl.error(), nullptr);
     expect_balance(crawl);
   }
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 0, .confirmed = 1}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 0, .completed = 1}));
   crawler again(here, list, visit);
   again.start();
   EXPECT_TRUE(again.close(takt::drain));
   EXPECT_EQ(visited["a"], 2);
-  EXPECT_EQ(list.counts().confirmed, 2u);
+  EXPECT_EQ(list.counts().completed, 2u);
 }
 
 TEST(crawler_errors, reports_errors_to_the_unhandled_hook) {
-  memory_work_list list;
-  list.accept({.key = "a"});
+  memory_work_queue list;
+  list.enqueue({.key = "a"});
   takt::inline_executor here;
   takt_test::recording_hook hook;
   crawler crawl(here, list,
@@ -101,23 +101,23 @@ std::string message(const std::exception_ptr& error) {
 }
 
 TEST(crawler_errors, stops_if_its_executor_refuses) {
-  memory_work_list list;
-  list.accept(items{{"a"}, {"b"}});
-  thread_pool pool({.core = 1});
+  memory_work_queue list;
+  list.enqueue(items{{"a"}, {"b"}});
+  thread_pool pool({.core_threads = 1});
   pool.shutdown();
   crawler crawl(pool, list, find_nothing);
   crawl.start();
   EXPECT_TRUE(crawl.is_terminated());
   EXPECT_EQ(message(crawl.error()), takt::rejected(takt::rejection::shut_down).what());
-  EXPECT_EQ(list.unconfirmed(), (items{{"a"}, {"b"}}));
+  EXPECT_EQ(list.incomplete(), (items{{"a"}, {"b"}}));
   EXPECT_EQ(list.counts().claimed, 0u);
   EXPECT_EQ(crawl.totals().rejected, 1u);
   expect_balance(crawl);
 }
 
 TEST(crawler_errors, stops_if_its_executor_drops_a_visit) {
-  memory_work_list list;
-  list.accept(items{{"a"}, {"b"}, {"c"}});
+  memory_work_queue list;
+  list.enqueue(items{{"a"}, {"b"}, {"c"}});
   manual_executor later;
   crawler crawl(later, list, find_nothing, {.visits = 2});
   crawl.start();
@@ -126,15 +126,15 @@ TEST(crawler_errors, stops_if_its_executor_drops_a_visit) {
   tasks = {};
   EXPECT_TRUE(crawl.is_terminated());
   EXPECT_EQ(message(crawl.error()), takt::rejected(takt::rejection::dropped).what());
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 0}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 0}));
   expect_balance(crawl);
 }
 
 // Who drops a visit has done its part when it asks the others to stop: what is asked may wait for
 // the end, and destroy it.
 TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_a_drop) {
-  memory_work_list list;
-  list.accept(items{{"a"}, {"b"}});
+  memory_work_queue list;
+  list.enqueue(items{{"a"}, {"b"}});
   manual_executor later;
   takt::sync::stop_token kept;
   std::optional<crawler> crawl(std::in_place, later, list,
@@ -151,29 +151,29 @@ TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_a_drop) {
   });
   static_cast<void>(later.shutdown_now());
   EXPECT_TRUE(ended);
-  EXPECT_EQ(list.unconfirmed(), items{{"b"}});
+  EXPECT_EQ(list.incomplete(), items{{"b"}});
   EXPECT_EQ(list.counts().claimed, 0u);
 }
 
 // A list that fails when it is told to.
 class moody_list final : public takt_test::altered_list {
  public:
-  using altered_list::confirm;
+  using altered_list::complete;
   std::optional<work_item> claim() override {
     if (claims_fail) throw std::runtime_error("bad day");
     return altered_list::claim();
   }
-  std::size_t confirm(std::string_view key, std::span<const work_item> found) override {
+  std::size_t complete(std::string_view key, std::span<const work_item> found) override {
     if (confirms_fail) throw std::runtime_error("bad day");
-    return altered_list::confirm(key, found);
+    return altered_list::complete(key, found);
   }
   bool claims_fail = false;
   bool confirms_fail = false;
 };
 
 TEST(crawler_errors, a_visit_that_stops_it_is_asked_to_stop_at_once) {
-  memory_work_list list;
-  list.accept({.key = "a"});
+  memory_work_queue list;
+  list.enqueue({.key = "a"});
   manual_executor later;
   std::optional<crawler> crawl;
   bool asked = false;
@@ -204,7 +204,7 @@ TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_an_error) {
                           no_confirmation_inline, add_refused, start_refused, shutdown_refused}) {
     SCOPED_TRACE(testing::Message() << "trouble " << static_cast<int>(t));
     moody_list list;
-    list.accept({.key = "a"});
+    list.enqueue({.key = "a"});
     manual_executor later;
     takt::inline_executor here;
     std::optional<crawler> crawl;
@@ -230,7 +230,7 @@ TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_an_error) {
     EXPECT_EQ(later.poll_one(), t != no_confirmation_inline);
     if (t >= add_refused) {
       later.shutdown();
-      list.accept({.key = "c"});
+      list.enqueue({.key = "c"});
       if (t == add_refused) crawl->add({.key = "d"});
       if (t == start_refused) crawl->start();
       if (t == shutdown_refused) crawl->shutdown();
@@ -250,24 +250,24 @@ crawler::visit until_stopped(gate& begun) {
 }
 
 TEST(crawler_errors, asks_visits_to_stop_when_their_executor_does) {
-  memory_work_list list;
-  list.accept(items{{"a"}, {"b"}});
-  thread_pool pool({.core = 1});
+  memory_work_queue list;
+  list.enqueue(items{{"a"}, {"b"}});
+  thread_pool pool({.core_threads = 1});
   gate begun;
   crawler crawl(pool, list, until_stopped(begun));
   crawl.start();
   begun.wait();
   pool.shutdown_and_cancel();
   crawl.await_termination();
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 0, .confirmed = 0}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 0, .completed = 0}));
   expect_balance(crawl);
 }
 
 // Nothing of it is queued there that would be dropped and tell it.
 TEST(crawler_errors, asks_the_only_visit_to_stop_when_its_executor_does) {
-  memory_work_list list;
-  list.accept({.key = "a"});
-  thread_pool pool({.core = 1});
+  memory_work_queue list;
+  list.enqueue({.key = "a"});
+  thread_pool pool({.core_threads = 1});
   gate begun;
   crawler crawl(pool, list, until_stopped(begun));
   crawl.start();
@@ -275,7 +275,7 @@ TEST(crawler_errors, asks_the_only_visit_to_stop_when_its_executor_does) {
   pool.shutdown_and_cancel();
   pool.await_termination();
   crawl.close(takt::drain);
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 0, .confirmed = 0}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 0, .completed = 0}));
   expect_balance(crawl);
 }
 
@@ -283,10 +283,10 @@ TEST(crawler_errors, asks_the_only_visit_to_stop_when_its_executor_does) {
 class failing_list final : public takt_test::altered_list {
  public:
   explicit failing_list(int good) : good_(good) {}
-  using altered_list::confirm;
-  std::size_t confirm(std::string_view key, std::span<const work_item> found) override {
-    if (good_-- == 0) throw takt::work_list_error(takt::work_list_error::reason::failed, "full");
-    return altered_list::confirm(key, found);
+  using altered_list::complete;
+  std::size_t complete(std::string_view key, std::span<const work_item> found) override {
+    if (good_-- == 0) throw takt::work_queue_error(takt::work_queue_error::reason::failed, "full");
+    return altered_list::complete(key, found);
   }
 
  private:
@@ -295,7 +295,7 @@ class failing_list final : public takt_test::altered_list {
 
 TEST(crawler_errors, stops_if_its_list_cannot_keep_what_it_is_told) {
   failing_list list(2);
-  list.accept({.key = "r"});
+  list.enqueue({.key = "r"});
   takt::inline_executor here;
   crawler crawl(here, list, [](const work_item& item, const auto&) {
     return items{{item.key + "0"}, {item.key + "1"}};
@@ -303,8 +303,8 @@ TEST(crawler_errors, stops_if_its_list_cannot_keep_what_it_is_told) {
   crawl.start();
   EXPECT_TRUE(crawl.is_terminated());
   EXPECT_EQ(message(crawl.error()), "full");
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 2}));
-  EXPECT_EQ(list.unconfirmed().front().key, "r1");  // was visited, and will be again
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 2}));
+  EXPECT_EQ(list.incomplete().front().key, "r1");  // was visited, and will be again
   expect_balance(crawl);
 }
 

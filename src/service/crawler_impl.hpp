@@ -53,14 +53,14 @@
 #include <takt/observe/task_statistics.hpp>
 #include <takt/sched/timer_handle.hpp>
 #include <takt/service/crawler.hpp>
-#include <takt/service/work_list.hpp>
+#include <takt/service/work_queue.hpp>
 #include <takt/task/detail/executor_scope.hpp>
 
 namespace takt::inline TAKT_ABI {
 
 class crawler::impl : public detail::ref_counted<impl> {
  public:
-  impl(any_executor where, work_list& list, visit&& what, options&& how)
+  impl(any_executor where, work_queue& list, visit&& what, options&& how)
       : life_(*how.time),
         how_(std::move(how)),
         list_(list),
@@ -193,7 +193,7 @@ class crawler::impl : public detail::ref_counted<impl> {
   void dropped(one& what);
 
   ending call_visit(const work_item& item, const sync::stop_token& executor_stops) noexcept;
-  void give_back(one& what) noexcept;
+  void return_item(one& what) noexcept;
   void end_unbegun(one& what, detail::mutex_lock& lock) noexcept;
   void give_back_all(detail::intrusive_list<one>& from, detail::mutex_lock& lock) noexcept
       TAKT_REQUIRES(mu_);
@@ -204,7 +204,7 @@ class crawler::impl : public detail::ref_counted<impl> {
 
   // Constant after construction; the callables until the end.
   options how_;
-  work_list& list_;
+  work_queue& list_;
   visit what_;
   any_executor where_;
   sync::stop_source stop_;

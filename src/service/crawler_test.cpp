@@ -17,8 +17,8 @@
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/sched/event_loop.hpp>
-#include <takt/service/file_work_list.hpp>
-#include <takt/service/memory_work_list.hpp>
+#include <takt/service/file_work_queue.hpp>
+#include <takt/service/memory_work_queue.hpp>
 
 #include "../../tests/support/pools.hpp"
 #include "../../tests/support/temporary_folder.hpp"
@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 using takt::crawler;
 using takt::life_state;
 using takt::manual_executor;
-using takt::memory_work_list;
+using takt::memory_work_queue;
 using takt::thread_pool;
 using takt::work_counts;
 using takt::work_item;
@@ -65,14 +65,14 @@ items below(const std::string& key) {
 }
 
 TEST(crawler, visits_everything_once_in_the_order_of_the_list) {
-  memory_work_list list;
+  memory_work_queue list;
   journal visited;
   takt::inline_executor here;
   crawler crawl(here, list, [&](const work_item& item, const auto&) {
     visited.add(item.key);
     return below(item.key);
   });
-  list.accept({.key = "r"});
+  list.enqueue({.key = "r"});
   EXPECT_THAT(visited.keys(), ElementsAre());
   EXPECT_EQ(crawl.state(), life_state::running);
   crawl.start();
@@ -83,7 +83,7 @@ TEST(crawler, visits_everything_once_in_the_order_of_the_list) {
   EXPECT_EQ(visited.keys().back(), "xyz");
   EXPECT_EQ(crawl.state(), life_state::running);  // there might be more
   EXPECT_TRUE(crawl.close(takt::drain));
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 0, .claimed = 0, .confirmed = 8}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 0, .claimed = 0, .completed = 8}));
   EXPECT_EQ(crawl.totals().submitted, 8u);
   EXPECT_EQ(crawl.totals().finished, 8u);
   EXPECT_EQ(crawl.error(), nullptr);
@@ -91,23 +91,23 @@ TEST(crawler, visits_everything_once_in_the_order_of_the_list) {
 }
 
 TEST(crawler, does_not_recurse_on_an_executor_that_runs_at_once) {
-  memory_work_list list;
+  memory_work_queue list;
   takt::inline_executor here;
   crawler crawl(here, list, [](const work_item& item, const auto&) {
     const int n = std::stoi(item.key);
     return n == 100'000 ? items{} : items{{std::to_string(n + 1)}};
   });
-  list.accept({.key = "0"});
+  list.enqueue({.key = "0"});
   crawl.start();
-  EXPECT_EQ(list.counts().confirmed, 100'001u);
+  EXPECT_EQ(list.counts().completed, 100'001u);
 }
 
 TEST(crawler, has_so_many_visits_at_a_time) {
-  memory_work_list list;
+  memory_work_queue list;
   manual_executor later;
   crawler crawl(later, list, [](const work_item& item, const auto&) { return below(item.key); },
                 {.visits = 3});
-  list.accept({.key = "r"});
+  list.enqueue({.key = "r"});
   crawl.start();
   EXPECT_EQ(later.queued(), 1u);
   EXPECT_TRUE(later.poll_one());
@@ -116,16 +116,16 @@ TEST(crawler, has_so_many_visits_at_a_time) {
   EXPECT_EQ(later.queued(), 3u);
   EXPECT_TRUE(later.poll_one());
   EXPECT_EQ(later.queued(), 3u);
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 3, .confirmed = 3}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 3, .completed = 3}));
   later.poll();
-  EXPECT_EQ(list.counts().confirmed, 7u);
+  EXPECT_EQ(list.counts().completed, 7u);
 }
 
 TEST(crawler, shut_down_goes_on_to_the_end_and_takes_no_more) {
-  memory_work_list list;
+  memory_work_queue list;
   manual_executor later;
   crawler crawl(later, list, [](const work_item& item, const auto&) { return below(item.key); });
-  list.accept({.key = "r"});
+  list.enqueue({.key = "r"});
   crawl.start();
   crawl.shutdown();
   crawl.shutdown();
@@ -133,19 +133,19 @@ TEST(crawler, shut_down_goes_on_to_the_end_and_takes_no_more) {
   EXPECT_EQ(takt_test::rejection_of([&] { crawl.start(); }), takt::rejection::shut_down);
   EXPECT_EQ(crawl.state(), life_state::shutdown);
   later.poll();
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 0, .claimed = 0, .confirmed = 7}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 0, .claimed = 0, .completed = 7}));
   expect_balance(crawl);
 }
 
 TEST(crawler, ends_at_once_before_it_is_started) {
   for (const bool now : {false, true}) {
-    memory_work_list list;
-    list.accept({.key = "r"});
+    memory_work_queue list;
+    list.enqueue({.key = "r"});
     takt::inline_executor here;
     crawler crawl(here, list, find_nothing);
     now ? crawl.shutdown_and_cancel() : crawl.shutdown();
     EXPECT_TRUE(crawl.is_terminated());
-    EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 0, .confirmed = 0}));
+    EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 0, .completed = 0}));
     EXPECT_THROW(crawl.start(), takt::rejected);
   }
 }
@@ -154,9 +154,9 @@ TEST(crawler, ends_at_once_before_it_is_started) {
 // though the wait for the end had timed out.
 TEST(crawler, keeps_everything_when_it_is_stopped) {
   takt::manual_clock time;
-  memory_work_list list;
-  list.accept(items{{"heeds"}, {"finds"}, {"later"}});
-  thread_pool pool({.core = 3});
+  memory_work_queue list;
+  list.enqueue(items{{"heeds"}, {"finds"}, {"later"}});
+  thread_pool pool({.core_threads = 3});
   tally begun;
   gate go_on;
   crawler crawl(pool, list,
@@ -173,12 +173,12 @@ TEST(crawler, keeps_everything_when_it_is_stopped) {
   crawl.shutdown_and_cancel();
   EXPECT_FALSE(crawl.await_termination(0s));
   EXPECT_EQ(crawl.state(), life_state::stop);
-  EXPECT_EQ(list.counts().confirmed, 0u);
-  EXPECT_EQ(list.unconfirmed(), (items{{"heeds"}, {"finds"}, {"later"}}));
+  EXPECT_EQ(list.counts().completed, 0u);
+  EXPECT_EQ(list.incomplete(), (items{{"heeds"}, {"finds"}, {"later"}}));
   go_on.open();
   crawl.await_termination();
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 1}));
-  EXPECT_EQ(list.unconfirmed(), (items{{"heeds"}, {"later"}, {"found"}}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 1}));
+  EXPECT_EQ(list.incomplete(), (items{{"heeds"}, {"later"}, {"found"}}));
   EXPECT_EQ(crawl.totals().finished, 1u);
   EXPECT_EQ(crawl.totals().cancelled, 1u);
   EXPECT_EQ(begun.count(), 2u);
@@ -186,8 +186,8 @@ TEST(crawler, keeps_everything_when_it_is_stopped) {
 }
 
 TEST(crawler, gives_back_what_the_executor_has_not_begun) {
-  memory_work_list list;
-  list.accept(items{{"a"}, {"b"}, {"c"}});
+  memory_work_queue list;
+  list.enqueue(items{{"a"}, {"b"}, {"c"}});
   manual_executor later;
   crawler crawl(later, list, find_nothing);
   crawl.start();
@@ -195,13 +195,13 @@ TEST(crawler, gives_back_what_the_executor_has_not_begun) {
   crawl.shutdown_and_cancel();
   crawl.shutdown_and_cancel();
   EXPECT_EQ(later.queued(), 2u);  // and they mean nothing any more
-  EXPECT_EQ(list.unconfirmed(), (items{{"b"}, {"c"}}));
+  EXPECT_EQ(list.incomplete(), (items{{"b"}, {"c"}}));
   EXPECT_EQ(list.counts().claimed, 0u);
   EXPECT_EQ(crawl.totals().returned, 2u);
   expect_balance(crawl);
   EXPECT_EQ(list.claim()->key, "b");  // somebody else's
   later.poll();
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 1, .confirmed = 1}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 1, .completed = 1}));
   EXPECT_EQ(crawl.totals().returned, 2u);
   EXPECT_EQ(crawl.totals().started, 1u);
 }
@@ -212,14 +212,14 @@ TEST(crawler, ends_although_its_executor_never_runs) {
   for (const bool runs_at_last : {false, true}) {
     manual_executor never_run;
     {
-      memory_work_list list;
-      list.accept(items{{"a"}, {"b"}, {"c"}});
+      memory_work_queue list;
+      list.enqueue(items{{"a"}, {"b"}, {"c"}});
       {
         crawler crawl(never_run, list, find_nothing, {.visits = 2});
         crawl.start();
         EXPECT_EQ(list.counts().claimed, 2u);
       }
-      EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 0}));
+      EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 0}));
     }
     EXPECT_EQ(never_run.queued(), 2u);
     if (runs_at_last) never_run.poll();
@@ -228,8 +228,8 @@ TEST(crawler, ends_although_its_executor_never_runs) {
 
 TEST(crawler, destroys_its_callables_before_it_has_ended) {
   const auto used = std::make_shared<int>();
-  memory_work_list list;
-  list.accept(items{{"a"}, {"b"}});
+  memory_work_queue list;
+  list.enqueue(items{{"a"}, {"b"}});
   manual_executor later;
   takt::event_loop loop;
   crawler crawl(later, list, [used](const work_item&, const auto&) { return items{}; },
@@ -251,9 +251,9 @@ TEST(crawler, goes_on_where_another_has_stopped) {
   int rounds = 0;
   for (; visited.keys().size() < all; ++rounds) {
     ASSERT_LT(rounds, 20);
-    takt::file_work_list list(folder / "list", {.sync = takt::work_sync::at_close});
-    list.accept({.key = "r"});
-    thread_pool pool({.core = 2});
+    takt::file_work_queue list(folder / "list", {.sync = takt::work_sync::at_close});
+    list.enqueue({.key = "r"});
+    thread_pool pool({.core_threads = 2});
     tally visits;
     const std::size_t enough = std::min<std::size_t>(2, all - visited.keys().size());
     crawler crawl(pool, list,
@@ -267,10 +267,10 @@ TEST(crawler, goes_on_where_another_has_stopped) {
                   {.visits = 2});
     crawl.start();
     visits.wait_for(enough);
-    crawl.close(takt::cancel_rest);
+    crawl.close(takt::cancel_pending);
     expect_balance(crawl);
     EXPECT_EQ(list.counts().claimed, 0u);
-    EXPECT_EQ(list.counts().confirmed, visited.keys().size());
+    EXPECT_EQ(list.counts().completed, visited.keys().size());
   }
   EXPECT_GT(rounds, 1);
   EXPECT_THAT(visited.keys(),
@@ -278,21 +278,21 @@ TEST(crawler, goes_on_where_another_has_stopped) {
 }
 
 TEST(crawler, shut_down_sees_what_others_have_added) {
-  memory_work_list list;
+  memory_work_queue list;
   takt::inline_executor here;
   crawler crawl(here, list, [](const work_item& item, const auto&) { return below(item.key); });
   crawl.start();
-  list.accept({.key = "r"});
-  EXPECT_EQ(list.counts().confirmed, 0u);
+  list.enqueue({.key = "r"});
+  EXPECT_EQ(list.counts().completed, 0u);
   crawl.shutdown();
-  EXPECT_EQ(list.counts().confirmed, 7u);
+  EXPECT_EQ(list.counts().completed, 7u);
   expect_balance(crawl);
 }
 
 TEST(crawler, its_destructor_waits_for_the_visit_that_runs) {
-  memory_work_list list;
-  list.accept({.key = "a"});
-  thread_pool pool({.core = 1});
+  memory_work_queue list;
+  list.enqueue({.key = "a"});
+  thread_pool pool({.core_threads = 1});
   gate begun;
   takt::sync::atomic<bool> over{false};
   {
@@ -307,7 +307,7 @@ TEST(crawler, its_destructor_waits_for_the_visit_that_runs) {
     begun.wait();
   }
   EXPECT_TRUE(over);
-  EXPECT_EQ(list.counts().confirmed, 1u);
+  EXPECT_EQ(list.counts().completed, 1u);
 }
 
 // A list that has something done each time when an item is claimed.
@@ -329,7 +329,7 @@ TEST(crawler, gives_back_what_it_was_about_to_hand_over) {
   for (const std::function<takt::clock::time_point()>& when :
        {std::function<takt::clock::time_point()>(), {now}, {later}}) {
     meddling_list list;
-    list.accept(items{{"a"}, {"b"}});
+    list.enqueue(items{{"a"}, {"b"}});
     manual_executor executor;
     takt::event_loop timers;
     std::optional<crawler> crawl;
@@ -348,15 +348,15 @@ TEST(crawler, gives_back_what_it_was_about_to_hand_over) {
     crawl->start();
     EXPECT_EQ(executor.queued(), 0u);
     EXPECT_EQ(timers.totals().pending(), 0u);
-    EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 0, .confirmed = 0}));
+    EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 0, .completed = 0}));
     EXPECT_EQ(crawl->totals().returned, 1u);
     expect_balance(*crawl);
   }
 }
 
 TEST(crawler, is_destroyed_by_a_visit_that_runs_inline) {
-  memory_work_list list;
-  list.accept(items{{"a"}, {"b"}});
+  memory_work_queue list;
+  list.enqueue(items{{"a"}, {"b"}});
   takt::inline_executor here;
   std::unique_ptr<crawler> crawl;
   crawl = std::make_unique<crawler>(here, list, [&](const work_item&, const auto&) {
@@ -364,14 +364,14 @@ TEST(crawler, is_destroyed_by_a_visit_that_runs_inline) {
     return items{{"c"}};
   });
   crawl->start();
-  EXPECT_EQ(list.unconfirmed(), (items{{"b"}, {"c"}}));
+  EXPECT_EQ(list.incomplete(), (items{{"b"}, {"c"}}));
   EXPECT_EQ(list.counts().claimed, 0u);
 }
 
 TEST(crawler, is_stopped_and_destroyed_by_its_own_visit) {
-  memory_work_list list;
-  list.accept(items{{"a"}, {"b"}});
-  thread_pool pool({.core = 1});
+  memory_work_queue list;
+  list.enqueue(items{{"a"}, {"b"}});
+  thread_pool pool({.core_threads = 1});
   std::unique_ptr<crawler> crawl;
   gate ready;
   gate done;
@@ -388,12 +388,12 @@ TEST(crawler, is_stopped_and_destroyed_by_its_own_visit) {
   ready.open();
   done.wait();
   pool.close(takt::drain);
-  EXPECT_EQ(list.unconfirmed(), (items{{"b"}, {"c"}}));
+  EXPECT_EQ(list.incomplete(), (items{{"b"}, {"c"}}));
   EXPECT_EQ(list.counts().claimed, 0u);
 }
 
 TEST(crawler, says_what_is_wrong_with_its_options) {
-  memory_work_list list;
+  memory_work_queue list;
   takt::inline_executor here;
   const crawler::visit nothing = find_nothing;
   const auto refused = [&](const crawler::visit& what, const crawler::options& how) {
@@ -419,8 +419,8 @@ TEST(crawler, says_what_is_wrong_with_its_options) {
 // Who stops it has done its part when it asks: a stop callback may wait for the end, and destroy
 // it.
 TEST(crawler, may_be_destroyed_by_what_is_asked_to_stop) {
-  memory_work_list list;
-  list.accept(items{{"a"}, {"b"}});
+  memory_work_queue list;
+  list.enqueue(items{{"a"}, {"b"}});
   manual_executor later;
   takt::sync::stop_token kept;
   std::optional<crawler> crawl(std::in_place, later, list,
@@ -437,7 +437,7 @@ TEST(crawler, may_be_destroyed_by_what_is_asked_to_stop) {
   });
   crawl->shutdown_and_cancel();
   EXPECT_TRUE(ended);
-  EXPECT_EQ(list.unconfirmed(), items{{"b"}});
+  EXPECT_EQ(list.incomplete(), items{{"b"}});
   EXPECT_EQ(list.counts().claimed, 0u);
 }
 

@@ -16,7 +16,7 @@
 #include <takt/sched/event_loop.hpp>
 #include <takt/sched/wheel_scheduler.hpp>
 #include <takt/service/crawler.hpp>
-#include <takt/service/memory_work_list.hpp>
+#include <takt/service/memory_work_queue.hpp>
 
 #include "crawling.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using takt::crawler;
-using takt::memory_work_list;
+using takt::memory_work_queue;
 using takt::work_counts;
 using takt::work_item;
 using takt_test::expect_balance;
@@ -37,7 +37,7 @@ class polite : public testing::Test {
  protected:
   takt::manual_clock time;
   takt::event_loop loop{{.time = &time}};
-  memory_work_list list;
+  memory_work_queue list;
   std::vector<std::pair<std::string, std::chrono::nanoseconds>> visited;
   std::map<char, takt::clock::time_point> free_at;
   takt::clock::time_point began = time.now();
@@ -68,7 +68,7 @@ class polite : public testing::Test {
 };
 
 TEST_F(polite, visits_wait_for_their_time_and_keep_nobody_else_waiting) {
-  list.accept(items{{"a1"}, {"a2"}, {"a3"}, {"b1"}, {"b2"}});
+  list.enqueue(items{{"a1"}, {"a2"}, {"a3"}, {"b1"}, {"b2"}});
   crawler crawl(loop, list, visit(), how(1));
   crawl.start();
   crawl.shutdown();
@@ -85,25 +85,25 @@ TEST_F(polite, visits_wait_for_their_time_and_keep_nobody_else_waiting) {
 }
 
 TEST_F(polite, so_many_wait_at_a_time) {
-  list.accept(items{{"a1"}, {"a2"}, {"a3"}, {"b1"}});
+  list.enqueue(items{{"a1"}, {"a2"}, {"a3"}, {"b1"}});
   crawler crawl(loop, list, visit(), how(2, 1));
   crawl.start();
   run_until_idle();
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 1, .confirmed = 1}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 1, .completed = 1}));
   time.advance(1s);
   run_until_idle();
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 1, .confirmed = 2}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 1, .completed = 2}));
 }
 
 TEST_F(polite, what_waits_goes_back_to_the_list_at_once_when_it_is_stopped) {
-  list.accept(items{{"a1"}, {"a2"}, {"a3"}});
+  list.enqueue(items{{"a1"}, {"a2"}, {"a3"}});
   crawler crawl(loop, list, visit(), how(2));
   crawl.start();
   run_until_idle();
   EXPECT_EQ(list.counts().claimed, 2u);
   crawl.shutdown_and_cancel();
   EXPECT_TRUE(crawl.is_terminated());
-  EXPECT_EQ(list.unconfirmed(), (items{{"a2"}, {"a3"}}));
+  EXPECT_EQ(list.incomplete(), (items{{"a2"}, {"a3"}}));
   EXPECT_EQ(list.counts().claimed, 0u);
   EXPECT_EQ(crawl.totals().returned, 2u);
   EXPECT_EQ(crawl.error(), nullptr);
@@ -115,7 +115,7 @@ TEST_F(polite, what_waits_goes_back_to_the_list_at_once_when_it_is_stopped) {
 // timers.
 TEST_F(polite, what_is_due_and_has_no_room_goes_back_to_the_list_when_it_is_stopped) {
   takt::manual_executor visits;
-  list.accept(items{{"a1"}, {"a2"}});
+  list.enqueue(items{{"a1"}, {"a2"}});
   crawler crawl(visits, list, visit(), how(1));
   crawl.start();  // a1 is with the executor
   EXPECT_EQ(visits.queued(), 1u);
@@ -127,7 +127,7 @@ TEST_F(polite, what_is_due_and_has_no_room_goes_back_to_the_list_when_it_is_stop
   run_until_idle();
   EXPECT_EQ(visits.queued(), 1u) << "no room for a2";
   crawl.shutdown_and_cancel();
-  EXPECT_EQ(list.unconfirmed(), (items{{"a2"}, {"b1"}}));
+  EXPECT_EQ(list.incomplete(), (items{{"a2"}, {"b1"}}));
   EXPECT_EQ(list.counts().claimed, 0u);
   EXPECT_EQ(crawl.totals().returned, 2u);
   expect_balance(crawl);
@@ -136,7 +136,7 @@ TEST_F(polite, what_is_due_and_has_no_room_goes_back_to_the_list_when_it_is_stop
 TEST_F(polite, timers_that_are_closed_stop_it) {
   takt::wheel_scheduler wheel({.time = &time});
   auto timers = wheel.on(loop);
-  list.accept(items{{"a1"}, {"a2"}, {"a3"}});
+  list.enqueue(items{{"a1"}, {"a2"}, {"a3"}});
   crawler::options with = how(2);
   with.timers = &timers;
   crawler crawl(loop, list, visit(), with);
@@ -147,7 +147,7 @@ TEST_F(polite, timers_that_are_closed_stop_it) {
   run_until_idle();
   crawl.await_termination();
   EXPECT_NE(crawl.error(), nullptr);
-  EXPECT_EQ(list.unconfirmed(), (items{{"a2"}, {"a3"}}));
+  EXPECT_EQ(list.incomplete(), (items{{"a2"}, {"a3"}}));
   EXPECT_EQ(list.counts().claimed, 0u);
   expect_balance(crawl);
 }
@@ -163,7 +163,7 @@ TEST_F(polite, what_the_timers_get_too_late_is_taken_back) {
   } stop;
   takt::event_loop timers({.time = &time, .observer = &stop});
   takt::manual_executor visits;
-  list.accept(items{{"a1"}, {"a2"}});
+  list.enqueue(items{{"a1"}, {"a2"}});
   crawler::options with = how(2);
   with.timers = &timers;
   crawler crawl(visits, list, visit(), with);
@@ -171,7 +171,7 @@ TEST_F(polite, what_the_timers_get_too_late_is_taken_back) {
   crawl.start();
   EXPECT_EQ(timers.totals().submitted, 1u);
   EXPECT_EQ(timers.totals().pending(), 0u);
-  EXPECT_EQ(list.unconfirmed(), (items{{"a1"}, {"a2"}}));
+  EXPECT_EQ(list.incomplete(), (items{{"a1"}, {"a2"}}));
   EXPECT_EQ(list.counts().claimed, 0u);
   expect_balance(crawl);
 }

@@ -11,8 +11,8 @@
 
 #include <takt/base/detail/sync.hpp>
 #include <takt/service/crawler.hpp>
-#include <takt/service/memory_work_list.hpp>
-#include <takt/service/work_list.hpp>
+#include <takt/service/memory_work_queue.hpp>
+#include <takt/service/work_queue.hpp>
 
 namespace takt_test {
 
@@ -30,23 +30,23 @@ inline void expect_balance(const takt::crawler& c) {
 }
 
 // A list in memory, for those who change one of its members.
-class altered_list : public takt::work_list {
+class altered_list : public takt::work_queue {
  public:
-  using work_list::accept;
-  using work_list::confirm;
-  std::size_t accept(std::span<const takt::work_item> new_items) override {
-    return list_.accept(new_items);
+  using work_queue::complete;
+  using work_queue::enqueue;
+  std::size_t enqueue(std::span<const takt::work_item> new_items) override {
+    return list_.enqueue(new_items);
   }
   std::optional<takt::work_item> claim() override { return list_.claim(); }
-  std::size_t confirm(std::string_view key, std::span<const takt::work_item> found) override {
-    return list_.confirm(key, found);
+  std::size_t complete(std::string_view key, std::span<const takt::work_item> found) override {
+    return list_.complete(key, found);
   }
-  void give_back(std::string_view key) override { list_.give_back(key); }
+  void release(std::string_view key) override { list_.release(key); }
   takt::work_counts counts() const override { return list_.counts(); }
-  items unconfirmed() const override { return list_.unconfirmed(); }
+  items incomplete() const override { return list_.incomplete(); }
 
  private:
-  takt::memory_work_list list_;
+  takt::memory_work_queue list_;
 };
 
 }  // namespace takt_test

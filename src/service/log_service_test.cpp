@@ -105,8 +105,7 @@ TEST(log_service, a_full_queue_drops_fails_or_waits) {
   log_service waits(
       into(r), {.capacity = 1, .rejection = when_full::wait(1s), .where = later, .time = &time});
   EXPECT_TRUE(waits.log("one"));
-  thread late(
-      [&] { EXPECT_EQ(rejection_of([&] { waits.log("two"); }), rejection::wait_timed_out); });
+  thread late([&] { EXPECT_EQ(rejection_of([&] { waits.log("two"); }), rejection::timed_out); });
   time.wait_for_waiters(1);
   time.advance(1s);
   late.join();
@@ -168,7 +167,7 @@ TEST(log_service, the_sink_is_closed_after_the_write_that_runs) {
       ends.wait();
     };
     takt::manual_clock time;
-    takt::thread_pool pool({.core = 1});
+    takt::thread_pool pool({.core_threads = 1});
     log_service::options how{.time = &time};
     if (!own_thread) how.where = pool;
     log_service log(into(r), how);
@@ -318,7 +317,7 @@ class ending_sink final : public log_sink {
 };
 
 TEST(log_service, may_be_destroyed_by_its_sink) {
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   for (const bool own_thread : {true, false}) {
     for (const bool in_write : {true, false}) {
       const auto with = std::make_shared<ending_sink::state>();
@@ -341,7 +340,7 @@ TEST(log_service, may_be_destroyed_by_its_sink) {
 // A pool of one thread, whose task fills the queue that only it could empty: it gets a thread more.
 TEST(log_service, a_task_that_waits_for_its_own_pool_to_write) {
   record r;
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   log_service log(into(r), {.capacity = 1, .where = pool});
   pool.submit([&] {
         for (int i = 0; i < 5; ++i) log.log(std::to_string(i));

@@ -19,9 +19,9 @@
 #include <takt/exec/thread_pool.hpp>
 #include <takt/service/channel.hpp>
 #include <takt/service/crawler.hpp>
-#include <takt/service/file_work_list.hpp>
+#include <takt/service/file_work_queue.hpp>
 #include <takt/service/log_service.hpp>
-#include <takt/service/memory_work_list.hpp>
+#include <takt/service/memory_work_queue.hpp>
 #include <takt/service/pipeline.hpp>
 #include <takt/service/service_group.hpp>
 #include <takt/service/task_scope.hpp>
@@ -108,7 +108,7 @@ TEST(service_no_memory, each_line_is_refused_or_accounted_for) {
   with_ever_more_memory([&](std::size_t n) {
     std::size_t accepted = 0;
     std::size_t got = 0;
-    takt::thread_pool pool({.core = 1});
+    takt::thread_pool pool({.core_threads = 1});
     takt::log_service log(takt::to_function([&](std::string_view) { ++got; }),
                           {.where = pool, .unhandled = &hook});
     {
@@ -224,8 +224,8 @@ TEST(service_no_memory, a_crawler_stops_and_loses_nothing) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   for (const bool waits : {false, true}) {
     with_ever_more_memory([&](std::size_t n) {
-      takt::memory_work_list list;
-      list.accept(items{{"a"}, {"b"}});
+      takt::memory_work_queue list;
+      list.enqueue(items{{"a"}, {"b"}});
       takt::manual_executor later;
       takt::crawler crawl(later, list, find_nothing);
       {
@@ -241,7 +241,7 @@ TEST(service_no_memory, a_crawler_stops_and_loses_nothing) {
       EXPECT_TRUE(crawl.is_terminated());
       EXPECT_EQ(crawl.totals().pending(), 0u);
       EXPECT_EQ(list.counts().claimed, 0u);
-      EXPECT_EQ(list.counts().waiting + list.counts().confirmed, 2u);
+      EXPECT_EQ(list.counts().waiting + list.counts().completed, 2u);
       if (!is_good) {
         EXPECT_THROW(std::rethrow_exception(crawl.error()), std::bad_alloc);
       }
@@ -265,26 +265,26 @@ TEST(service_no_memory, a_file_is_compacted_or_left_alone) {
     const takt_test::temporary_folder folder;
     const std::string file = folder / "a list whose name is so long that it is allocated";
     {
-      takt::file_work_list list(file);
-      list.accept({.key = "a", .data = std::string(1000, 'x')});
+      takt::file_work_queue list(file);
+      list.enqueue({.key = "a", .data = std::string(1000, 'x')});
       static_cast<void>(list.claim());
-      list.confirm("a", items{{"b"}});
+      list.complete("a", items{{"b"}});
     }
     items left{{"b"}};
     bool compacted = false;
     try {
       std::optional<no_memory> here(n);
-      takt::file_work_list list(file, {.compact_above = 0});
+      takt::file_work_queue list(file, {.compact_above = 0});
       here.reset();
       compacted = list.recovery().compacted;
       if (!compacted) ++opened_as_it_was;
-      list.accept({.key = "c"});
+      list.enqueue({.key = "c"});
       left.push_back({"c"});
     } catch (const std::bad_alloc&) {
     }
     EXPECT_EQ(entries_of(folder.path()), 1) << n;
     EXPECT_EQ(entries_of(descriptors), open_before) << n;
-    EXPECT_EQ(takt::file_work_list(file).unconfirmed(), left) << n;
+    EXPECT_EQ(takt::file_work_queue(file).incomplete(), left) << n;
     return compacted;
   });
   EXPECT_GT(opened_as_it_was, 0u) << "it is good enough";
@@ -293,8 +293,8 @@ TEST(service_no_memory, a_file_is_compacted_or_left_alone) {
 TEST(service_no_memory, stopping_needs_none) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   takt::manual_executor later;
-  takt::memory_work_list list;
-  list.accept(items{{"a"}, {"b"}});
+  takt::memory_work_queue list;
+  list.enqueue(items{{"a"}, {"b"}});
   takt::crawler crawl(later, list, find_nothing);
   crawl.start();
   takt::log_service log(takt::to_function([](std::string_view) {}), {.where = later});

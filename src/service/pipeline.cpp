@@ -138,18 +138,17 @@ stage_statistics detail::pipeline_stage::statistics() {
 
 namespace detail {
 
-class pipeline_core final : public ref_counted<pipeline_core>,
-                                    private pipeline_control {
+class pipeline_core final : public ref_counted<pipeline_core>, private pipeline_control {
  public:
   pipeline_core(stage_list stages, const pipeline_options& all)
       : unhandled_(*all.unhandled),
         stages_(std::move(stages)),
         sources_(stages_.front()->threads()),
-        pool_(*new pool_core({.core = threads_of(stages_),
-                                      .queue_capacity = 0,
-                                      .name = all.name,
-                                      .resizable = false,
-                                      .time = all.time})) {}
+        pool_(*new pool_core({.core_threads = threads_of(stages_),
+                              .queue_capacity = 0,
+                              .name = all.name,
+                              .resizable = false,
+                              .time = all.time})) {}
 
   void start();
   void shutdown() noexcept;

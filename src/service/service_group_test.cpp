@@ -170,7 +170,7 @@ TEST(service_group, one_that_was_not_started_stops_nothing_and_cannot_be_started
 }
 
 TEST(service_group, drains_pools_and_tells_the_same_to_all_who_stop_it) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   service_group group;
   group.add("pool", pool);
   group.start();
@@ -214,7 +214,7 @@ TEST(service_group, may_be_destroyed_when_stop_has_returned_on_one_of_two_thread
 
 TEST(service_group, forces_when_the_time_is_up) {
   takt::manual_clock time;
-  takt::thread_pool pool{{.core = 1, .time = &time}};
+  takt::thread_pool pool{{.core_threads = 1, .time = &time}};
   service_group group{{.time = &time}};
   group.add("pool", pool);
   group.start();
@@ -231,7 +231,7 @@ TEST(service_group, forces_when_the_time_is_up) {
 
 TEST(service_group, tells_of_those_that_do_not_end_after_linger) {
   takt::manual_clock time;
-  takt::thread_pool pool{{.core = 1, .time = &time}};
+  takt::thread_pool pool{{.core_threads = 1, .time = &time}};
   service_group group{{.linger = 2s, .time = &time}};
   group.add("pool", pool);
   group.start();
@@ -250,7 +250,7 @@ TEST(service_group, tells_of_those_that_do_not_end_after_linger) {
 
 TEST(service_group, a_stop_request_makes_it_hurry) {
   takt::manual_clock time;
-  takt::thread_pool pool{{.core = 1, .time = &time}};
+  takt::thread_pool pool{{.core_threads = 1, .time = &time}};
   service_group group{{.time = &time}};
   group.add("pool", pool);
   group.start();
@@ -266,7 +266,7 @@ TEST(service_group, a_stop_request_makes_it_hurry) {
 }
 
 TEST(service_group, a_task_asks_for_the_end_and_does_not_wait_for_it) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   takt::wheel_scheduler timers;
   service_group group;
   group.add("pool", pool);
@@ -305,7 +305,7 @@ TEST(service_group, what_starts_or_stops_a_service_asks_and_does_not_wait) {
 }
 
 TEST(service_group, its_destructor_forces_what_was_started) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   bool ended = false;
   tally begun;
   {

@@ -352,7 +352,7 @@ TEST(stop_signals_death_test, the_third_ends_the_process) {
 
 TEST(stop_signals, run_a_group_from_its_start_to_its_end) {
   const stop_signals signals{{.signals = {SIGUSR1}}};
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   tally ran;
   takt::service_group app;
   app.add("pool", pool);
@@ -370,7 +370,7 @@ TEST(stop_signals, run_a_group_from_its_start_to_its_end) {
 
 TEST(stop_signals, the_second_makes_a_group_hurry) {
   const stop_signals signals{{.signals = {SIGUSR1}}};
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   takt::service_group app;
   app.add("pool", pool);
   // It goes on as long as it may, and then some.

@@ -37,7 +37,7 @@ class strand_and_pool {
   void destroy() { strand_.reset(); }
 
  private:
-  takt::thread_pool pool_{{.core = 1}};
+  takt::thread_pool pool_{{.core_threads = 1}};
   std::unique_ptr<takt::serial_executor> strand_;
 };
 
@@ -45,10 +45,10 @@ template <class Pool>
 class pool_alone {
  public:
   pool_alone() {
-    if constexpr (std::is_same_v<Pool, takt::stealing_pool>) {
-      pool_ = std::make_unique<Pool>(takt::stealing_pool_options{.threads = 1});
+    if constexpr (std::is_same_v<Pool, takt::thread_pool>) {
+      pool_ = std::make_unique<Pool>(takt::thread_pool_options{.core_threads = 1});
     } else {
-      pool_ = std::make_unique<Pool>(typename Pool::options{.core = 1});
+      pool_ = std::make_unique<Pool>(typename Pool::options{.threads = 1});
     }
   }
   Pool& get() { return *pool_; }
@@ -113,7 +113,7 @@ TYPED_TEST(stopping, shutdown_now_gives_back_what_is_queued_and_asks_what_runs) 
 
 TYPED_TEST(stopping, shutdown_now_and_dropping_abandons_what_is_queued) {
   static_cast<void>(this->owner.get().shutdown_now());
-  EXPECT_THROW(this->queued.get(), takt::abandoned);
+  EXPECT_THROW(this->queued.get(), takt::broken_promise);
 }
 
 TYPED_TEST(stopping, shutdown_and_cancel_cancels_what_is_queued_and_asks_what_runs) {
@@ -151,7 +151,7 @@ struct waiting_work {
 
 TEST(stopping_timers, a_scheduled_pool_runs_what_is_delayed_at_its_time_and_cancels_series) {
   takt::manual_clock time;
-  takt::scheduled_pool pool({.core = 1, .time = &time});
+  takt::scheduled_pool pool({.threads = 1, .time = &time});
   waiting_work work(pool);
   pool.shutdown();
   EXPECT_EQ(work.series.outcome(), task_outcome::cancelled);
@@ -164,14 +164,14 @@ TEST(stopping_timers, a_scheduled_pool_runs_what_is_delayed_at_its_time_and_canc
 
 TEST(stopping_timers, a_scheduled_pool_gives_back_or_cancels_all) {
   takt::manual_clock time;
-  takt::scheduled_pool first({.core = 1, .time = &time});
+  takt::scheduled_pool first({.threads = 1, .time = &time});
   waiting_work given(first);
   takt::task_list rest = first.shutdown_now();
   EXPECT_EQ(rest.size(), 2u);
   EXPECT_FALSE(given.once.is_ready());
   first.await_termination();
 
-  takt::scheduled_pool second({.core = 1, .time = &time});
+  takt::scheduled_pool second({.threads = 1, .time = &time});
   waiting_work cancelled(second);
   second.shutdown_and_cancel();
   EXPECT_EQ(cancelled.once.outcome(), task_outcome::cancelled);
@@ -261,7 +261,7 @@ TEST(stopping_tracker, gives_back_callables_as_they_were_and_tells_what_was_cut_
       throw takt::cancelled();
     }
   };
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   takt::tracking_executor tracker{pool};
   gate begun;
   tracker.execute(job{"runs", &begun});

@@ -98,7 +98,7 @@ TEST(task_scope, tells_per_task_what_became_of_it) {
 
 TEST(task_scope, what_has_not_begun_in_time_never_begins) {
   takt::manual_clock time;
-  takt::thread_pool pool{{.core = 1, .time = &time}};
+  takt::thread_pool pool{{.core_threads = 1, .time = &time}};
   takt_test::busy others(pool, 1);
   bool ran = false;
   auto held = std::make_shared<int>(0);
@@ -201,7 +201,7 @@ TEST(task_scope, takes_a_token_that_was_stopped_before) {
 }
 
 TEST(task_scope, what_an_executor_rejects_is_no_part_of_it) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   task_scope<int> scope{{.where = pool}};
   scope.spawn([] { return 1; });
   pool.shutdown();
@@ -218,7 +218,7 @@ TEST(task_scope, an_empty_callable_is_refused) {
 }
 
 TEST(task_scope, an_executor_that_is_stopped_stops_its_tasks) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   task_scope scope{{.where = pool}};
   tally begun;
   scope.spawn([&](const stop_token& stop) {
@@ -261,7 +261,7 @@ TEST(task_scope, the_time_out_reaches_what_runs_while_it_is_spawned) {
 }
 
 TEST(task_scope, a_wait_for_ever_inside_a_pool_is_found_out) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   auto found = pool.submit([&] {
     task_scope scope{{.where = pool}};
     scope.spawn([] {});
@@ -272,7 +272,7 @@ TEST(task_scope, a_wait_for_ever_inside_a_pool_is_found_out) {
 
 TEST(task_scope, errors_that_nobody_saw_reach_the_hook) {
   takt_test::recording_hook hook;
-  takt::thread_pool pool{{.core = 1, .unhandled = &hook}};
+  takt::thread_pool pool{{.core_threads = 1, .unhandled = &hook}};
   {
     task_scope scope{{.where = pool}};
     scope.spawn([] { throw std::runtime_error("unseen"); });
@@ -282,7 +282,7 @@ TEST(task_scope, errors_that_nobody_saw_reach_the_hook) {
 }
 
 TEST(future_request_stop, prevents_what_has_not_begun) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   takt_test::busy others(pool, 1);
   auto held = std::make_shared<int>(0);
   future<void> f = pool.submit([held] { FAIL(); });
@@ -292,7 +292,7 @@ TEST(future_request_stop, prevents_what_has_not_begun) {
 }
 
 TEST(future_request_stop, leaves_the_result_to_what_runs) {
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   tally begun;
   future<int> f = pool.submit([&](const stop_token& stop) {
     begun.add();

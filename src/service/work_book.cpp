@@ -1,8 +1,8 @@
 // An item is in `entries_` from its acceptance on, and in at most one of the other two:
 //
 //   waiting    in `waiting_`   -> claimed    claim()
-//   claimed    in `claimed_`   -> waiting    give_back()
-//                              -> confirmed  confirm()
+//   claimed    in `claimed_`   -> waiting    release()
+//                              -> confirmed  complete()
 //   confirmed  in neither
 //
 // Invariants
@@ -88,18 +88,18 @@ std::optional<work_item> work_book::claim() {
 work_book::number work_book::find_claimed(std::string_view key) const {
   const auto at = entries_.find(key);
   if (at == entries_.end() || at->second.is != state::claimed) {
-    throw std::logic_error("takt::work_list: '" + std::string(key) + "' is not claimed");
+    throw std::logic_error("takt::work_queue: '" + std::string(key) + "' is not claimed");
   }
   return at->second.place;
 }
 
-void work_book::give_back(number claimed) noexcept {
+void work_book::release(number claimed) noexcept {
   const auto at = claimed_.find(claimed);
   at->second->second.is = state::waiting;
   waiting_.insert(claimed_.extract(at));
 }
 
-void work_book::confirm(number claimed) noexcept { confirm_in(claimed_, claimed_.find(claimed)); }
+void work_book::complete(number claimed) noexcept { confirm_in(claimed_, claimed_.find(claimed)); }
 
 bool work_book::confirm_waiting(number waiting) noexcept {
   const auto at = waiting_.find(waiting);
@@ -109,7 +109,7 @@ bool work_book::confirm_waiting(number waiting) noexcept {
 }
 
 void work_book::confirm_in(places& from, places::iterator at) noexcept {
-  at->second->second.is = state::confirmed;
+  at->second->second.is = state::completed;
   std::string().swap(at->second->second.data);
   from.erase(at);
 }
@@ -117,10 +117,10 @@ void work_book::confirm_in(places& from, places::iterator at) noexcept {
 work_counts work_book::counts() const noexcept {
   return {.waiting = waiting_.size(),
           .claimed = claimed_.size(),
-          .confirmed = entries_.size() - waiting_.size() - claimed_.size()};
+          .completed = entries_.size() - waiting_.size() - claimed_.size()};
 }
 
-std::vector<work_item> work_book::unconfirmed() const {
+std::vector<work_item> work_book::incomplete() const {
   places all = waiting_;
   all.insert(claimed_.begin(), claimed_.end());
   std::vector<work_item> items;
@@ -139,7 +139,7 @@ std::vector<const work_book::node*> work_book::sorted() const {
   return all;
 }
 
-std::vector<std::string> work_book::confirmed_keys() const {
+std::vector<std::string> work_book::completed_keys() const {
   std::vector<std::string> keys;
   keys.reserve(entries_.size() - waiting_.size() - claimed_.size());
   each_below(next_, [&](number, const std::string& key, const std::string&, bool is_confirmed) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/service/work_list.hpp>
+#include <takt/service/work_queue.hpp>
 
 namespace takt::inline TAKT_ABI {
 
@@ -35,16 +35,16 @@ class work_book {
   [[nodiscard]] std::optional<work_item> claim();
   /// \throws std::logic_error if it is not claimed.
   [[nodiscard]] number find_claimed(std::string_view key) const;
-  void give_back(number claimed) noexcept;
-  void confirm(number claimed) noexcept;
+  void release(number claimed) noexcept;
+  void complete(number claimed) noexcept;
   /// For reading a file: an item that waits is done. False if there is none of that number.
   [[nodiscard]] bool confirm_waiting(number waiting) noexcept;
 
   [[nodiscard]] number next() const noexcept { return next_; }
   [[nodiscard]] work_counts counts() const noexcept;
-  [[nodiscard]] std::vector<work_item> unconfirmed() const;
+  [[nodiscard]] std::vector<work_item> incomplete() const;
   /// In the order of acceptance.
-  [[nodiscard]] std::vector<std::string> confirmed_keys() const;
+  [[nodiscard]] std::vector<std::string> completed_keys() const;
 
   /// Calls f(number, key, data) for those that wait and have this number or a later one, in order.
   template <class F>
@@ -59,17 +59,17 @@ class work_book {
   void each_below(number end, F f) const {
     for (const node* n : sorted()) {
       const entry& e = n->second;
-      if (e.place < end) f(e.place, n->first, e.data, e.is == state::confirmed);
+      if (e.place < end) f(e.place, n->first, e.data, e.is == state::completed);
     }
   }
   /// The same for all, in no order.
   template <class F>
   void each(F f) const {
-    for (const auto& [key, e] : entries_) f(e.place, key, e.data, e.is == state::confirmed);
+    for (const auto& [key, e] : entries_) f(e.place, key, e.data, e.is == state::completed);
   }
 
  private:
-  enum class state : std::uint8_t { waiting, claimed, confirmed };
+  enum class state : std::uint8_t { waiting, claimed, completed };
   struct entry {
     number place = 0;
     state is = state::waiting;

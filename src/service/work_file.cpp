@@ -9,19 +9,19 @@
 #include <system_error>
 #include <utility>
 
-#include <takt/service/work_list.hpp>
+#include <takt/service/work_queue.hpp>
 
 #include "../base/os.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace {
 
-using reason = work_list_error::reason;
+using reason = work_queue_error::reason;
 
 [[noreturn]] void fail_with(int error, const std::filesystem::path& name, const char* what) {
-  throw work_list_error(reason::failed, "takt::file_work_list: cannot " + std::string(what) + " '" +
-                                            name.string() +
-                                            "': " + std::generic_category().message(error));
+  throw work_queue_error(reason::failed, "takt::file_work_queue: cannot " + std::string(what) +
+                                             " '" + name.string() +
+                                             "': " + std::generic_category().message(error));
 }
 
 }  // namespace
@@ -35,15 +35,15 @@ work_file work_file::open(const std::filesystem::path& name) {
   for (;;) {
     struct stat found{};
     if (stat(name.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
-      throw work_list_error(reason::foreign,
-                            "takt::file_work_list: '" + name.string() + "' is not a regular file");
+      throw work_queue_error(
+          reason::foreign, "takt::file_work_queue: '" + name.string() + "' is not a regular file");
     }
     work_file opened(name, unique_descriptor::open(AT_FDCWD, name.c_str(), O_RDWR | O_CREAT, 0666));
     if (!opened.descriptor_.is_open()) opened.fail("open");
     if (!opened.try_lock()) {
       if (errno != EWOULDBLOCK) opened.fail("lock");
-      throw work_list_error(reason::in_use, "takt::file_work_list: '" + name.string() +
-                                                "' is in use by another list or process");
+      throw work_queue_error(reason::in_use, "takt::file_work_queue: '" + name.string() +
+                                                 "' is in use by another list or process");
     }
     // Who had it may have put another file in its place before letting go of it.
     if (opened.is_named(name)) return opened;

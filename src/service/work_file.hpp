@@ -1,4 +1,4 @@
-/// What a file_work_list asks of the operating system (POSIX).
+/// What a file_work_queue asks of the operating system (POSIX).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// A file that this process alone has open, for reading and writing. Errors are work_list_error
+/// A file that this process alone has open, for reading and writing. Errors are work_queue_error
 /// with the name of the file and what the system says. Not thread-safe.
 class work_file {
  public:

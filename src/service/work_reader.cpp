@@ -24,7 +24,7 @@
 namespace takt::inline TAKT_ABI {
 namespace {
 
-using reason = work_list_error::reason;
+using reason = work_queue_error::reason;
 
 // Reads a file block by block.
 class file_window {
@@ -188,7 +188,7 @@ class reader {
 }  // namespace
 
 void refuse_work_file(reason why, const work_file& file, const std::string& what) {
-  throw work_list_error(why, "takt::file_work_list: '" + file.name().string() + "' " + what);
+  throw work_queue_error(why, "takt::file_work_queue: '" + file.name().string() + "' " + what);
 }
 
 work_contents read_work_file(const work_file& file) {

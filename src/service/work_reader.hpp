@@ -1,4 +1,4 @@
-/// Reads the file of a file_work_list, whatever has become of it.
+/// Reads the file of a file_work_queue, whatever has become of it.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <takt/base/config.hpp>
-#include <takt/service/work_list.hpp>
+#include <takt/service/work_queue.hpp>
 
 #include "work_book.hpp"
 #include "work_file.hpp"
@@ -35,13 +35,13 @@ struct work_contents {
   std::uint64_t lost_bytes = 0;
 };
 
-/// \throws work_list_error: foreign; damaged, if nothing can be read, or in version 1; failed.
+/// \throws work_queue_error: foreign; damaged, if nothing can be read, or in version 1; failed.
 [[nodiscard]] work_contents read_work_file(const work_file& file);
 
 /// Format version 1, of takt 0.1.0; the magic was found.
 [[nodiscard]] work_contents read_work_file_1(const work_file& file);
 
-[[noreturn]] void refuse_work_file(work_list_error::reason why, const work_file& file,
+[[noreturn]] void refuse_work_file(work_queue_error::reason why, const work_file& file,
                                    const std::string& what);
 
 }  // namespace takt::inline TAKT_ABI

@@ -48,7 +48,7 @@ bool is_zero_from(const work_file& file, std::uint64_t at) {
 
 [[noreturn]] void refuse_damaged(const work_file& file, std::uint64_t at, std::uint64_t size) {
   const std::string good = std::to_string(at);
-  refuse_work_file(work_list_error::reason::damaged, file,
+  refuse_work_file(work_queue_error::reason::damaged, file,
                    "is damaged at byte " + good + " of " + std::to_string(size) +
                        "; to continue without what follows, shorten it to " + good + " bytes");
 }

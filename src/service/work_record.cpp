@@ -126,7 +126,7 @@ void work_step::begin(char kind, std::size_t size) {
   constexpr std::size_t limit = std::numeric_limits<std::uint32_t>::max();
   const std::size_t payload = size - record_header::size;
   if (payload > limit || records_ == limit) {
-    throw std::length_error("takt::file_work_list: more than 4 GiB in one record");
+    throw std::length_error("takt::file_work_queue: more than 4 GiB in one record");
   }
   std::string header(record_header::size, '\0');
   std::string length;

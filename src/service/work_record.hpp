@@ -1,4 +1,4 @@
-/// The format of a file_work_list: how records are written and read. Knows no files.
+/// The format of a file_work_queue: how records are written and read. Knows no files.
 #pragma once
 
 #include <array>
@@ -86,7 +86,7 @@ struct record_header {
                                                          std::uint64_t salt) noexcept;
 };
 
-/// One accept(), confirm() or set_metadata(): a row of records, each of them for one item:
+/// One enqueue(), complete() or set_metadata(): a row of records, each of them for one item:
 /// \code
 ///   header (32 bytes): marker (32 bit), sequence (64), index (32), left (32), length (32),
 ///                      checksum of the payload (32), checksum of salt and header (32)

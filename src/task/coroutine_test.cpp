@@ -53,7 +53,7 @@ TEST(co_await_future, throws_the_error_and_cancelled_and_abandoned) {
   std::optional<promise<int>> q(std::in_place);
   const owned dropped = store(q->get_future(), out);
   q.reset();
-  EXPECT_THROW(std::rethrow_exception(dropped.error()), takt::abandoned);
+  EXPECT_THROW(std::rethrow_exception(dropped.error()), takt::broken_promise);
 
   promise<int> r;
   auto f = r.get_future();

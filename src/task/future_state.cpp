@@ -271,7 +271,7 @@ void future_core::publish_cancelled() noexcept { publish(completing, with_cancel
 void future_core::abandon() noexcept {
   if (is_ready()) return;  // as usual: no error need be made
   dropped_.store(true);    // before it claims; reset() looks after it has let go
-  end_unrun(std::make_exception_ptr(abandoned()), true);
+  end_unrun(std::make_exception_ptr(broken_promise()), true);
 }
 
 void future_core::reject(rejection reason) noexcept {

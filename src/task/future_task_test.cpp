@@ -203,7 +203,7 @@ TEST(future_task, that_is_dropped_ends_its_future) {
     future_task task([] { return 1; });
     f = task.get_future();
   }
-  EXPECT_THROW(f.get(), takt::abandoned);
+  EXPECT_THROW(f.get(), takt::broken_promise);
 }
 
 TEST(future_task, empty_callables_and_empty_tasks_are_errors) {
@@ -325,7 +325,7 @@ TEST(future_task, closure_may_own_its_task_or_join_it) {
   resets_itself.emplace([&] { resets_itself.reset(); });
   auto series = resets_itself->get_future();
   EXPECT_FALSE(resets_itself->run_and_reset());
-  EXPECT_THROW(series.get(), takt::abandoned) << "nobody will run it again";
+  EXPECT_THROW(series.get(), takt::broken_promise) << "nobody will run it again";
 
   struct joiner {
     explicit joiner(cancel_result& result) : joined(&result) {}

@@ -168,12 +168,12 @@ TEST(promise, that_dies_ends_its_future) {
     f = p.get_future();
   }
   EXPECT_TRUE(f.is_ready());
-  EXPECT_THROW(f.get(), takt::abandoned);
+  EXPECT_THROW(f.get(), takt::broken_promise);
 
   promise<int> p;
   f = p.get_future();
   p = promise<int>();
-  EXPECT_THROW(f.get(), takt::abandoned) << "assignment drops it too";
+  EXPECT_THROW(f.get(), takt::broken_promise) << "assignment drops it too";
 }
 
 TEST(future, waits_on_the_clock_it_was_given) {
@@ -341,7 +341,7 @@ TEST(promise, may_end_with_its_thread) {
     holder& operator=(const holder&) = delete;
     ~holder() {
       p.reset();
-      EXPECT_THROW(continued.get(), takt::abandoned);
+      EXPECT_THROW(continued.get(), takt::broken_promise);
     }
   };
   thread t([] {

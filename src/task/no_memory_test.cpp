@@ -124,10 +124,10 @@ TEST(task_without_memory, futures_still_end) {
     forgotten.reset();
   }
   EXPECT_EQ(a.get(), 1);
-  EXPECT_THROW(b.get(), takt::abandoned);
+  EXPECT_THROW(b.get(), takt::broken_promise);
   EXPECT_THROW(c.get(), takt::cancelled);
   EXPECT_EQ(d.get(), 2);
-  EXPECT_THROW(e.get(), takt::abandoned);
+  EXPECT_THROW(e.get(), takt::broken_promise);
 }
 
 TEST(task_without_memory, then_leaves_the_future_alone) {

@@ -38,7 +38,7 @@ TEST(task_list, owns_what_is_in_it) {
     EXPECT_EQ(seen, 2u);
     EXPECT_FALSE(filled.is_ready());
   }
-  EXPECT_THROW(filled.get(), takt::abandoned);
+  EXPECT_THROW(filled.get(), takt::broken_promise);
   task_list none;
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(none.begin(), none.end());

@@ -290,7 +290,7 @@ TEST(task, fills_its_future_with_what_was_thrown) {
 TEST(task, dropped_abandons_its_future) {
   filled x;
   x.t = task();
-  EXPECT_THROW(x.f.get(), takt::abandoned);
+  EXPECT_THROW(x.f.get(), takt::broken_promise);
 }
 
 TEST(task, cancelled_cancels_its_future) {
@@ -303,12 +303,12 @@ TEST(task, cancelled_cancels_its_future) {
 
 TEST(task, rejected_rejects_its_future) {
   filled x;
-  x.t.reject(rejection::wait_timed_out);
+  x.t.reject(rejection::timed_out);
   try {
     x.f.get();
     ADD_FAILURE();
   } catch (const takt::rejected& r) {
-    EXPECT_EQ(r.reason(), rejection::wait_timed_out);
+    EXPECT_EQ(r.reason(), rejection::timed_out);
   }
 }
 
@@ -320,7 +320,7 @@ TEST(rejected, tells_why) {
   EXPECT_EQ(text(rejection::no_thread),
             "takt: rejected: there is no thread, and none could be started");
   EXPECT_EQ(text(rejection::dropped), "takt: rejected: dropped");
-  EXPECT_EQ(text(rejection::wait_timed_out), "takt: rejected: there was no room in time");
+  EXPECT_EQ(text(rejection::timed_out), "takt: rejected: there was no room in time");
 }
 
 TEST(task, knows_that_its_future_was_cancelled) {

@@ -42,7 +42,7 @@ TEST(then, errors_and_cancellation_pass_by) {
   auto source = q.get_future();
   auto g = std::move(source).then([&](int) { ++calls; });
   q = promise<int>();
-  EXPECT_THROW(g.get(), takt::abandoned);
+  EXPECT_THROW(g.get(), takt::broken_promise);
 
   promise<int> r;
   auto h =
@@ -98,7 +98,7 @@ TEST(then, chain_of_a_million_needs_no_stack) {
   f = q.get_future();
   for (int i = 0; i < 1'000'000; ++i) f = std::move(f).then([](int n) { return n + 1; });
   q = promise<int>();
-  EXPECT_THROW(f.get(), takt::abandoned);
+  EXPECT_THROW(f.get(), takt::broken_promise);
 }
 
 // Each continuation makes a ready future and continues it.

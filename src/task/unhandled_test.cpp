@@ -50,7 +50,7 @@ TEST(future, error_that_nobody_saw_goes_to_the_hook) {
     p.set_exception(error);
   }
   {
-    const promise<int> abandoned(options);
+    const promise<int> broken_promise(options);
   }
   EXPECT_EQ(hook.unobserved, 2) << "seen, cancelled, or nobody's fault";
   {
@@ -92,11 +92,11 @@ TEST(unhandled_hook, that_throws_ends_the_program) {
 
 TEST(unhandled_hook, strict_ends_the_program_and_lenient_goes_on) {
   const auto error = std::make_exception_ptr(std::runtime_error("lost"));
-  EXPECT_DEATH(takt::strict.on_unhandled(takt::unhandled::uncaught, error), "lost");
+  EXPECT_DEATH(takt::terminate_on_unhandled.on_unhandled(takt::unhandled::uncaught, error), "lost");
   testing::internal::CaptureStderr();
-  takt::strict.on_unhandled(takt::unhandled::unobserved, error);
-  takt::lenient.on_unhandled(takt::unhandled::uncaught, error);
-  takt::lenient.on_unhandled(takt::unhandled::unobserved, std::make_exception_ptr(1));
+  takt::terminate_on_unhandled.on_unhandled(takt::unhandled::unobserved, error);
+  takt::log_unhandled.on_unhandled(takt::unhandled::uncaught, error);
+  takt::log_unhandled.on_unhandled(takt::unhandled::unobserved, std::make_exception_ptr(1));
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "takt: unobserved exception: lost\ntakt: uncaught exception: lost\n"
             "takt: unobserved exception\n");

@@ -83,7 +83,7 @@ TEST(ExecutorCompletionServiceTest, testPoll1) {
 // The same with a time-out.
 TEST(ExecutorCompletionServiceTest, testPoll2) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 1, .time = &time}};
+  thread_pool pool{{.core_threads = 1, .time = &time}};
   completion_queue<std::string> done{pool};
   EXPECT_FALSE(done.take_for(0s).has_value());
   done.submit(test_string);
@@ -95,7 +95,7 @@ TEST(ExecutorCompletionServiceTest, testPoll2) {
 
 TEST(ExecutorCompletionServiceTest, testPollReturnsNullBeforeCompletion) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 1, .time = &time}};
+  thread_pool pool{{.core_threads = 1, .time = &time}};
   completion_queue<std::string> done{pool};
   takt::parker proceed;
   done.submit([&] {

@@ -70,7 +70,7 @@ struct thread_pool_service {
   static constexpr bool runs_at_once = false;
 
   takt::manual_clock time;
-  takt::thread_pool executor{{.core = 1, .time = &time}};
+  takt::thread_pool executor{{.core_threads = 1, .time = &time}};
 };
 
 // --- submit

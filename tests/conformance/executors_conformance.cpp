@@ -93,7 +93,7 @@ TEST(ExecutorsTest, testUnconfigurableExecutorService) {
   run_some(how);
   thread_pool pool{how};
   EXPECT_THROW(pool.resize(3), std::logic_error);
-  EXPECT_EQ(pool.core(), 2u);
+  EXPECT_EQ(pool.core_threads(), 2u);
   drain(pool);
 }
 
@@ -124,7 +124,7 @@ TEST(ExecutorsTest, testTimedCallable) {
 }
 
 TEST(ExecutorsTest, testDefaultThreadFactory) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   pool.submit([] {
 #if defined(__linux__) && !defined(TAKT_PORTABLE_PARKING)
         char name[16] = {};

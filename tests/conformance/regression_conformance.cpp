@@ -41,8 +41,8 @@ TEST(Regression, ConfigChanges) {
   constexpr std::size_t n = 3;
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = n,
-                    .max = 3 * n,
+  thread_pool pool{{.core_threads = n,
+                    .max_threads = 3 * n,
                     .keep_alive = 1h,
                     .queue_capacity = 3 * n,
                     .thread = {.on_exit = [&] { gone.add(); }},
@@ -92,7 +92,7 @@ TEST(Regression, CoreThreadTimeOut) {
   takt::manual_clock time;
   tally started;
   tally gone;
-  thread_pool pool{{.core = n,
+  thread_pool pool{{.core_threads = n,
                     .keep_alive = 12ms,
                     .core_times_out = true,
                     .thread = {.on_start = [&] { started.add(); }, .on_exit = [&] { gone.add(); }},
@@ -116,8 +116,8 @@ TEST(Regression, FlakyThreadFactory) {
     int asked = 0;  // under the pool's lock
     tally gone;
     takt::manual_clock time;
-    thread_pool pool{{.core = 4,
-                      .max = 8,
+    thread_pool pool{{.core_threads = 4,
+                      .max_threads = 8,
                       .keep_alive = 1s,
                       .core_times_out = true,
                       .queue_capacity = 3,
@@ -151,8 +151,10 @@ TEST(Regression, FlakyThreadFactory) {
 TEST(Regression, ModifyCorePoolSize) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{
-      {.core = 10, .keep_alive = 1ms, .thread = {.on_exit = [&] { gone.add(); }}, .time = &time}};
+  thread_pool pool{{.core_threads = 10,
+                    .keep_alive = 1ms,
+                    .thread = {.on_exit = [&] { gone.add(); }},
+                    .time = &time}};
   pool.prestart();
   time.wait_for_waiters(10);
   for (std::size_t size = 9; size >= 5; --size) {
@@ -195,7 +197,7 @@ TEST(Regression, SelfInterrupt) {
 
 TEST(Regression, ShutdownNowExecuteRace) {
   for (int round = 0; round < 50; ++round) {
-    thread_pool pool{{.core = 2}};
+    thread_pool pool{{.core_threads = 2}};
     takt::sync::atomic<std::uint64_t> ran{0};
     std::uint64_t accepted = 0;
     std::uint64_t refused = 0;
@@ -222,7 +224,7 @@ TEST(Regression, ThreadRestarts) {
   takt::manual_clock time;
   tally started;
   tally gone;
-  thread_pool pool{{.core = 1,
+  thread_pool pool{{.core_threads = 1,
                     .keep_alive = 1s,
                     .core_times_out = true,
                     .thread = {.on_start = [&] { started.add(); }, .on_exit = [&] { gone.add(); }},
@@ -246,7 +248,7 @@ TEST(Regression, ThrowingTasks) {
   recording_hook hook;
   tally started;
   tally after;
-  thread_pool pool{{.core = 4,
+  thread_pool pool{{.core_threads = 4,
                     .thread = {.on_start = [&] { started.add(); }},
                     .before =
                         [](const task& t) {
@@ -274,8 +276,8 @@ TEST(Regression, TimeOutShrink) {
   constexpr std::size_t n = 4;
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = n,
-                    .max = 2 * n,
+  thread_pool pool{{.core_threads = n,
+                    .max_threads = 2 * n,
                     .keep_alive = 1s,
                     .queue_capacity = 0,
                     .thread = {.on_exit = [&] { gone.add(); }},
@@ -302,7 +304,7 @@ TEST(Regression, TimeOutShrink) {
 TEST(Regression, GCRetention) {
   constexpr std::size_t n = 10;
   takt::manual_clock time;
-  thread_pool pool{{.core = n, .time = &time}};
+  thread_pool pool{{.core_threads = n, .time = &time}};
   std::vector<std::weak_ptr<int>> alive;
   const auto owner = [&] {
     auto made = std::make_shared<int>(1);
@@ -356,7 +358,7 @@ TEST(Regression, BlockingTaskExecutor) {
 TEST(Regression, StressShutdown) {
   std::mt19937 random(20240229);
   for (int round = 0; round < 100; ++round) {
-    thread_pool pool{{.core = 1 + random() % 3}};
+    thread_pool pool{{.core_threads = 1 + random() % 3}};
     takt::sync::atomic<std::uint64_t> ran{0};
     const unsigned kind = random() % 4;
     // Each task submits the next, until it is refused.
@@ -368,7 +370,7 @@ TEST(Regression, StressShutdown) {
     pool.execute(next);
     if (kind == 0) pool.shutdown();
     if (kind == 1) static_cast<void>(pool.shutdown_now());
-    if (kind == 2) pool.close(takt::cancel_rest);
+    if (kind == 2) pool.close(takt::cancel_pending);
     pool.await_termination();
     expect_balance(pool);
     EXPECT_EQ(pool.totals().finished, ran.load());
@@ -377,13 +379,13 @@ TEST(Regression, StressShutdown) {
 
 TEST(Regression, CloseTest) {
   {  // nothing was ever done
-    thread_pool pool{{.core = 2}};
+    thread_pool pool{{.core_threads = 2}};
     EXPECT_TRUE(pool.close(takt::drain));
     expect_balance(pool);
     EXPECT_TRUE(pool.close(takt::drain));  // again
   }
   {  // with a task that runs, and one that waits
-    thread_pool pool{{.core = 1}};
+    thread_pool pool{{.core_threads = 1}};
     auto first = pool.submit([] { return 1; });
     auto second = pool.submit([] { return 2; });
     EXPECT_TRUE(pool.close(takt::drain));
@@ -393,7 +395,7 @@ TEST(Regression, CloseTest) {
     EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::shut_down);
   }
   {  // after shutdown
-    thread_pool pool{{.core = 1}};
+    thread_pool pool{{.core_threads = 1}};
     auto f = pool.submit([] { return 1; });
     pool.shutdown();
     EXPECT_TRUE(pool.close(takt::drain));
@@ -401,7 +403,7 @@ TEST(Regression, CloseTest) {
   }
   {  // Java: interrupted while it closes, it stops at once. Here that is a time.
     takt::manual_clock time;
-    thread_pool pool{{.core = 1, .time = &time}};
+    thread_pool pool{{.core_threads = 1, .time = &time}};
     gate begun;
     auto running = pool.submit([&](const stop_token& stop) {
       begun.open();
@@ -418,7 +420,7 @@ TEST(Regression, CloseTest) {
     expect_balance(pool);
   }
   {  // by two at once
-    thread_pool pool{{.core = 1}};
+    thread_pool pool{{.core_threads = 1}};
     busy hold(pool, 1);
     thread other([&] { EXPECT_TRUE(pool.close(takt::drain)); });
     pool.shutdown();
@@ -427,7 +429,7 @@ TEST(Regression, CloseTest) {
     other.join();
   }
   {  // by a task of its own
-    thread_pool pool{{.core = 1}};
+    thread_pool pool{{.core_threads = 1}};
     pool.submit([&] { EXPECT_TRUE(finds_deadlock([&] { pool.close(takt::drain); })); }).get();
     drain(pool);
   }

@@ -12,8 +12,8 @@
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
-#include <takt/rx/scheduler.hpp>
 #include <takt/rx/worker.hpp>
+#include <takt/rx/worker_scheduler.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 
@@ -51,8 +51,8 @@ struct setting {
   }
   takt::manual_clock time;
   recording_hook hook;
-  takt::scheduled_pool timers{{.core = 1, .time = &time}};
-  takt::thread_pool pool{{.core = 2, .time = &time}};
+  takt::scheduled_pool timers{{.threads = 1, .time = &time}};
+  takt::thread_pool pool{{.core_threads = 2, .time = &time}};
   worker_options options;
 };
 
@@ -115,7 +115,7 @@ void cancelled_worker_doesnt_run(const worker_options& how) {
 void plain_executor(const worker_options& how) {
   setting s(how);
   takt::inline_executor here;
-  scheduler on = scheduler::from(here, s.options);
+  worker_scheduler on = worker_scheduler::from(here, s.options);
   tally ran;
   on.schedule([&] { ran.add(); });
   on.schedule(50ms, [&] { ran.add(); });
@@ -130,9 +130,9 @@ void plain_executor(const worker_options& how) {
 
 void rejecting_executor(const worker_options& how) {
   setting s(how);
-  takt::scheduled_pool exec({.core = 1});
+  takt::scheduled_pool exec({.threads = 1});
   exec.shutdown();
-  scheduler on = scheduler::from(exec, s.options);
+  worker_scheduler on = worker_scheduler::from(exec, s.options);
   EXPECT_TRUE(on.schedule([] {}).is_rejected());
   EXPECT_TRUE(on.schedule(10ms, [] {}).is_rejected());
   EXPECT_TRUE(on.schedule_at_fixed_rate(10ms, 10ms, [] {}).is_rejected());
@@ -141,9 +141,9 @@ void rejecting_executor(const worker_options& how) {
 
 void rejecting_executor_worker(const worker_options& how) {
   setting s(how);
-  takt::scheduled_pool exec({.core = 1});
+  takt::scheduled_pool exec({.threads = 1});
   exec.shutdown();
-  scheduler on = scheduler::from(exec, s.options);
+  worker_scheduler on = worker_scheduler::from(exec, s.options);
   worker a = on.create_worker();
   EXPECT_TRUE(a.schedule([] {}).is_rejected());
   worker b = on.create_worker();
@@ -155,7 +155,7 @@ void rejecting_executor_worker(const worker_options& how) {
 // The executor can schedule: it does.
 void reuse_scheduled(const worker_options& how, bool as_worker) {
   setting s(how);
-  scheduler on = scheduler::from(s.timers, s.options);
+  worker_scheduler on = worker_scheduler::from(s.timers, s.options);
   int ran = 0;
   gate done;
   worker w = on.create_worker();
@@ -188,14 +188,14 @@ void dispose_race(const worker_options& how) {
 
 void runnable_disposed(const worker_options& how) {
   takt::inline_executor here;
-  scheduler on = scheduler::from(here, how);
+  worker_scheduler on = worker_scheduler::from(here, how);
   EXPECT_TRUE(on.schedule([] {}).is_unsubscribed());
 }
 
 void runnable_disposed_async(const worker_options& how, bool crashes) {
   setting s(how);
   thread_each exec;
-  scheduler on = scheduler::from(exec, s.options);
+  worker_scheduler on = worker_scheduler::from(exec, s.options);
   const task_subscription d = on.schedule([crashes] {
     if (crashes) throw std::runtime_error("crash");
   });
@@ -204,14 +204,14 @@ void runnable_disposed_async(const worker_options& how, bool crashes) {
 
 void runnable_disposed_async2(const worker_options& how) {
   setting s(how);
-  scheduler on = scheduler::from(s.pool, s.options);
+  worker_scheduler on = worker_scheduler::from(s.pool, s.options);
   const task_subscription d = on.schedule([] {});
   wait_for_end(d);
 }
 
 void runnable_disposed_timed(const worker_options& how) {
   setting s(how);
-  scheduler on = scheduler::from(s.pool, s.options);
+  worker_scheduler on = worker_scheduler::from(s.pool, s.options);
   const task_subscription d = on.schedule(1ms, [] {});
   gate ended;
   d.add([&] { ended.open(); });
@@ -220,7 +220,7 @@ void runnable_disposed_timed(const worker_options& how) {
 
 void runnable_disposed_timed2(const worker_options& how) {
   setting s(how);
-  scheduler on = scheduler::from(s.timers, s.options);
+  worker_scheduler on = worker_scheduler::from(s.timers, s.options);
   const task_subscription d = on.schedule(1ms, [] {});
   gate ended;
   d.add([&] { ended.open(); });
@@ -356,8 +356,8 @@ enum class how_scheduled { now, timed };
 // Whether it was asked to stop.
 bool is_asked(const worker_options& how, bool on_scheduled, bool as_worker, how_scheduled when) {
   setting s(how);
-  scheduler on =
-      on_scheduled ? scheduler::from(s.timers, s.options) : scheduler::from(s.pool, s.options);
+  worker_scheduler on = on_scheduled ? worker_scheduler::from(s.timers, s.options)
+                                     : worker_scheduler::from(s.pool, s.options);
   gate begun;
   gate go_on;
   gate ended;

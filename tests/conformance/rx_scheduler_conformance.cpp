@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <takt/base/detail/sync.hpp>
-#include <takt/rx/scheduler.hpp>
-#include <takt/rx/serial.hpp>
+#include <takt/rx/serial_subscription.hpp>
 #include <takt/rx/worker.hpp>
+#include <takt/rx/worker_scheduler.hpp>
 
 #include "rx_support.hpp"
 
@@ -33,7 +33,7 @@ using counter = takt::sync::atomic<int>;
 
 void nested_actions() {
   rx_family family;
-  for (scheduler* s : family.all()) {
+  for (worker_scheduler* s : family.all()) {
     std::string order;
     gate done;
     worker inner = s->create_worker();
@@ -58,7 +58,7 @@ TEST(AbstractSchedulerTests, testNestedActions) { nested_actions(); }
 
 void nested_scheduling() {
   rx_family family;
-  for (scheduler* s : family.all()) {
+  for (worker_scheduler* s : family.all()) {
     tally names;
     for (int i = 0; i < 2; ++i) {
       s->schedule([&, s] {
@@ -73,7 +73,7 @@ TEST(AbstractSchedulerTests, testNestedScheduling) { nested_scheduling(); }
 
 void sequence_of_actions() {
   rx_family family;
-  for (scheduler* s : family.all()) {
+  for (worker_scheduler* s : family.all()) {
     tally ran;
     worker inner = s->create_worker();
     inner.schedule([&] { ran.add(); });
@@ -89,7 +89,7 @@ TEST(AbstractSchedulerTests, testSequenceOfActions) { sequence_of_actions(); }
 void run_in_time(const std::vector<std::chrono::milliseconds>& steps,
                  const std::function<void(worker& inner, tally& ran)>& body) {
   rx_family family;
-  for (scheduler* s : family.all()) {
+  for (worker_scheduler* s : family.all()) {
     gate scheduled;
     tally ran;
     worker inner = s->create_worker();
@@ -155,7 +155,7 @@ TEST(AbstractSchedulerTests, testMixOfDelayedAndNonDelayedActions) { mix_of_acti
 
 void recursive_execution() {
   rx_family family;
-  for (scheduler* s : family.all()) {
+  for (worker_scheduler* s : family.all()) {
     int i = 0;
     gate done;
     worker inner = s->create_worker();
@@ -191,7 +191,7 @@ TEST(AbstractSchedulerTests, testRecursiveExecutionWithDelayTime) {
 
 void recursive_until_closed() {
   rx_family family;
-  for (scheduler* s : family.all()) {
+  for (worker_scheduler* s : family.all()) {
     int i = 0;
     gate done;
     worker inner = s->create_worker();
@@ -214,7 +214,7 @@ TEST(AbstractSchedulerTests, testRecursiveSchedulerInObservable) { recursive_unt
 
 TEST(AbstractSchedulerTests, scheduleDirect) {
   rx_family family;
-  for (scheduler* s : family.all()) {
+  for (worker_scheduler* s : family.all()) {
     gate done;
     s->schedule([&] { done.open(); });
     done.wait();
@@ -223,7 +223,7 @@ TEST(AbstractSchedulerTests, scheduleDirect) {
 
 TEST(AbstractSchedulerTests, scheduleDirectDelayed) {
   rx_family family;
-  for (scheduler* s : family.concurrent()) {
+  for (worker_scheduler* s : family.concurrent()) {
     gate done;
     s->schedule(50ms, [&] { done.open(); });
     EXPECT_FALSE(done.is_open());
@@ -233,7 +233,7 @@ TEST(AbstractSchedulerTests, scheduleDirectDelayed) {
 
 TEST(AbstractSchedulerTests, scheduleDirectPeriodic) {
   rx_family family;
-  for (scheduler* s : family.concurrent()) {
+  for (worker_scheduler* s : family.concurrent()) {
     int ran = 0;
     gate done;
     const task_subscription d = s->schedule_at_fixed_rate(10ms, 10ms, [&] {
@@ -248,8 +248,8 @@ TEST(AbstractSchedulerTests, scheduleDirectPeriodic) {
 
 TEST(AbstractSchedulerTests, periodicTaskCancelsItself) {
   rx_family family;
-  for (scheduler* s : family.concurrent()) {
-    assignable self;
+  for (worker_scheduler* s : family.concurrent()) {
+    assignable_subscription self;
     counter ran{0};
     gate done;
     worker inner = s->create_worker();
@@ -269,19 +269,19 @@ TEST(AbstractSchedulerTests, periodicTaskCancelsItself) {
 
 TEST(AbstractSchedulerTests, scheduleDirectNullRunnable) {
   rx_family family;
-  for (scheduler* s : family.all()) {
+  for (worker_scheduler* s : family.all()) {
     EXPECT_THROW(s->schedule(std::function<void()>()), std::invalid_argument);
   }
 }
 TEST(AbstractSchedulerTests, scheduleDirectWithDelayNullRunnable) {
   rx_family family;
-  for (scheduler* s : family.all()) {
+  for (worker_scheduler* s : family.all()) {
     EXPECT_THROW(s->schedule(10ms, std::function<void()>()), std::invalid_argument);
   }
 }
 TEST(AbstractSchedulerTests, schedulePeriodicallyDirectNullRunnable) {
   rx_family family;
-  for (scheduler* s : family.all()) {
+  for (worker_scheduler* s : family.all()) {
     EXPECT_THROW(s->schedule_at_fixed_rate(5ms, 10ms, std::function<void()>()),
                  std::invalid_argument);
   }
@@ -291,7 +291,7 @@ TEST(AbstractSchedulerTests, schedulePeriodicallyDirectNullRunnable) {
 
 void unsubscribe_a_series() {
   rx_family family;
-  for (scheduler* s : family.concurrent()) {
+  for (worker_scheduler* s : family.concurrent()) {
     int generated = 0;
     gate done;
     worker inner = s->create_worker();
@@ -311,7 +311,7 @@ TEST(AbstractSchedulerConcurrencyTests, testUnSubscribeForScheduler) { unsubscri
 
 void unsubscribe_from_outside(std::chrono::nanoseconds delay) {
   rx_family family;
-  for (scheduler* s : family.concurrent()) {
+  for (worker_scheduler* s : family.concurrent()) {
     counter ran{0};
     {
       gate tenth;
@@ -347,7 +347,7 @@ TEST(AbstractSchedulerConcurrencyTests, testUnsubscribeRecursiveScheduleWithDela
 
 void unsubscribe_from_inside() {
   rx_family family;
-  for (scheduler* s : family.concurrent()) {
+  for (worker_scheduler* s : family.concurrent()) {
     int ran = 0;
     {
       gate done;
@@ -371,7 +371,7 @@ TEST(AbstractSchedulerConcurrencyTests, testUnsubscribeRecursiveScheduleFromInsi
 
 void long_recursion() {
   rx_family family;
-  for (scheduler* s : family.concurrent()) {
+  for (worker_scheduler* s : family.concurrent()) {
     int i = 0;
     gate done;
     worker inner = s->create_worker();
@@ -393,7 +393,7 @@ TEST(AbstractSchedulerConcurrencyTests, testRecursion) { long_recursion(); }
 
 void recursion_and_outer_unsubscribe() {
   rx_family family;
-  for (scheduler* s : family.concurrent()) {
+  for (worker_scheduler* s : family.concurrent()) {
     tally ran;
     worker inner = s->create_worker();
     inner.schedule(recursive([&](const recursive& self) {
@@ -419,7 +419,7 @@ TEST(AbstractSchedulerConcurrencyTests, testSubscribeWithScheduler) { runs_elsew
 TEST(AbstractSchedulerConcurrencyTests,
      workerUnderConcurrentUnsubscribeShouldNotAllowLaterTasksToRunDueToUnsubscriptionRace) {
   rx_family family;
-  for (scheduler* s : family.concurrent()) {
+  for (worker_scheduler* s : family.concurrent()) {
     for (int i = 0; i < 50; ++i) {
       bool second = false;
       worker w = s->create_worker();

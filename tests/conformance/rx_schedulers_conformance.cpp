@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include <takt/base/detail/sync.hpp>
-#include <takt/rx/composite.hpp>
-#include <takt/rx/scheduler.hpp>
+#include <takt/rx/composite_subscription.hpp>
 #include <takt/rx/schedulers.hpp>
 #include <takt/rx/worker.hpp>
+#include <takt/rx/worker_scheduler.hpp>
 #include <takt/sched/event_loop.hpp>
 
 #include "rx_support.hpp"
@@ -66,9 +66,9 @@ TEST(ImmediateSchedulerTest, testMixOfDelayedAndNonDelayedActions) { immediate_i
 
 void nested_trampolines() {
   rx_family family;
-  scheduler& trampoline = family.run().trampoline();
+  worker_scheduler& trampoline = family.run().trampoline();
   std::string done;
-  composite workers;
+  composite_subscription workers;
   const auto work_on_a_new_one = [&](const std::string& key) {
     worker w = trampoline.create_worker();
     w.schedule([&, key] {
@@ -116,7 +116,7 @@ TEST(TrampolineSchedulerTest, testTrampolineWorkerHandlesConcurrentScheduling) {
 
 // --- ComputationScheduler, IoScheduler, NewThreadScheduler, CachedThreadScheduler
 
-void unhandled_error_reaches_the_hook(scheduler& s, const takt_test::recording_hook& hook) {
+void unhandled_error_reaches_the_hook(worker_scheduler& s, const takt_test::recording_hook& hook) {
   gate done;
   worker w = s.create_worker();
   w.schedule([] { throw std::runtime_error("should be delivered"); });
@@ -124,7 +124,7 @@ void unhandled_error_reaches_the_hook(scheduler& s, const takt_test::recording_h
   done.wait();
   EXPECT_EQ(hook.uncaught(), std::vector<std::string>{"should be delivered"});
 }
-void handled_error_does_not(scheduler& s, const takt_test::recording_hook& hook) {
+void handled_error_does_not(worker_scheduler& s, const takt_test::recording_hook& hook) {
   gate done;
   worker w = s.create_worker();
   w.schedule([] {
@@ -137,14 +137,14 @@ void handled_error_does_not(scheduler& s, const takt_test::recording_hook& hook)
   done.wait();
   EXPECT_TRUE(hook.uncaught().empty());
 }
-void cancelled_are_not_retained(scheduler& s) {
+void cancelled_are_not_retained(worker_scheduler& s) {
   const auto token = std::make_shared<int>(0);
   worker w = s.create_worker();
   for (int i = 0; i < 10'000; ++i) w.schedule(24h, [token] {}).unsubscribe();
   EXPECT_EQ(token.use_count(), 1);
   EXPECT_EQ(w.tracked(), 0u);
 }
-void shutdown_rejects(scheduler& s) {
+void shutdown_rejects(worker_scheduler& s) {
   s.shutdown();
   EXPECT_TRUE(s.schedule([] {}).is_rejected());
   EXPECT_TRUE(s.schedule(1s, [] {}).is_rejected());

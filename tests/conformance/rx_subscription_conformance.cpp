@@ -7,9 +7,9 @@
 
 #include <takt/base/detail/sync.hpp>
 #include <takt/rx/aggregate_error.hpp>
-#include <takt/rx/composite.hpp>
-#include <takt/rx/refcount.hpp>
-#include <takt/rx/serial.hpp>
+#include <takt/rx/composite_subscription.hpp>
+#include <takt/rx/refcount_subscription.hpp>
+#include <takt/rx/serial_subscription.hpp>
 #include <takt/rx/subscription.hpp>
 
 #include "rx_support.hpp"
@@ -51,7 +51,7 @@ TEST(SubscriptionsTest, testUnsubscribed) { EXPECT_TRUE(subscription().is_unsubs
 
 void success() {
   counter n{0};
-  const composite all;
+  const composite_subscription all;
   all.add(counting(n));
   all.add(counting(n));
   all.unsubscribe();
@@ -60,7 +60,7 @@ void success() {
 
 void should_unsubscribe_all() {
   counter n{0};
-  const composite all;
+  const composite_subscription all;
   for (int i = 0; i < 10; ++i) all.add(counting(n));
   std::vector<takt::sync::thread> threads;
   for (int i = 0; i < 10; ++i) threads.emplace_back([&] { all.unsubscribe(); });
@@ -70,14 +70,15 @@ void should_unsubscribe_all() {
 
 void exception() {
   counter n{0};
-  const composite all{failing("failed on first one"), counting(n)};
+  const composite_subscription all{failing("failed on first one"), counting(n)};
   EXPECT_THROW(all.unsubscribe(), std::runtime_error);
   EXPECT_EQ(n, 1) << "the second is unsubscribed all the same";
 }
 
 void composite_exception() {
   counter n{0};
-  const composite all{failing("failed on first one"), failing("failed on second one"), counting(n)};
+  const composite_subscription all{failing("failed on first one"), failing("failed on second one"),
+                                   counting(n)};
   try {
     all.unsubscribe();
     FAIL();
@@ -89,7 +90,7 @@ void composite_exception() {
 
 void idempotence() {
   counter n{0};
-  const composite all{counting(n)};
+  const composite_subscription all{counting(n)};
   for (int i = 0; i < 3; ++i) all.unsubscribe();
   EXPECT_EQ(n, 1);
 }
@@ -101,17 +102,17 @@ TEST(SubscriptionListTest, testCompositeException) { composite_exception(); }
 TEST(SubscriptionListTest, testUnsubscribeIdempotence) { idempotence(); }
 TEST(SubscriptionListTest, testUnsubscribeIdempotenceConcurrently) { should_unsubscribe_all(); }
 TEST(SubscriptionListTest, removeWhenEmpty) {
-  const composite all;
+  const composite_subscription all;
   EXPECT_FALSE(all.remove(subscription::empty()));
   EXPECT_FALSE(all.is_unsubscribed());
 }
 TEST(SubscriptionListTest, removeNotIn) {
-  const composite all{subscription::empty()};
+  const composite_subscription all{subscription::empty()};
   EXPECT_FALSE(all.remove(subscription::empty()));
   EXPECT_EQ(all.size(), 1u);
 }
 TEST(SubscriptionListTest, unsubscribeClear) {
-  const composite all;
+  const composite_subscription all;
   all.unsubscribe();
   all.clear();
   EXPECT_TRUE(all.is_unsubscribed());
@@ -120,7 +121,7 @@ TEST(SubscriptionListTest, unsubscribeClear) {
 void remove_unsubscribes() {
   const subscription a = subscription::empty();
   const subscription b = subscription::empty();
-  const composite all{a, b};
+  const composite_subscription all{a, b};
   all.remove(a);
   EXPECT_TRUE(a.is_unsubscribed());
   EXPECT_FALSE(b.is_unsubscribed());
@@ -129,7 +130,7 @@ void remove_unsubscribes() {
 void clear() {
   const subscription a = subscription::empty();
   const subscription b = subscription::empty();
-  const composite all{a, b};
+  const composite_subscription all{a, b};
   all.clear();
   EXPECT_TRUE(a.is_unsubscribed());
   EXPECT_TRUE(b.is_unsubscribed());
@@ -143,14 +144,14 @@ void clear() {
 
 void try_remove_if_not_in() {
   const subscription a = subscription::empty();
-  const composite all{a};
+  const composite_subscription all{a};
   all.remove(a);
   all.remove(a);
 }
 
 void add_all() {
   counter n{0};
-  const composite all{counting(n), counting(n), counting(n)};
+  const composite_subscription all{counting(n), counting(n), counting(n)};
   EXPECT_EQ(all.size(), 3u);
   all.unsubscribe();
   EXPECT_EQ(n, 3);
@@ -170,7 +171,7 @@ TEST(CompositeSubscriptionTest, testTryRemoveIfNotIn) { try_remove_if_not_in(); 
 TEST(CompositeSubscriptionTest, testAddAll) { add_all(); }
 TEST(CompositeSubscriptionTest, testAddAllConcurrent) {
   counter n{0};
-  const composite all;
+  const composite_subscription all;
   std::vector<takt::sync::thread> threads;
   for (int i = 0; i < 10; ++i) {
     threads.emplace_back([&] {
@@ -199,14 +200,14 @@ TEST(CompositeDisposableTest, addAll) { add_all(); }
 TEST(CompositeDisposableTest, initializeIterable) {
   counter n{0};
   const std::vector<subscription> children{counting(n), counting(n)};
-  const composite all;
+  const composite_subscription all;
   for (const subscription& child : children) all.add(child);
   all.unsubscribe();
   EXPECT_EQ(n, 2);
 }
 
 TEST(CompositeDisposableTest, addAfterDisposed) {
-  const composite all;
+  const composite_subscription all;
   all.unsubscribe();
   const subscription a = subscription::empty();
   all.add(a);
@@ -215,7 +216,7 @@ TEST(CompositeDisposableTest, addAfterDisposed) {
 }
 
 TEST(CompositeDisposableTest, delete) {
-  const composite all;
+  const composite_subscription all;
   const subscription a = subscription::empty();
   EXPECT_FALSE(all.release(a));
   all.add(a);
@@ -233,8 +234,8 @@ template <class F, class G>
 void race_on(F&& f, G&& g) {
   for (int i = 0; i < races; ++i) {
     counter n{0};
-    const composite first;
-    const composite all;
+    const composite_subscription first;
+    const composite_subscription all;
     const subscription child = counting(n);
     if (i % 2 == 0) first.add(child);  // so that the other link is not part of the child
     all.add(child);
@@ -246,22 +247,26 @@ void race_on(F&& f, G&& g) {
   }
 }
 
-constexpr auto dispose = [](const composite& all, const subscription&) { all.unsubscribe(); };
-constexpr auto add = [](const composite& all, const subscription&) {
+constexpr auto dispose = [](const composite_subscription& all, const subscription&) {
+  all.unsubscribe();
+};
+constexpr auto add = [](const composite_subscription& all, const subscription&) {
   all.add(subscription::empty());
 };
-constexpr auto add_both = [](const composite& all, const subscription& child) {
+constexpr auto add_both = [](const composite_subscription& all, const subscription& child) {
   all.add(subscription::empty());
   all.add(child);
 };
-constexpr auto remove_it = [](const composite& all, const subscription& child) {
+constexpr auto remove_it = [](const composite_subscription& all, const subscription& child) {
   all.remove(child);
 };
-constexpr auto release_it = [](const composite& all, const subscription& child) {
+constexpr auto release_it = [](const composite_subscription& all, const subscription& child) {
   all.release(child);
 };
-constexpr auto clear_it = [](const composite& all, const subscription&) { all.clear(); };
-constexpr auto size_of = [](const composite& all, const subscription&) {
+constexpr auto clear_it = [](const composite_subscription& all, const subscription&) {
+  all.clear();
+};
+constexpr auto size_of = [](const composite_subscription& all, const subscription&) {
   EXPECT_LE(all.size(), 1u);
 };
 
@@ -279,20 +284,20 @@ TEST(CompositeDisposableTest, clearDisposeRace) { race_on(clear_it, dispose); }
 TEST(CompositeDisposableTest, sizeDisposeRace) { race_on(size_of, dispose); }
 
 TEST(CompositeDisposableTest, disposeThrowsIAE) {
-  const composite all{subscription([] { throw std::invalid_argument("x"); })};
+  const composite_subscription all{subscription([] { throw std::invalid_argument("x"); })};
   EXPECT_THROW(all.unsubscribe(), std::invalid_argument);
 }
 TEST(CompositeDisposableTest, disposeThrowsError) {
   struct fatal {};
-  const composite all{subscription([] { throw fatal(); })};
+  const composite_subscription all{subscription([] { throw fatal(); })};
   EXPECT_THROW(all.unsubscribe(), fatal);
 }
 TEST(CompositeDisposableTest, disposeThrowsCheckedException) {
-  const composite all{subscription([] { throw std::range_error("x"); })};
+  const composite_subscription all{subscription([] { throw std::range_error("x"); })};
   EXPECT_THROW(all.unsubscribe(), std::range_error);
 }
 TEST(CompositeDisposableTest, disposeThrowsCheckedExceptionSneaky) {
-  const composite all{subscription([] { throw 1; })};
+  const composite_subscription all{subscription([] { throw 1; })};
   EXPECT_THROW(all.unsubscribe(), int);
 }
 
@@ -300,7 +305,7 @@ TEST(CompositeDisposableTest, disposeThrowsCheckedExceptionSneaky) {
 
 TEST(MultipleAssignmentSubscriptionTest, testNoUnsubscribeWhenReplaced) {
   counter n{0};
-  const assignable place;
+  const assignable_subscription place;
   place.set(counting(n));
   place.set(subscription::empty());
   place.unsubscribe();
@@ -308,7 +313,7 @@ TEST(MultipleAssignmentSubscriptionTest, testNoUnsubscribeWhenReplaced) {
 }
 TEST(MultipleAssignmentSubscriptionTest, testUnsubscribeWhenParentUnsubscribes) {
   counter n{0};
-  const assignable place;
+  const assignable_subscription place;
   place.set(counting(n));
   place.unsubscribe();
   place.unsubscribe();
@@ -316,7 +321,7 @@ TEST(MultipleAssignmentSubscriptionTest, testUnsubscribeWhenParentUnsubscribes) 
   EXPECT_TRUE(place.is_unsubscribed());
 }
 TEST(MultipleAssignmentSubscriptionTest, subscribingWhenUnsubscribedCausesImmediateUnsubscription) {
-  const assignable place;
+  const assignable_subscription place;
   place.unsubscribe();
   const subscription s = subscription::empty();
   place.set(s);
@@ -324,7 +329,7 @@ TEST(MultipleAssignmentSubscriptionTest, subscribingWhenUnsubscribedCausesImmedi
 }
 TEST(MultipleAssignmentSubscriptionTest, subscriptionDoesntRemainAfterUnsubscribe) {
   const subscription s = subscription::empty();
-  const assignable place;
+  const assignable_subscription place;
   place.set(s);
   place.unsubscribe();
   EXPECT_FALSE(place.get() == s);
@@ -335,7 +340,7 @@ TEST(MultipleAssignmentSubscriptionTest, subscriptionDoesntRemainAfterUnsubscrib
 
 TEST(RefCountSubscriptionTest, testImmediateUnsubscribe) {
   counter n{0};
-  const refcount shared(counting(n));
+  const refcount_subscription shared(counting(n));
   shared.unsubscribe();
   EXPECT_EQ(n, 1);
   shared.unsubscribe();
@@ -343,7 +348,7 @@ TEST(RefCountSubscriptionTest, testImmediateUnsubscribe) {
 }
 TEST(RefCountSubscriptionTest, testRCSUnsubscribeBeforeClient) {
   counter n{0};
-  const refcount shared(counting(n));
+  const refcount_subscription shared(counting(n));
   const subscription s = shared.get();
   shared.unsubscribe();
   EXPECT_EQ(n, 0);
@@ -355,7 +360,7 @@ TEST(RefCountSubscriptionTest, testRCSUnsubscribeBeforeClient) {
 }
 TEST(RefCountSubscriptionTest, testMultipleClientsUnsubscribeFirst) {
   counter n{0};
-  const refcount shared(counting(n));
+  const refcount_subscription shared(counting(n));
   const subscription a = shared.get();
   const subscription b = shared.get();
   a.unsubscribe();
@@ -370,7 +375,7 @@ TEST(RefCountSubscriptionTest, testMultipleClientsUnsubscribeFirst) {
 }
 TEST(RefCountSubscriptionTest, testMultipleClientsMainUnsubscribeFirst) {
   counter n{0};
-  const refcount shared(counting(n));
+  const refcount_subscription shared(counting(n));
   const subscription a = shared.get();
   const subscription b = shared.get();
   shared.unsubscribe();
@@ -388,11 +393,11 @@ TEST(RefCountSubscriptionTest, testMultipleClientsMainUnsubscribeFirst) {
 // --- SerialSubscription
 
 TEST(SerialSubscriptionTests, unsubscribingWithoutUnderlyingDoesNothing) {
-  const serial place;
+  const serial_subscription place;
   place.unsubscribe();
 }
 TEST(SerialSubscriptionTests, getSubscriptionShouldReturnSet) {
-  const serial place;
+  const serial_subscription place;
   const subscription a = subscription::empty();
   place.set(a);
   EXPECT_EQ(place.get(), a);
@@ -402,7 +407,7 @@ TEST(SerialSubscriptionTests, getSubscriptionShouldReturnSet) {
 }
 TEST(SerialSubscriptionTests, unsubscribingTwiceDoesUnsubscribeOnce) {
   counter n{0};
-  const serial place;
+  const serial_subscription place;
   place.set(counting(n));
   place.unsubscribe();
   EXPECT_EQ(n, 1);
@@ -410,7 +415,7 @@ TEST(SerialSubscriptionTests, unsubscribingTwiceDoesUnsubscribeOnce) {
   EXPECT_EQ(n, 1);
 }
 TEST(SerialSubscriptionTests, settingSameSubscriptionTwiceDoesUnsubscribeIt) {
-  const serial place;
+  const serial_subscription place;
   const subscription s = subscription::empty();
   place.set(s);
   EXPECT_FALSE(s.is_unsubscribed());
@@ -418,21 +423,21 @@ TEST(SerialSubscriptionTests, settingSameSubscriptionTwiceDoesUnsubscribeIt) {
   EXPECT_TRUE(s.is_unsubscribed());
 }
 TEST(SerialSubscriptionTests, unsubscribingWithSingleUnderlyingUnsubscribes) {
-  const serial place;
+  const serial_subscription place;
   const subscription s = subscription::empty();
   place.set(s);
   place.unsubscribe();
   EXPECT_TRUE(s.is_unsubscribed());
 }
 TEST(SerialSubscriptionTests, replacingFirstUnderlyingCausesUnsubscription) {
-  const serial place;
+  const serial_subscription place;
   const subscription a = subscription::empty();
   place.set(a);
   place.set(subscription::empty());
   EXPECT_TRUE(a.is_unsubscribed());
 }
 TEST(SerialSubscriptionTests, whenUnsubscribingSecondUnderlyingUnsubscribed) {
-  const serial place;
+  const serial_subscription place;
   place.set(subscription::empty());
   const subscription b = subscription::empty();
   place.set(b);
@@ -440,7 +445,7 @@ TEST(SerialSubscriptionTests, whenUnsubscribingSecondUnderlyingUnsubscribed) {
   EXPECT_TRUE(b.is_unsubscribed());
 }
 TEST(SerialSubscriptionTests, settingUnderlyingWhenUnsubscribedCausesImmediateUnsubscription) {
-  const serial place;
+  const serial_subscription place;
   place.unsubscribe();
   const subscription s = subscription::empty();
   place.set(s);
@@ -449,7 +454,7 @@ TEST(SerialSubscriptionTests, settingUnderlyingWhenUnsubscribedCausesImmediateUn
 TEST(SerialSubscriptionTests,
      settingUnderlyingWhenUnsubscribedCausesImmediateUnsubscriptionConcurrently) {
   for (int i = 0; i < races; ++i) {
-    const serial place;
+    const serial_subscription place;
     const subscription first = subscription::empty();
     const subscription second = subscription::empty();
     place.set(first);
@@ -460,7 +465,7 @@ TEST(SerialSubscriptionTests,
 }
 TEST(SerialSubscriptionTests, concurrentSetSubscriptionShouldNotInterleave) {
   for (int i = 0; i < races; ++i) {
-    const serial place;
+    const serial_subscription place;
     const subscription a = subscription::empty();
     const subscription b = subscription::empty();
     race([&] { place.set(a); }, [&] { place.set(b); });

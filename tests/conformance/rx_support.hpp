@@ -14,9 +14,9 @@
 #include <takt/base/detail/sync.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/exec/thread_pool.hpp>
-#include <takt/rx/scheduler.hpp>
 #include <takt/rx/schedulers.hpp>
 #include <takt/rx/worker.hpp>
+#include <takt/rx/worker_scheduler.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 
 #include "../support/pools.hpp"
@@ -56,21 +56,22 @@ class rx_family {
 
  private:
   takt::rx::schedulers run_{{.computation_threads = 2, .time = &time, .unhandled = &hook}};
-  takt::thread_pool pool_{{.core = 2, .time = &time}};
-  takt::scheduled_pool timers_{{.core = 2, .time = &time}};
-  takt::rx::scheduler eager_ =
-      takt::rx::scheduler::from(pool_, {.timers = &timers_, .unhandled = &hook});
-  takt::rx::scheduler fair_ =
-      takt::rx::scheduler::from(pool_, {.timers = &timers_, .batch = 1, .unhandled = &hook});
-  takt::rx::scheduler scheduled_ = takt::rx::scheduler::from(timers_, {.unhandled = &hook});
+  takt::thread_pool pool_{{.core_threads = 2, .time = &time}};
+  takt::scheduled_pool timers_{{.threads = 2, .time = &time}};
+  takt::rx::worker_scheduler eager_ =
+      takt::rx::worker_scheduler::from(pool_, {.timers = &timers_, .unhandled = &hook});
+  takt::rx::worker_scheduler fair_ =
+      takt::rx::worker_scheduler::from(pool_, {.timers = &timers_, .batch = 1, .unhandled = &hook});
+  takt::rx::worker_scheduler scheduled_ =
+      takt::rx::worker_scheduler::from(timers_, {.unhandled = &hook});
 
  public:
-  [[nodiscard]] std::vector<takt::rx::scheduler*> concurrent() {
+  [[nodiscard]] std::vector<takt::rx::worker_scheduler*> concurrent() {
     return {&run_.new_thread(), &run_.single(), &run_.computation(), &run_.io(), &eager_, &fair_,
             &scheduled_};
   }
-  [[nodiscard]] std::vector<takt::rx::scheduler*> all() {
-    std::vector<takt::rx::scheduler*> list = concurrent();
+  [[nodiscard]] std::vector<takt::rx::worker_scheduler*> all() {
+    std::vector<takt::rx::worker_scheduler*> list = concurrent();
     list.push_back(&run_.trampoline());
     return list;
   }
@@ -91,7 +92,7 @@ class recursive {
 // Five tasks on each of them, none of them here.
 inline void runs_elsewhere() {
   rx_family family;
-  for (takt::rx::scheduler* s : family.concurrent()) {
+  for (takt::rx::worker_scheduler* s : family.concurrent()) {
     const auto here = takt::sync::this_thread_id();
     gate first;
     tally ran;

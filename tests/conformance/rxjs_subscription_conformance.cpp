@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <takt/rx/aggregate_error.hpp>
-#include <takt/rx/composite.hpp>
+#include <takt/rx/composite_subscription.hpp>
 #include <takt/rx/subscription.hpp>
 
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using namespace takt;
 
 TEST(Subscription, addZ28Z29_should_unsubscribe_child_subscriptions) {
-  const rx::composite main;
+  const rx::composite_subscription main;
   const auto child = rx::subscription::empty();
   main.add(child);
   main.unsubscribe();
@@ -22,7 +22,7 @@ TEST(Subscription, addZ28Z29_should_unsubscribe_child_subscriptions) {
 }
 TEST(Subscription,
      addZ28Z29_should_unsubscribe_child_subscriptions_if_it_has_already_been_unsubscribed) {
-  const rx::composite main;
+  const rx::composite_subscription main;
   main.unsubscribe();
   const auto child = rx::subscription::empty();
   main.add(child);
@@ -30,7 +30,7 @@ TEST(Subscription,
 }
 TEST(Subscription, addZ28Z29_should_unsubscribe_a_finalizer_function_that_was_passed) {
   bool called = false;
-  const rx::composite main;
+  const rx::composite_subscription main;
   main.add([&] { called = true; });
   main.unsubscribe();
   EXPECT_TRUE(called);
@@ -39,7 +39,7 @@ TEST(
     Subscription,
     addZ28Z29_should_unsubscribe_a_finalizer_function_that_was_passed_immediately_if_it_has_been_unsubscribed) {
   bool called = false;
-  const rx::composite main;
+  const rx::composite_subscription main;
   main.unsubscribe();
   main.add([&] { called = true; });
   EXPECT_TRUE(called);
@@ -50,7 +50,7 @@ TEST(Subscription, addZ28Z29_should_unsubscribe_an_Unsubscribable_when_unsubscri
     int& calls;
     void operator()() const { ++calls; }
   };
-  const rx::composite main;
+  const rx::composite_subscription main;
   main.add(unsubscribable{calls});
   main.unsubscribe();
   EXPECT_EQ(calls, 1);
@@ -62,7 +62,7 @@ TEST(Subscription, addZ28Z29_should_unsubscribe_an_Unsubscribable_if_it_is_alrea
   EXPECT_EQ(calls, 1);
 }
 TEST(Subscription, removeZ28Z29_should_remove_added_Subscriptions) {
-  const rx::composite main;
+  const rx::composite_subscription main;
   const auto child = rx::subscription::empty();
   main.add(child);
   EXPECT_TRUE(main.release(child));
@@ -71,7 +71,7 @@ TEST(Subscription, removeZ28Z29_should_remove_added_Subscriptions) {
 }
 TEST(Subscription, removeZ28Z29_should_remove_added_functions) {
   bool called = false;
-  const rx::composite main;
+  const rx::composite_subscription main;
   const rx::subscription f{[&] { called = true; }};
   main.add(f);
   EXPECT_TRUE(main.release(f));
@@ -80,7 +80,7 @@ TEST(Subscription, removeZ28Z29_should_remove_added_functions) {
 }
 TEST(Subscription, removeZ28Z29_should_remove_added_unsubscribables) {
   int calls = 0;
-  const rx::composite main;
+  const rx::composite_subscription main;
   const rx::subscription u{[&] { ++calls; }};
   main.add(u);
   EXPECT_TRUE(main.release(u));
@@ -91,7 +91,7 @@ TEST(Subscription, removeZ28Z29_should_remove_added_unsubscribables) {
 TEST(Subscription,
      unsubscribeZ28Z29_should_unsubscribe_from_all_subscriptionsZ2C_when_some_of_them_throw) {
   std::vector<int> called;
-  const rx::composite main;
+  const rx::composite_subscription main;
   main.add([&] { called.push_back(1); });
   main.add([&] {
     called.push_back(2);
@@ -124,9 +124,9 @@ TEST(Subscription, unsubscribeZ28Z29_should_have_idempotent_unsubscription) {
   EXPECT_EQ(calls, 1);
 }
 TEST(Subscription, unsubscribeZ28Z29_should_unsubscribe_from_all_parents) {
-  const rx::composite a;
-  const rx::composite b;
-  const rx::composite c;
+  const rx::composite_subscription a;
+  const rx::composite_subscription b;
+  const rx::composite_subscription c;
   a.add(c);
   b.add(c);
   c.unsubscribe();

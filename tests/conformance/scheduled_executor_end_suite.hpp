@@ -60,7 +60,7 @@ void shutdown_now() {
   constexpr std::size_t count = 5;
   tally ran;
   tally begun;
-  subject<Kind> s({.core = threads});
+  subject<Kind> s({.threads = threads});
   for (std::size_t i = 0; i < count; ++i) {
     s.pool.execute([&](const takt::sync::stop_token& stop) {
       begun.add();
@@ -113,7 +113,7 @@ enum class said : std::uint8_t { at_first, before, after };
 template <class Kind>
 void shutdown_cancellation(takt::after_shutdown keep, said when) {
   constexpr takt::after_shutdown all{.delayed = true, .periodic = true};
-  subject<Kind> s({.core = 2, .keep = when == said::at_first ? keep : all});
+  subject<Kind> s({.threads = 2, .keep = when == said::at_first ? keep : all});
   if (when == said::before) s.pool.keep_after_shutdown(keep);
   const auto kept = s.pool.kept_after_shutdown();
   EXPECT_EQ(kept.delayed, when == said::after || keep.delayed);

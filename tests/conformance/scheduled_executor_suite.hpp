@@ -48,7 +48,7 @@ struct decorated {
 
 template <class Kind>
 struct subject {
-  explicit subject(scheduled_pool::options how = {.core = 1}) : pool(prepare(std::move(how))) {}
+  explicit subject(scheduled_pool::options how = {.threads = 1}) : pool(prepare(std::move(how))) {}
 
   scheduled_pool::options prepare(scheduled_pool::options how) {
     how.time = &time;
@@ -158,7 +158,7 @@ void fixed_delay_begins_after_delay() {
 // When eight runs begin of which the third takes 25 ms.
 template <class Kind, class Add>
 std::vector<nanoseconds> sequence(Add add) {
-  subject<Kind> s({.core = 1, .missed = takt::catch_up});
+  subject<Kind> s({.threads = 1, .missed = takt::catch_up});
   constexpr std::size_t cycles = 8;
   std::vector<nanoseconds> began;
   takt::periodic_future f = add(s.pool, [&] {
@@ -241,7 +241,7 @@ void submitted_tasks_rejected_when_shutdown() {
                                 [](scheduled_pool& pool) { pool.shutdown_and_cancel(); }};
   for (const end shut : ends) {
     for (const bool within : {false, true}) {
-      subject<Kind> s({.core = 2});
+      subject<Kind> s({.threads = 2});
       busy hold(s.pool, 1);
       if (within) {
         s.pool.submit([&] { shut(s.pool); }).get();
@@ -266,7 +266,7 @@ void submitted_tasks_rejected_when_shutdown() {
 
 template <class Kind>
 void active_count() {
-  subject<Kind> s({.core = 2});
+  subject<Kind> s({.threads = 2});
   EXPECT_EQ(s.pool.statistics().active, 0u);
   busy one(s.pool, 1);
   EXPECT_EQ(s.pool.statistics().active, 1u);
@@ -281,7 +281,7 @@ void active_count() {
 
 template <class Kind>
 void completed_task_count() {
-  subject<Kind> s({.core = 2});
+  subject<Kind> s({.threads = 2});
   EXPECT_EQ(s.pool.totals().finished, 0u);
   s.pool.prestart();
   gate begun;
@@ -303,9 +303,9 @@ void completed_task_count() {
 template <class Kind>
 void core_pool_size() {
   subject<Kind> s;
-  EXPECT_EQ(s.pool.core(), 1u);
+  EXPECT_EQ(s.pool.threads(), 1u);
   s.pool.resize(3);
-  EXPECT_EQ(s.pool.core(), 3u);
+  EXPECT_EQ(s.pool.threads(), 3u);
   busy all(s.pool, 3);
   EXPECT_EQ(s.pool.statistics().threads, 3u);
   all.release();
@@ -314,7 +314,7 @@ void core_pool_size() {
 
 template <class Kind>
 void largest_pool_size() {
-  subject<Kind> s({.core = 3});
+  subject<Kind> s({.threads = 3});
   EXPECT_EQ(s.pool.statistics().largest, 0u);
   busy all(s.pool, 3);
   EXPECT_EQ(s.pool.statistics().largest, 3u);
@@ -355,7 +355,7 @@ void task_count() {
 template <class Kind>
 void thread_factory() {
   takt::sync::atomic<int> made{0};
-  subject<Kind> s({.core = 1, .thread = {.on_start = [&] { ++made; }}});
+  subject<Kind> s({.threads = 1, .thread = {.on_start = [&] { ++made; }}});
   auto f = s.pool.schedule(0ms, [&] { return made.load(); });
   EXPECT_EQ(f.get(), 1);
   s.drain();

@@ -29,7 +29,7 @@ using ::testing::ElementsAre;
 // One thread, which is late: what is due is run in the order of deadlines. Tasks end their series
 // by takt::cancelled.
 struct late_pool {
-  subject<plain> s{{.core = 1, .missed = takt::catch_up}};
+  subject<plain> s{{.threads = 1, .missed = takt::catch_up}};
   busy hold{s.pool, 1};
   std::vector<int> ran;
 
@@ -108,7 +108,7 @@ class interrupted_clock final : public takt::clock {
 // on: it is cancelled or goes on.
 TEST(scheduled_pool_end, policy_that_changes_while_it_is_heeded) {
   interrupted_clock time;
-  takt::scheduled_pool pool{{.core = 1, .time = &time}};
+  takt::scheduled_pool pool{{.threads = 1, .time = &time}};
   auto series = pool.schedule_at_fixed_rate(1ms, 1ms, [] {});
   time.time.wait_for_waiters(1);
   time.hook = [&] {  // between the end of intake and what it cancels
@@ -124,19 +124,19 @@ TEST(scheduled_pool_end, policy_that_changes_while_it_is_heeded) {
   time.time.wait_for_waiters(1);
   EXPECT_TRUE(series.is_ready() || series.run_count() > 0);
   series.cancel();
-  pool.close(takt::cancel_rest);
+  pool.close(takt::cancel_pending);
 }
 
 // What would not be waited for after shutdown cannot be moved into the future then.
 TEST(scheduled_pool_end, due_task_moved_after_shutdown) {
-  subject<plain> s({.core = 1, .keep = {.delayed = false}});
+  subject<plain> s({.threads = 1, .keep = {.delayed = false}});
   busy hold(s.pool, 1);
   auto due = s.pool.schedule(0s, [] {});
   s.pool.shutdown();
   EXPECT_FALSE(due.is_ready());
   EXPECT_FALSE(due.reschedule(1h) && !due.is_cancelled());
   hold.release();
-  s.pool.close(takt::cancel_rest);
+  s.pool.close(takt::cancel_pending);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(Regression, DelayOverflow) {
   for (const clock::time_point start :
        {clock::time_point::min(), clock::time_point(), clock::time_point::max() - 3h}) {
     takt::manual_clock time{start};
-    scheduled_pool pool{{.core = 1, .time = &time}};
+    scheduled_pool pool{{.threads = 1, .time = &time}};
     busy one(pool, 1);
     tally ran;
     for (std::size_t round = 0; round < 2; ++round) {  // before and after the others
@@ -122,7 +122,7 @@ TEST(Regression, DelayOverflow) {
     time.wait_for_waiters(1);
     EXPECT_EQ(ran.count(), 2 * now.size());
     EXPECT_EQ(pool.statistics().delayed, 2 * at_the_end.size() + 4);
-    pool.close(takt::cancel_rest);
+    pool.close(takt::cancel_pending);
     takt_test::expect_balance(pool);
   }
 }
@@ -130,7 +130,7 @@ TEST(Regression, DelayOverflow) {
 // Idle workers keep no finished task alive, and nothing keeps one that was cancelled.
 TEST(Regression, GCRetention) {
   constexpr std::size_t n = 10;
-  subject<plain> s({.core = n});
+  subject<plain> s({.threads = n});
   s.pool.prestart();
   std::vector<std::weak_ptr<int>> alive;
   const auto owner = [&] {
@@ -168,7 +168,7 @@ TEST(Regression, GCRetention) {
 
 // Without core threads, what is delayed is run all the same.
 TEST(Regression, ZeroCorePoolSize) {
-  subject<plain> s({.core = 0});
+  subject<plain> s({.threads = 0});
   tally ran;
   auto once = s.pool.schedule(1s, [&] { ran.add(); });
   EXPECT_EQ(s.pool.statistics().threads, 1u);
@@ -207,7 +207,7 @@ TEST(Regression, ZeroCoreThreads) {
     tally started;
     tally gone;
     scheduled_pool pool{
-        {.core = core,
+        {.threads = core,
          .keep_alive = 1ms,
          .core_times_out = true,
          .thread = {.on_start = [&] { started.add(); }, .on_exit = [&] { gone.add(); }},
@@ -239,7 +239,7 @@ TEST(Regression, DecorateTask) {
   takt::manual_clock time;
   std::vector<std::string> seen;
   tally wrapped;
-  scheduled_pool pool{{.core = 1,
+  scheduled_pool pool{{.threads = 1,
                        .decorate =
                            [&](task t) {
                              seen.emplace_back(t.name());
@@ -272,9 +272,9 @@ TEST(Regression, DecorateTask) {
   EXPECT_EQ(ran.count(), 5u);
   EXPECT_EQ(wrapped.count(), 5u);
   auto replaced = pool.schedule(0ms, body, {.name = "replaced"});
-  EXPECT_THROW(replaced.get(), takt::abandoned);
+  EXPECT_THROW(replaced.get(), takt::broken_promise);
   auto dropped = pool.schedule(0ms, body, {.name = "dropped"});
-  EXPECT_THROW(dropped.get(), takt::abandoned);
+  EXPECT_THROW(dropped.get(), takt::broken_promise);
   auto refused = pool.schedule_at_fixed_rate(0ms, 1ms, body, {.name = "refused"});
   EXPECT_THROW(refused.get(), std::domain_error);
   pool.close(takt::drain);
@@ -295,19 +295,19 @@ void expect_delayed_run(const scheduled_pool::options& how) {
   s.drain();
 }
 
-TEST(ExecutorsTest, testNewScheduledThreadPool) { expect_delayed_run({.core = 2}); }
+TEST(ExecutorsTest, testNewScheduledThreadPool) { expect_delayed_run({.threads = 2}); }
 
 TEST(ExecutorsTest, testNewSingleThreadScheduledExecutor) {
   expect_delayed_run(scheduled_pool::single());
 }
 
 TEST(ExecutorsTest, testUnconfigurableScheduledExecutorService) {
-  scheduled_pool::options how{.core = 2, .resizable = false};
+  scheduled_pool::options how{.threads = 2, .resizable = false};
   expect_delayed_run(how);
   for (const auto& fixed : {how, scheduled_pool::single()}) {
     scheduled_pool pool{fixed};
     EXPECT_THROW(pool.resize(3), std::logic_error);
-    EXPECT_EQ(pool.core(), fixed.core);
+    EXPECT_EQ(pool.threads(), fixed.threads);
     pool.close(takt::drain);
   }
 }

@@ -32,7 +32,7 @@ using takt_test::until_stopped;
 // --- tasks
 
 TEST(ThreadPoolExecutorTest, testExecute) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   gate run;
   pool.execute([&] { run.open(); });
   run.wait();
@@ -40,7 +40,7 @@ TEST(ThreadPoolExecutorTest, testExecute) {
 }
 
 TEST(ThreadPoolExecutorTest, testGetActiveCount) {
-  thread_pool pool{{.core = 2}};
+  thread_pool pool{{.core_threads = 2}};
   EXPECT_EQ(pool.statistics().active, 0u);
   busy one(pool, 1);
   EXPECT_EQ(pool.statistics().active, 1u);
@@ -51,7 +51,7 @@ TEST(ThreadPoolExecutorTest, testGetActiveCount) {
 
 TEST(ThreadPoolExecutorTest, testGetCompletedTaskCount) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 2, .time = &time}};
+  thread_pool pool{{.core_threads = 2, .time = &time}};
   EXPECT_EQ(pool.totals().finished, 0u);
   busy one(pool, 1);
   EXPECT_EQ(pool.totals().finished, 0u);
@@ -62,7 +62,7 @@ TEST(ThreadPoolExecutorTest, testGetCompletedTaskCount) {
 }
 
 TEST(ThreadPoolExecutorTest, testGetTaskCount) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   EXPECT_EQ(pool.totals().submitted, 0u);
   busy one(pool, 1);
   EXPECT_EQ(pool.totals().submitted, 1u);
@@ -79,7 +79,7 @@ TEST(ThreadPoolExecutorTest, testGetTaskCount) {
 }
 
 TEST(ThreadPoolExecutorTest, testNullTaskSubmission) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   EXPECT_THROW(pool.execute(task()), std::invalid_argument);
   EXPECT_THROW(pool.execute(std::function<void()>()), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(pool.submit(std::function<void()>())), std::invalid_argument);
@@ -90,7 +90,7 @@ TEST(ThreadPoolExecutorTest, testNullTaskSubmission) {
 
 TEST(ThreadPoolExecutorTest, testInterruptedSubmit) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 1, .queue_capacity = 10, .time = &time}};
+  thread_pool pool{{.core_threads = 1, .queue_capacity = 10, .time = &time}};
   gate go_on;
   gate begun;
   takt::sync::stop_source stop;
@@ -110,7 +110,7 @@ TEST(ThreadPoolExecutorTest, testInterruptedSubmit) {
 }
 
 TEST(ThreadPoolExecutorTest, testGet_cancelled) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   busy one(pool, 1);
   std::vector<future<void>> tasks;
   for (int i = 0; i < 2; ++i) tasks.push_back(pool.submit([] {}));
@@ -128,7 +128,7 @@ TEST(ThreadPoolExecutorTest, testGet_cancelled) {
 
 TEST(ThreadPoolExecutorTest, testBeforeAfter) {
   std::vector<int> order;
-  thread_pool pool{{.core = 1,
+  thread_pool pool{{.core_threads = 1,
                     .before = [&](const task&) { order.push_back(1); },
                     .after = [&](const task&, const std::exception_ptr&) { order.push_back(3); }}};
   pool.execute([&] { order.push_back(2); });
@@ -139,7 +139,7 @@ TEST(ThreadPoolExecutorTest, testBeforeAfter) {
 // --- the queue
 
 TEST(ThreadPoolExecutorTest, testGetQueue) {
-  thread_pool pool{{.core = 1, .queue_capacity = 10}};
+  thread_pool pool{{.core_threads = 1, .queue_capacity = 10}};
   busy one(pool, 1);
   std::vector<future<int>> tasks;
   for (int i = 0; i < 4; ++i) {
@@ -157,7 +157,7 @@ TEST(ThreadPoolExecutorTest, testGetQueue) {
 }
 
 TEST(ThreadPoolExecutorTest, testRemove) {
-  thread_pool pool{{.core = 1, .queue_capacity = 10}};
+  thread_pool pool{{.core_threads = 1, .queue_capacity = 10}};
   gate begun;
   gate go_on;
   std::vector<future<void>> tasks;
@@ -180,7 +180,7 @@ TEST(ThreadPoolExecutorTest, testRemove) {
 }
 
 TEST(ThreadPoolExecutorTest, testPurge) {
-  thread_pool pool{{.core = 1, .queue_capacity = 10}};
+  thread_pool pool{{.core_threads = 1, .queue_capacity = 10}};
   busy one(pool, 1);
   std::vector<future<void>> tasks;
   for (int i = 0; i < 5; ++i) tasks.push_back(pool.submit([] {}));
@@ -198,7 +198,7 @@ TEST(ThreadPoolExecutorTest, testPurge) {
 // --- the end
 
 TEST(ThreadPoolExecutorTest, testIsShutdown) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   EXPECT_FALSE(pool.is_shutdown());
   pool.shutdown();
   EXPECT_TRUE(pool.is_shutdown());
@@ -207,7 +207,7 @@ TEST(ThreadPoolExecutorTest, testIsShutdown) {
 
 TEST(ThreadPoolExecutorTest, testAwaitTermination_timesOut) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 1, .time = &time}};
+  thread_pool pool{{.core_threads = 1, .time = &time}};
   EXPECT_FALSE(pool.is_terminated());
   EXPECT_FALSE(pool.await_termination(std::chrono::nanoseconds::min()));
   EXPECT_FALSE(pool.await_termination(std::chrono::hours::min()));
@@ -223,7 +223,7 @@ TEST(ThreadPoolExecutorTest, testAwaitTermination_timesOut) {
 }
 
 TEST(ThreadPoolExecutorTest, testIsTerminated) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   EXPECT_FALSE(pool.is_terminated());
   busy one(pool, 1);
   EXPECT_FALSE(pool.is_terminating());
@@ -236,7 +236,7 @@ TEST(ThreadPoolExecutorTest, testIsTerminated) {
 }
 
 TEST(ThreadPoolExecutorTest, testIsTerminating) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   EXPECT_FALSE(pool.is_terminating());
   busy one(pool, 1);
   EXPECT_FALSE(pool.is_terminating());
@@ -249,7 +249,7 @@ TEST(ThreadPoolExecutorTest, testIsTerminating) {
 
 TEST(ThreadPoolExecutorTest, testTerminated) {
   bool called = false;
-  thread_pool pool{{.core = 1, .terminated = [&] { called = true; }}};
+  thread_pool pool{{.core_threads = 1, .terminated = [&] { called = true; }}};
   drain(pool);
   EXPECT_TRUE(called);
 }
@@ -259,7 +259,7 @@ TEST(ThreadPoolExecutorTest, testShutdownNow) {
   constexpr std::size_t count = 5;
   tally ran;
   tally begun;
-  thread_pool pool{{.core = threads}};
+  thread_pool pool{{.core_threads = threads}};
   for (std::size_t i = 0; i < count; ++i) {
     pool.execute([&](const takt::sync::stop_token& stop) {
       begun.add();

@@ -18,11 +18,12 @@ using takt::thread_pool_options;
 
 // A negative size does not compile.
 template <int Core, int Max>
-constexpr bool sizes_compile = requires { thread_pool_options{.core = Core, .max = Max}; };
+constexpr bool sizes_compile =
+    requires { thread_pool_options{.core_threads = Core, .max_threads = Max}; };
 static_assert(sizes_compile<1, 2>);
 
 thread_pool_options plain() {
-  return {.core = 1, .max = 2, .keep_alive = 1s, .queue_capacity = 10};
+  return {.core_threads = 1, .max_threads = 2, .keep_alive = 1s, .queue_capacity = 10};
 }
 thread_pool_options with_threads() {
   auto how = plain();
@@ -49,8 +50,8 @@ void expect_negative_keep_alive_is_invalid(thread_pool_options how) {
 }
 void expect_core_above_max_is_invalid(thread_pool_options how) {
   EXPECT_NO_THROW(thread_pool{how});
-  how.core = 2;
-  how.max = 1;
+  how.core_threads = 2;
+  how.max_threads = 1;
   expect_invalid(how);
 }
 

@@ -30,7 +30,7 @@ using takt_test::tally;
 using ::testing::ElementsAre;
 
 TEST(ThreadPoolExecutorTest, testDefaultRejectedExecutionHandler) {
-  thread_pool pool{{.core = 1, .queue_capacity = 0}};
+  thread_pool pool{{.core_threads = 1, .queue_capacity = 0}};
   busy one(pool, 1);
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::saturated);
   one.release();
@@ -39,7 +39,7 @@ TEST(ThreadPoolExecutorTest, testDefaultRejectedExecutionHandler) {
 
 TEST(ThreadPoolExecutorTest, testGetRejectedExecutionHandler) {
   int calls = 0;
-  thread_pool pool{{.core = 1,
+  thread_pool pool{{.core_threads = 1,
                     .queue_capacity = 0,
                     .rejection = rejection_policy::call([&](const task&, rejection) { ++calls; })}};
   busy one(pool, 1);
@@ -54,7 +54,7 @@ TEST(ThreadPoolExecutorTest, testStandardRejectedExecutionHandlers) {
   const auto record = [&] { ran = takt::sync::this_thread_id(); };
   const auto saturate = [&](rejection_policy policy) {
     ran.reset();
-    thread_pool pool{{.core = 1, .queue_capacity = 0, .rejection = std::move(policy)}};
+    thread_pool pool{{.core_threads = 1, .queue_capacity = 0, .rejection = std::move(policy)}};
     busy one(pool, 1);
     const auto why = rejection_of([&] { pool.execute(record); });
     EXPECT_EQ(pool.statistics().queued, 0u);
@@ -91,7 +91,7 @@ outcome of(future<int>& f) {
 
 // Of a task that is queued, one that finds the pool saturated, and one that finds it shut down.
 std::vector<outcome> submit_three(rejection_policy policy) {
-  thread_pool pool{{.core = 1, .queue_capacity = 1, .rejection = std::move(policy)}};
+  thread_pool pool{{.core_threads = 1, .queue_capacity = 1, .rejection = std::move(policy)}};
   busy one(pool, 1);
   std::array<future<int>, 3> futures;
   std::array<std::optional<rejection>, 3> refused;
@@ -120,11 +120,12 @@ TEST(ThreadPoolExecutorTest, testSubmittedTasksRejectedWhenSaturatedOrShutdown) 
   EXPECT_THAT(submit_three(rejection_policy::drop_oldest()),
               ElementsAre(ended(dropped), value(2), ended(shut_down)));
   EXPECT_THAT(submit_three(rejection_policy::wait(0s)),
-              ElementsAre(value(1), thrown(wait_timed_out), thrown(shut_down)));
+              ElementsAre(value(1), thrown(timed_out), thrown(shut_down)));
 }
 
 TEST(ThreadPoolExecutorTest, testSaturatedExecute_DiscardOldestPolicy) {
-  thread_pool pool{{.core = 1, .queue_capacity = 1, .rejection = rejection_policy::drop_oldest()}};
+  thread_pool pool{
+      {.core_threads = 1, .queue_capacity = 1, .rejection = rejection_policy::drop_oldest()}};
   busy one(pool, 1);
   auto first = pool.submit([] { return 1; });
   auto second = pool.submit([] { return 2; });
@@ -135,7 +136,8 @@ TEST(ThreadPoolExecutorTest, testSaturatedExecute_DiscardOldestPolicy) {
 }
 
 TEST(ThreadPoolExecutorTest, testDiscardOldestOnShutdown) {
-  thread_pool pool{{.core = 1, .queue_capacity = 1, .rejection = rejection_policy::drop_oldest()}};
+  thread_pool pool{
+      {.core_threads = 1, .queue_capacity = 1, .rejection = rejection_policy::drop_oldest()}};
   pool.shutdown();
   pool.execute([] { ADD_FAILURE(); });
   const auto s = drain(pool);
@@ -146,7 +148,7 @@ TEST(ThreadPoolExecutorTest, testRejectedRecycledTask) {
   constexpr std::size_t count = 1000;
   tally done;
   const auto recycled = [&] { done.add(); };
-  thread_pool pool{{.core = 1, .max = 30, .queue_capacity = 30}};
+  thread_pool pool{{.core_threads = 1, .max_threads = 30, .queue_capacity = 30}};
   for (std::size_t i = 0; i < count; ++i) {
     while (rejection_of([&] { pool.execute(recycled); })) takt::sync::yield();
   }

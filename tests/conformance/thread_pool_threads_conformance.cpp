@@ -25,23 +25,23 @@ using takt_test::tally;
 // --- sizes
 
 TEST(ThreadPoolExecutorTest, testGetCorePoolSize) {
-  thread_pool pool{{.core = 1, .max = 2, .queue_capacity = 10}};
-  EXPECT_EQ(pool.core(), 1u);
+  thread_pool pool{{.core_threads = 1, .max_threads = 2, .queue_capacity = 10}};
+  EXPECT_EQ(pool.core_threads(), 1u);
   drain(pool);
 }
 
 TEST(ThreadPoolExecutorTest, testGetMaximumPoolSize) {
-  thread_pool pool{{.core = 2, .max = 3, .queue_capacity = 10}};
-  EXPECT_EQ(pool.max(), 3u);
+  thread_pool pool{{.core_threads = 2, .max_threads = 3, .queue_capacity = 10}};
+  EXPECT_EQ(pool.max_threads(), 3u);
   pool.resize(2, 4);
-  EXPECT_EQ(pool.max(), 4u);
+  EXPECT_EQ(pool.max_threads(), 4u);
   pool.resize(2, 3);
-  EXPECT_EQ(pool.max(), 3u);
+  EXPECT_EQ(pool.max_threads(), 3u);
   drain(pool);
 }
 
 TEST(ThreadPoolExecutorTest, testGetPoolSize) {
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
   EXPECT_EQ(pool.statistics().threads, 0u);
   busy one(pool, 1);
   EXPECT_EQ(pool.statistics().threads, 1u);
@@ -50,7 +50,7 @@ TEST(ThreadPoolExecutorTest, testGetPoolSize) {
 }
 
 TEST(ThreadPoolExecutorTest, testGetLargestPoolSize) {
-  thread_pool pool{{.core = 3}};
+  thread_pool pool{{.core_threads = 3}};
   EXPECT_EQ(pool.statistics().largest, 0u);
   busy one(pool, 3);
   EXPECT_EQ(pool.statistics().largest, 3u);
@@ -60,7 +60,7 @@ TEST(ThreadPoolExecutorTest, testGetLargestPoolSize) {
 }
 
 TEST(ThreadPoolExecutorTest, testPrestartCoreThread) {
-  thread_pool pool{{.core = 2, .max = 6, .queue_capacity = 10}};
+  thread_pool pool{{.core_threads = 2, .max_threads = 6, .queue_capacity = 10}};
   EXPECT_EQ(pool.statistics().threads, 0u);
   EXPECT_EQ(pool.prestart(1), 1u);
   EXPECT_EQ(pool.statistics().threads, 1u);
@@ -77,7 +77,7 @@ TEST(ThreadPoolExecutorTest, testPrestartCoreThread) {
 }
 
 TEST(ThreadPoolExecutorTest, testPrestartAllCoreThreads) {
-  thread_pool pool{{.core = 2, .max = 6, .queue_capacity = 10}};
+  thread_pool pool{{.core_threads = 2, .max_threads = 6, .queue_capacity = 10}};
   EXPECT_EQ(pool.prestart(), 2u);
   EXPECT_EQ(pool.prestart(), 0u);
   EXPECT_EQ(pool.statistics().threads, 2u);
@@ -89,29 +89,29 @@ TEST(ThreadPoolExecutorTest, testPrestartAllCoreThreads) {
 }
 
 TEST(ThreadPoolExecutorTest, testCorePoolSizeIllegalArgumentException) {
-  thread_pool pool{{.core = 1, .max = 2, .queue_capacity = 10}};
+  thread_pool pool{{.core_threads = 1, .max_threads = 2, .queue_capacity = 10}};
   EXPECT_THROW(pool.resize(static_cast<std::size_t>(-1), 2), std::invalid_argument);
-  EXPECT_EQ(pool.core(), 1u);
+  EXPECT_EQ(pool.core_threads(), 1u);
   drain(pool);
 }
 
 TEST(ThreadPoolExecutorTest, testMaximumPoolSizeIllegalArgumentException) {
-  thread_pool pool{{.core = 2, .max = 3, .queue_capacity = 10}};
+  thread_pool pool{{.core_threads = 2, .max_threads = 3, .queue_capacity = 10}};
   EXPECT_THROW(pool.resize(2, 1), std::invalid_argument);
-  EXPECT_EQ(pool.max(), 3u);
+  EXPECT_EQ(pool.max_threads(), 3u);
   drain(pool);
 }
 
 TEST(ThreadPoolExecutorTest, testPoolSizeInvariants) {
-  thread_pool pool{{.core = 1, .max = 1, .queue_capacity = 10}};
+  thread_pool pool{{.core_threads = 1, .max_threads = 1, .queue_capacity = 10}};
   for (std::size_t s = 2; s < 5; ++s) {
     pool.resize(s, s);
     EXPECT_THROW(pool.resize(s, s - 1), std::invalid_argument);
-    EXPECT_EQ(pool.core(), s);
-    EXPECT_EQ(pool.max(), s);
+    EXPECT_EQ(pool.core_threads(), s);
+    EXPECT_EQ(pool.max_threads(), s);
     EXPECT_THROW(pool.resize(s + 1, s), std::invalid_argument);
-    EXPECT_EQ(pool.core(), s);
-    EXPECT_EQ(pool.max(), s);
+    EXPECT_EQ(pool.core_threads(), s);
+    EXPECT_EQ(pool.max_threads(), s);
   }
   drain(pool);
 }
@@ -121,8 +121,8 @@ TEST(ThreadPoolExecutorTest, testPoolSizeInvariants) {
 TEST(ThreadPoolExecutorTest, testGetKeepAliveTime) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 0,
-                    .max = 1,
+  thread_pool pool{{.core_threads = 0,
+                    .max_threads = 1,
                     .keep_alive = 1s,
                     .thread = {.on_exit = [&] { gone.add(); }},
                     .time = &time}};
@@ -135,14 +135,14 @@ TEST(ThreadPoolExecutorTest, testGetKeepAliveTime) {
 }
 
 TEST(ThreadPoolExecutorTest, testKeepAliveTimeIllegalArgumentException) {
-  thread_pool pool{{.core = 2, .max = 3, .queue_capacity = 10}};
+  thread_pool pool{{.core_threads = 2, .max_threads = 3, .queue_capacity = 10}};
   EXPECT_THROW(pool.set_keep_alive(-1ms, false), std::invalid_argument);
   drain(pool);
 }
 
 TEST(ThreadPoolExecutorTest, testAllowsCoreThreadTimeOut) {
   takt::manual_clock time;
-  thread_pool pool{{.core = 2, .keep_alive = 1s, .time = &time}};
+  thread_pool pool{{.core_threads = 2, .keep_alive = 1s, .time = &time}};
   pool.prestart();
   time.wait_for_waiters(2);
   EXPECT_FALSE(time.advance_to_next());  // nobody waits for a time
@@ -152,8 +152,8 @@ TEST(ThreadPoolExecutorTest, testAllowsCoreThreadTimeOut) {
 TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_true) {
   takt::manual_clock time;
   tally gone;
-  thread_pool pool{{.core = 2,
-                    .max = 10,
+  thread_pool pool{{.core_threads = 2,
+                    .max_threads = 10,
                     .queue_capacity = 10,
                     .thread = {.on_exit = [&] { gone.add(); }},
                     .time = &time}};
@@ -168,8 +168,11 @@ TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_true) {
 
 TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_false) {
   takt::manual_clock time;
-  thread_pool pool{
-      {.core = 2, .max = 10, .core_times_out = true, .queue_capacity = 10, .time = &time}};
+  thread_pool pool{{.core_threads = 2,
+                    .max_threads = 10,
+                    .core_times_out = true,
+                    .queue_capacity = 10,
+                    .time = &time}};
   pool.set_keep_alive(12ms, false);
   pool.submit([] {}).get();
   time.wait_for_waiters(1);
@@ -182,14 +185,14 @@ TEST(ThreadPoolExecutorTest, testAllowCoreThreadTimeOut_false) {
 
 TEST(ThreadPoolExecutorTest, testGetThreadFactory) {
   takt::sync::atomic<int> made{0};
-  thread_pool pool{{.core = 1, .thread = {.on_start = [&] { ++made; }}}};
+  thread_pool pool{{.core_threads = 1, .thread = {.on_start = [&] { ++made; }}}};
   pool.submit([&] { EXPECT_EQ(made.load(), 1); }).get();
   drain(pool);
 }
 
 TEST(ThreadPoolExecutorTest, testFailingThreadFactory) {
   int asked = 0;
-  thread_pool pool{{.core = 4, .thread = {.may_start = [&] { return ++asked % 2 == 0; }}}};
+  thread_pool pool{{.core_threads = 4, .thread = {.may_start = [&] { return ++asked % 2 == 0; }}}};
   constexpr std::size_t count = 100;
   tally done;
   std::uint64_t refused = 0;

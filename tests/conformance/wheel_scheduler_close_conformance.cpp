@@ -268,7 +268,7 @@ TEST(wheel_close, sees_to_what_is_paused_and_keeps_what_was_left_of_it) {
 }
 
 TEST(wheel_close, asks_series_that_run_to_stop_and_lets_them_end) {
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   wheel_bench b;
   tally begun;
   auto series =

@@ -109,7 +109,7 @@ TEST(wheel_executors, the_timer_thread_runs_what_is_to_run_inline) {
 }
 
 TEST(wheel_executors, threads_of_a_pool_run_what_is_given_to_it) {
-  takt::thread_pool pool({.core = 2});
+  takt::thread_pool pool({.core_threads = 2});
   wheel_bench b;
   auto answer = b.wheel.schedule(10ms, pool, [] { return 42; });
   b.pass(10ms);
@@ -123,9 +123,10 @@ TEST(wheel_at_once, what_is_due_is_handed_over_by_the_caller_and_is_done) {
   b.time.advance(1h);
   std::vector<std::thread::id> ran_on;
   const auto note = [&] { ran_on.push_back(std::this_thread::get_id()); };
-  for (const takt::when due :
-       {takt::when(0ms), takt::when(-1ns), takt::when(nanoseconds::min()), takt::when(b.time.now()),
-        takt::when(b.time.now() - 1ns), takt::when(clock::time_point::min())}) {
+  for (const takt::due_time due :
+       {takt::due_time(0ms), takt::due_time(-1ns), takt::due_time(nanoseconds::min()),
+        takt::due_time(b.time.now()), takt::due_time(b.time.now() - 1ns),
+        takt::due_time(clock::time_point::min())}) {
     const auto handle = b.wheel.execute(due, b.here, note);
     EXPECT_EQ(handle.cancel(), cancel_result::done);
     EXPECT_FALSE(handle.reschedule(1s));

@@ -101,7 +101,7 @@ TEST(wheel_figures, lateness_of_what_was_moved_far_into_the_past_is_not_lost) {
 
 TEST(wheel_figures, a_watchdog_names_a_slow_inline_task) {
   takt::manual_clock time;
-  takt::scheduled_pool timers({.core = 1, .time = &time});
+  takt::scheduled_pool timers({.threads = 1, .time = &time});
   takt::detail::mutex mu;
   log slow;
   tally reports;

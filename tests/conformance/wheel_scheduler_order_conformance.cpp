@@ -141,7 +141,7 @@ TEST(wheel_limits, a_delay_that_is_too_far_ahead_is_an_error_that_names_the_maxi
   const auto naming = [&](nanoseconds delay) {
     return AllOf(HasSubstr(std::to_string(delay.count())), HasSubstr(std::to_string(most.count())));
   };
-  const auto complaint = [&](takt::when due) {
+  const auto complaint = [&](takt::due_time due) {
     return takt_test::complaint<std::invalid_argument>(
         [&] { b.wheel.execute(due, b.here, b.say("ran")); });
   };

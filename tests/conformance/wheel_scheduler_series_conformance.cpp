@@ -102,7 +102,7 @@ TEST(wheel_series, that_is_exact_runs_below_the_tick) {
 }
 
 TEST(wheel_series, does_not_overlap) {
-  takt::thread_pool pool({.core = 3});
+  takt::thread_pool pool({.core_threads = 3});
   wheel_bench b;
   std::atomic<int> inside{0};
   std::atomic<bool> overlapped{false};
@@ -156,7 +156,7 @@ TEST(wheel_series, is_cancelled_between_runs) {
 }
 
 TEST(wheel_series, is_cancelled_while_it_runs) {
-  takt::thread_pool pool({.core = 1});
+  takt::thread_pool pool({.core_threads = 1});
   wheel_bench b;
   gate begun;
   gate go_on;

@@ -23,7 +23,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/service/file_work_list.hpp>
+#include <takt/service/file_work_queue.hpp>
 
 #include "../support/temporary_folder.hpp"
 #include "web_site.hpp"
@@ -100,17 +100,17 @@ struct pages_in_list {
   std::set<std::string> open;
   std::map<std::string, int> accepted;
 };
-pages_in_list read_list(const takt::file_work_list& list, const web_site& site) {
+pages_in_list read_list(const takt::file_work_queue& list, const web_site& site) {
   const auto path_of = [&](const std::string& key) {  // a key is URL#DEPTH
     const std::size_t from = site.url("").size();
     return key.substr(from, key.rfind('#') - from);
   };
   pages_in_list all;
-  for (const takt::work_item& item : list.unconfirmed()) {
+  for (const takt::work_item& item : list.incomplete()) {
     all.open.insert(path_of(item.key));
     ++all.accepted[path_of(item.key)];
   }
-  for (const std::string& key : list.confirmed_keys()) ++all.accepted[path_of(key)];
+  for (const std::string& key : list.completed_keys()) ++all.accepted[path_of(key)];
   return all;
 }
 
@@ -160,7 +160,7 @@ TEST(crawl, loses_nothing_when_it_is_stopped_and_killed) {
     // What asks it to stop kills it only if it comes before anything else has happened.
     const bool too_early = now.empty() && (result == -SIGINT || result == -SIGTERM);
     ASSERT_TRUE(result == 0 || result == 3 || result == -SIGKILL || too_early) << result;
-    const takt::file_work_list list(file);  // not refused, whatever was done to the process
+    const takt::file_work_queue list(file);  // not refused, whatever was done to the process
     pages_in_list after = read_list(list, site);
     for (const auto& [path, times] : now) {
       const int was_open = before.open.contains(path) ? 1 : 0;

@@ -58,7 +58,7 @@ class child {
     process_ = fork();
     if (process_ != 0) return;
     reporter observer(*told_);
-    takt::scheduled_pool pool({.core = 1, .missed = policy, .observer = &observer});
+    takt::scheduled_pool pool({.threads = 1, .missed = policy, .observer = &observer});
     auto series = pool.schedule_at_fixed_rate(0s, 10ms, [] {});
     series.wait();
     _exit(1);

@@ -72,28 +72,28 @@ void resumes_on_pool(const Options& options, MakeAwaiter... awaiter) {
 }
 
 TEST(awaiter_model, schedule_of_a_thread_pool) {
-  resumes_on_pool<thread_pool>(thread_pool::options{.core = 1},
-                               [](thread_pool& p) { return p.schedule(); });
+  resumes_on_pool<thread_pool>(thread_pool::options{.core_threads = 1},
+                               [](thread_pool& p) { return resume_on(p); });
 }
 
 TEST(awaiter_model, schedule_of_a_stealing_pool) {
   resumes_on_pool<stealing_pool>(stealing_pool::options{.threads = 2},
-                                 [](stealing_pool& p) { return p.schedule(); });
+                                 [](stealing_pool& p) { return resume_on(p); });
 }
 
 TEST(awaiter_model, schedule_of_a_scheduled_pool) {
-  resumes_on_pool<scheduled_pool>(scheduled_pool::options{.core = 1},
-                                  [](scheduled_pool& p) { return p.schedule(); });
+  resumes_on_pool<scheduled_pool>(scheduled_pool::options{.threads = 1},
+                                  [](scheduled_pool& p) { return resume_on(p); });
 }
 
 TEST(awaiter_model, after_of_a_scheduled_pool) {
   resumes_on_pool<scheduled_pool>(
-      scheduled_pool::options{.core = 1}, [](scheduled_pool& p) { return p.after(0s); },
+      scheduled_pool::options{.threads = 1}, [](scheduled_pool& p) { return p.after(0s); },
       [](scheduled_pool& p) { return p.after(20us); });
 }
 
 TEST(awaiter_model, at_of_a_scheduled_pool) {
-  resumes_on_pool<scheduled_pool>(scheduled_pool::options{.core = 1},
+  resumes_on_pool<scheduled_pool>(scheduled_pool::options{.threads = 1},
                                   [](scheduled_pool& p) { return p.at(p.now()); });
 }
 
@@ -113,13 +113,13 @@ void resumes_on_loop(MakeAwaiter awaiter) {
 }
 
 TEST(awaiter_model, schedule_of_a_loop) {
-  resumes_on_loop([](event_loop& l) { return l.schedule(); });
+  resumes_on_loop([](event_loop& l) { return resume_on(l); });
 }
 TEST(awaiter_model, schedule_of_microtasks) {
-  resumes_on_loop([](event_loop& l) { return l.microtasks().schedule(); });
+  resumes_on_loop([](event_loop& l) { return resume_on(l.microtasks()); });
 }
 TEST(awaiter_model, schedule_of_frames) {
-  resumes_on_loop([](event_loop& l) { return l.frames().schedule(); });
+  resumes_on_loop([](event_loop& l) { return resume_on(l.frames()); });
 }
 TEST(awaiter_model, after_of_a_loop) {
   resumes_on_loop([](event_loop& l) { return l.after(0s); });
@@ -135,7 +135,7 @@ TEST(awaiter_model, schedule_of_a_manual_executor) {
     sync::thread runner([&] {
       while (!manual.poll_one()) sync::yield();
     });
-    resumes_on_another_thread([&] { return manual.schedule(); }, l);
+    resumes_on_another_thread([&] { return resume_on(manual); }, l);
     runner.join();
   });
 }
@@ -143,18 +143,18 @@ TEST(awaiter_model, schedule_of_a_manual_executor) {
 TEST(awaiter_model, schedule_of_executors_that_wrap_a_pool) {
   check({.runs = 10'000}, [] {
     landing l;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     {
       serial_executor strand(pool);
-      resumes_on_another_thread([&] { return strand.schedule(); }, l);
+      resumes_on_another_thread([&] { return resume_on(strand); }, l);
       strand.close(drain);
     }
     {
       tracking_executor tracking(pool);
-      resumes_on_another_thread([&] { return tracking.schedule(); }, l);
+      resumes_on_another_thread([&] { return resume_on(tracking); }, l);
     }
     any_executor any(pool);
-    resumes_on_another_thread([&] { return schedule(any); }, l);
+    resumes_on_another_thread([&] { return resume_on(any); }, l);
     pool.close(drain);
     require(l.times.read() == 3, "each once");
   });
@@ -167,7 +167,7 @@ TEST(awaiter_model, after_of_a_wheel) {
   for (const auto delay : {0ms, 1ms}) {
     check({.runs = 10'000}, [&] {
       landing l;
-      thread_pool pool({.core = 1});
+      thread_pool pool({.core_threads = 1});
       wheel_scheduler wheel(small_wheel);
       auto timers = wheel.on(pool);
       resumes_on_another_thread([&] { return timers.after(delay); }, l);
@@ -185,7 +185,7 @@ TEST(awaiter_model, after_of_a_wheel_on_a_strand) {
     landing a;
     landing b;
     sync::var<int> inside;
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     serial_executor strand(pool);
     wheel_scheduler wheel(small_wheel);
     const auto section = [&](landing& l) -> detached {
@@ -215,7 +215,7 @@ TEST(awaiter_model, after_against_a_stop_request) {
   for (const auto delay : {0us, 20us}) {
     check({.runs = 10'000}, [&] {
       landing l;
-      scheduled_pool pool({.core = 1});
+      scheduled_pool pool({.threads = 1});
       sync::stop_source source;
       sync::thread stopping([&] { source.request_stop(); });
       travel([&] { return pool.after(delay, source.get_token()); }, l);
@@ -235,7 +235,7 @@ TEST(awaiter_model, after_against_a_stop_request) {
 TEST(awaiter_model, after_of_a_wheel_against_a_stop_request) {
   check({.runs = 10'000}, [] {
     landing l;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     wheel_scheduler wheel(small_wheel);
     sync::stop_source source;
     sync::thread stopping([&] { source.request_stop(); });
@@ -257,7 +257,7 @@ TEST(awaiter_model, after_against_the_end_of_its_scheduler) {
   check({.runs = 10'000}, [] {
     landing l;
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     sync::thread ending([&] { pool.shutdown_and_cancel(); });
     [](scheduled_pool& p, landing& at) -> detached {
       try {
@@ -284,13 +284,13 @@ TEST(awaiter_model, a_resumed_coroutine_delivers_before_it_goes_on) {
     parker consumed;
     parker ended;
     promise<int> p;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     [](future<int> in, parker& done) -> detached {
       require(co_await std::move(in) == 1, "the value");
       done.unpark();
     }(p.get_future(), consumed);
     [](thread_pool& on, promise<int> out, parker& got, parker& done) -> detached {
-      co_await on.schedule();
+      co_await resume_on(on);
       out.set_value(1);
       got.park();  // a deadlock if the consumer waits for this coroutine to suspend
       done.unpark();
@@ -309,7 +309,7 @@ TEST(awaiter_model, schedule_of_a_strand_that_is_drained_within_continuations) {
     serial_executor strand(here);
     const auto section = [&] {
       [](serial_executor& on, sync::var<int>& in) -> detached {
-        co_await on.schedule();
+        co_await resume_on(on);
         ++in.write();  // the checker looks for races on it
       }(strand, inside);
     };

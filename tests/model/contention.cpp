@@ -189,7 +189,7 @@ int main() {
       "| | threads | locks | read-modify-writes | stores | of all these, from another thread |");
   std::puts("|---|---:|---:|---:|---:|---:|");
   row("`thread_pool`, submit", [](std::size_t threads, tally& counted) {
-    thread_pool pool({.core = threads});
+    thread_pool pool({.core_threads = threads});
     return submitted(pool, threads, counted);
   });
   row("`stealing_pool`, submit", [](std::size_t threads, tally& counted) {
@@ -207,7 +207,7 @@ int main() {
     return (1 << depth) - 1;
   });
   row("`serial_executor`, submit", [](std::size_t threads, tally& counted) {
-    thread_pool pool({.core = threads});
+    thread_pool pool({.core_threads = threads});
     serial_executor strand(pool);
     pool.prestart();
     counted.begin();
@@ -222,13 +222,14 @@ int main() {
   row("`wheel_scheduler`, schedule and cancel", [](std::size_t threads, tally& counted) {
     const still_clock time;
     wheel_scheduler wheel({.time = &time});
-    return schedule_and_cancel(
-        threads, counted, [&](auto when) { return wheel.execute(when, inline_executor(), [] {}); });
+    return schedule_and_cancel(threads, counted, [&](auto due_time) {
+      return wheel.execute(due_time, inline_executor(), [] {});
+    });
   });
   row("`scheduled_pool`, schedule and cancel", [](std::size_t threads, tally& counted) {
     const still_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     return schedule_and_cancel(threads, counted,
-                               [&](auto when) { return pool.execute(when, [] {}); });
+                               [&](auto due_time) { return pool.execute(due_time, [] {}); });
   });
 }

@@ -12,7 +12,7 @@
 #include <takt/exec/thread_pool.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 #include <takt/service/crawler.hpp>
-#include <takt/service/memory_work_list.hpp>
+#include <takt/service/memory_work_queue.hpp>
 #include <takt/task/errors.hpp>
 
 #include "support.hpp"
@@ -27,9 +27,9 @@ using items = std::vector<work_item>;
 // "a" leads to "b", which leads to nothing; counts visits that came to their end.
 struct site {
   sync::atomic<int> visits{0};
-  memory_work_list list;
+  memory_work_queue list;
 
-  site() { list.accept({.key = "a"}); }
+  site() { list.enqueue({.key = "a"}); }
 
   [[nodiscard]] crawler::visit visit() {
     return [this](const work_item& item, const sync::stop_token&) {
@@ -51,17 +51,17 @@ struct site {
     const work_counts counts = list.counts();
     require(c.totals().pending() == 0, "the ledger balances");
     require(counts.claimed == 0, "nothing is claimed when it has ended");
-    require(counts.confirmed == static_cast<std::size_t>(visits.load()),
+    require(counts.completed == static_cast<std::size_t>(visits.load()),
             "done is what was visited to the end");
-    require(counts.waiting + counts.confirmed == (counts.confirmed == 0 ? 1 : 2), "none is lost");
-    if (to_the_end) require(counts.confirmed == 2, "it went to the end");
+    require(counts.waiting + counts.completed == (counts.completed == 0 ? 1 : 2), "none is lost");
+    if (to_the_end) require(counts.completed == 2, "it went to the end");
   }
 };
 
 TEST(crawler_model, stop_against_a_visit_that_finds_something) {
   check({.runs = 10'000}, [] {
     site s;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     crawler crawl(pool, s.list, s.visit(), {.visits = 1});
     crawl.start();
     crawl.shutdown_and_cancel();
@@ -74,7 +74,7 @@ TEST(crawler_model, stop_against_a_visit_that_finds_something) {
 TEST(crawler_model, stop_against_visits_that_are_cut_off) {
   check({.runs = 10'000}, [] {
     site s;
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     crawler crawl(pool, s.list, s.obedient_visit(), {.visits = 2});
     crawl.start();
     crawl.shutdown_and_cancel();
@@ -86,7 +86,7 @@ TEST(crawler_model, stop_against_visits_that_are_cut_off) {
 TEST(crawler_model, stopped_twice_and_shut_down_at_the_same_time) {
   check({.runs = 10'000}, [] {
     site s;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     crawler crawl(pool, s.list, s.obedient_visit(), {.visits = 2});
     crawl.start();
     sync::thread other([&] { crawl.shutdown_and_cancel(); });
@@ -101,7 +101,7 @@ TEST(crawler_model, stopped_twice_and_shut_down_at_the_same_time) {
 TEST(crawler_model, the_last_visit_against_shutdown) {
   check({.runs = 10'000}, [] {
     site s;
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     crawler crawl(pool, s.list, s.visit(), {.visits = 2});
     crawl.start();
     crawl.shutdown();
@@ -114,7 +114,7 @@ TEST(crawler_model, the_last_visit_against_shutdown) {
 TEST(crawler_model, start_against_shutdown) {
   check({.runs = 10'000}, [] {
     site s;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     crawler crawl(pool, s.list, s.visit());
     bool begun = true;
     sync::thread other([&] {
@@ -135,8 +135,8 @@ TEST(crawler_model, start_against_shutdown) {
 TEST(crawler_model, add_against_visits_and_shutdown) {
   check({.runs = 10'000}, [] {
     sync::atomic<int> visits{0};
-    memory_work_list list;
-    thread_pool pool({.core = 2});
+    memory_work_queue list;
+    thread_pool pool({.core_threads = 2});
     crawler crawl(pool, list,
                   [&](const work_item&, const sync::stop_token&) {
                     visits.fetch_add(1);
@@ -157,18 +157,18 @@ TEST(crawler_model, add_against_visits_and_shutdown) {
     crawl.await_termination();
     const work_counts counts = list.counts();
     require(counts.claimed == 0, "nothing is claimed");
-    require(counts.confirmed == static_cast<std::size_t>(visits.load()), "done once each");
+    require(counts.completed == static_cast<std::size_t>(visits.load()), "done once each");
     require(counts.waiting == 0, "what it has taken is done before the end");
-    require(counts.confirmed == 1 + added, "none is lost");
+    require(counts.completed == 1 + added, "none is lost");
   });
 }
 
 // Nobody shuts it down: a lost note would leave something that is never visited.
 TEST(crawler_model, what_add_takes_is_visited_before_the_end) {
   check({.runs = 10'000}, [] {
-    memory_work_list list;
+    memory_work_queue list;
     sync::atomic<int> visits{0};
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     crawler crawl(pool, list, [&](const work_item&, const sync::stop_token&) {
       visits.fetch_add(1);
       return items{};
@@ -191,8 +191,8 @@ TEST(crawler_model, what_add_takes_is_visited_before_the_end) {
 
 TEST(crawler_model, what_is_added_is_visited) {
   check({.runs = 10'000}, [] {
-    memory_work_list list;
-    thread_pool pool({.core = 1});
+    memory_work_queue list;
+    thread_pool pool({.core_threads = 1});
     promise<void> all;
     auto done = all.get_future();
     sync::atomic<int> visits{0};
@@ -214,7 +214,7 @@ TEST(crawler_model, the_executor_is_stopped_under_it) {
   for (const bool gives_back : {false, true}) {
     check({.runs = 10'000}, [gives_back] {
       site s;
-      thread_pool pool({.core = 1});
+      thread_pool pool({.core_threads = 1});
       crawler crawl(pool, s.list, s.obedient_visit(), {.visits = 2});
       sync::thread other([&] {
         if (gives_back) {
@@ -236,7 +236,7 @@ TEST(crawler_model, the_executor_is_stopped_under_it) {
 TEST(crawler_model, what_is_asked_to_stop_for_a_refusal_waits_for_the_end) {
   check({.runs = 10'000}, [] {
     site s;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     promise<sync::stop_token> kept;
     auto token = kept.get_future();
     sync::atomic<bool> first{true};
@@ -260,9 +260,9 @@ TEST(crawler_model, what_is_asked_to_stop_for_a_refusal_waits_for_the_end) {
 // A visit that finds itself asked to stop sees what was done before, whatever other visits do.
 TEST(crawler_model, a_visit_that_is_asked_to_stop_sees_why) {
   check({.runs = 10'000}, [] {
-    memory_work_list list;
-    for (const char* const key : {"a", "b"}) list.accept({.key = key});
-    thread_pool pool({.core = 2});
+    memory_work_queue list;
+    for (const char* const key : {"a", "b"}) list.enqueue({.key = key});
+    thread_pool pool({.core_threads = 2});
     sync::var<int> reason{0};
     const auto visit = [&](const work_item& item, const sync::stop_token& stop) {
       for (int i = 0; i < 4 && item.key == "b"; ++i) {
@@ -302,7 +302,7 @@ TEST(crawler_model, stop_against_an_executor_that_comes_to_it_late) {
 TEST(crawler_model, destroyed_while_it_runs) {
   check({.runs = 10'000}, [] {
     site s;
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     {
       crawler crawl(pool, s.list, s.visit(), {.visits = 2});
       crawl.start();
@@ -314,8 +314,8 @@ TEST(crawler_model, destroyed_while_it_runs) {
 
 TEST(crawler_model, destroyed_by_its_own_visit) {
   check({.runs = 10'000}, [] {
-    memory_work_list list;
-    thread_pool pool({.core = 1});
+    memory_work_queue list;
+    thread_pool pool({.core_threads = 1});
     std::unique_ptr<crawler> crawl;
     promise<void> there;
     auto is_there = there.get_future();
@@ -324,11 +324,11 @@ TEST(crawler_model, destroyed_by_its_own_visit) {
       crawl.reset();
       return items{{"b"}};
     });
-    list.accept({.key = "a"});
+    list.enqueue({.key = "a"});
     crawl->start();
     there.set_value();
     pool.close(drain);
-    require(list.counts() == work_counts{.waiting = 1, .claimed = 0, .confirmed = 1}, "all kept");
+    require(list.counts() == work_counts{.waiting = 1, .claimed = 0, .completed = 1}, "all kept");
   });
 }
 
@@ -336,7 +336,7 @@ TEST(crawler_model, destroyed_by_its_own_visit) {
 TEST(crawler_model, stop_against_a_visit_whose_time_comes) {
   check({.runs = 10'000}, [] {
     site s;
-    scheduled_pool pool({.core = 1});
+    scheduled_pool pool({.threads = 1});
     crawler crawl(pool, s.list, s.visit(),
                   {.visits = 1,
                    .not_before = [&](const work_item&) { return pool.now() + 1ms; },
@@ -358,7 +358,7 @@ TEST(crawler_model, stop_against_a_visit_whose_time_comes) {
 TEST(crawler_model, stop_against_a_visit_whose_time_never_comes) {
   check({.runs = 10'000}, [] {
     site s;
-    scheduled_pool pool({.core = 1});
+    scheduled_pool pool({.threads = 1});
     crawler crawl(
         pool, s.list, s.visit(),
         {.not_before = [](const work_item&) { return clock::time_point::max(); }, .timers = &pool});
@@ -376,7 +376,7 @@ TEST(crawler_model, stop_against_a_visit_whose_time_never_comes) {
 TEST(crawler_model, visits_that_wait_for_their_time_are_made) {
   check({.runs = 5'000}, [] {
     site s;
-    scheduled_pool pool({.core = 1});
+    scheduled_pool pool({.threads = 1});
     crawler crawl(pool, s.list, s.visit(),
                   {.visits = 1,
                    .not_before = [&](const work_item&) { return pool.now() + 1ms; },

@@ -29,7 +29,7 @@ TEST(delay_queue_model, many_arrive_at_once) {
   check({.runs = 20'000}, [] {
     manual_clock time;
     order ran;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     const auto add = [&](int first) {
       for (int i = first; i < first + 3; ++i) {
         pool.execute(i * 1ms, [&ran, i] { ran.write().push_back(i); });
@@ -51,7 +51,7 @@ TEST(delay_queue_model, arrivals_against_a_worker) {
   check({.runs = 20'000}, [] {
     manual_clock time;
     runs ran{0};
-    scheduled_pool pool({.core = 2, .time = &time});
+    scheduled_pool pool({.threads = 2, .time = &time});
     const auto add = [&] {
       for (int i = 0; i < 3; ++i) pool.execute(0ms, [&] { ran.fetch_add(1); });
     };
@@ -68,7 +68,7 @@ TEST(delay_queue_model, what_arrives_earlier_goes_first) {
   check({.runs = 20'000}, [] {
     manual_clock time;
     order ran;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     pool.execute(2ms, [&] { ran.write().push_back(2); });
     sync::thread other([&] { pool.execute(1ms, [&] { ran.write().push_back(1); }); });
     pool.execute(3ms, [&] { ran.write().push_back(3); });
@@ -83,7 +83,7 @@ TEST(delay_queue_model, equal_deadlines_keep_the_order_of_submission) {
   check({.runs = 20'000}, [] {
     manual_clock time;
     order ran;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     const auto far = pool.execute(1h, [] {});
     const auto first = pool.execute(1ms, [&] { ran.write().push_back(4); });
     sync::thread other([&] { far.cancel(); });  // takes in some of them
@@ -103,7 +103,7 @@ TEST(delay_queue_model, a_task_without_a_delay_does_not_overtake) {
   check({.runs = 20'000}, [] {
     manual_clock time;
     order ran;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     pool.execute(0ms, [&] { ran.write().push_back(1); });
     pool.execute([&] { ran.write().push_back(2); });
     pool.close(drain);
@@ -115,7 +115,7 @@ TEST(delay_queue_model, a_task_without_a_delay_does_not_overtake) {
 TEST(delay_queue_model, a_new_earliest_deadline_that_another_takes_in) {
   check({.runs = 50'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     const auto far = pool.execute(1h, [] {});
     const auto other_far = pool.execute(2h, [] {});
     sync::thread other([&] { other_far.cancel(); });
@@ -134,7 +134,7 @@ TEST(delay_queue_model, cancel_against_arrivals) {
   check({.runs = 20'000}, [] {
     manual_clock time;
     runs ran{0};
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     sync::thread other([&] {
       for (int i = 0; i < 3; ++i) pool.execute(1ms, [&] { ran.fetch_add(1); });
     });
@@ -157,7 +157,7 @@ TEST(delay_queue_model, arrivals_against_shutdown_now) {
     runs ran{0};
     std::array<int, 2> accepted{};
     std::size_t returned = 0;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     const auto add = [&](int& count) {
       try {
         for (int i = 0; i < 3; ++i) {
@@ -185,7 +185,7 @@ TEST(delay_queue_model, arrivals_against_a_shutdown_that_keeps_none) {
     manual_clock time;
     runs ran{0};
     runs refused{0};
-    scheduled_pool pool({.core = 1, .keep = {.delayed = false}, .time = &time});
+    scheduled_pool pool({.threads = 1, .keep = {.delayed = false}, .time = &time});
     const auto add = [&](std::chrono::nanoseconds delay) {
       try {
         pool.execute(delay, [&] { ran.fetch_add(1); });
@@ -214,7 +214,7 @@ TEST(delay_queue_model, arrivals_that_find_no_room) {
   check({.runs = 20'000}, [] {
     manual_clock time;
     runs ran{0};
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     pool.execute(1ms, [&] { ran.fetch_add(1); });
     const auto add = [&] {
       for (int i = 2; i < 4; ++i) pool.execute(i * 1ms, [&] { ran.fetch_add(1); });

@@ -33,15 +33,15 @@
 #include <takt/exec/stealing_pool.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/exec/tracking_executor.hpp>
-#include <takt/rx/scheduler.hpp>
 #include <takt/rx/schedulers.hpp>
 #include <takt/rx/worker.hpp>
+#include <takt/rx/worker_scheduler.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 #include <takt/sched/wheel_scheduler.hpp>
 #include <takt/service/crawler.hpp>
 #include <takt/service/log_service.hpp>
-#include <takt/service/memory_work_list.hpp>
+#include <takt/service/memory_work_queue.hpp>
 #include <takt/service/pipeline.hpp>
 #include <takt/service/service_group.hpp>
 #include <takt/service/task_scope.hpp>
@@ -87,7 +87,7 @@ class last_use {
 template <class Executor>
 takt_test::detached suspended(Executor& executor, [[maybe_unused]] last_use use) {
   try {
-    co_await executor.schedule();
+    co_await resume_on(executor);
   } catch (const cancelled&) {
   }
 }
@@ -120,7 +120,7 @@ constexpr auto lifecycle_verbs = std::to_array<verb<T>>({
     {"shutdown", [](T& c) { c.shutdown(); }},
     {"shutdown_and_cancel", [](T& c) { c.shutdown_and_cancel(); }},
     {"close", [](T& c) { c.close(drain); }},
-    {"close at once", [](T& c) { c.close(cancel_rest); }},
+    {"close at once", [](T& c) { c.close(cancel_pending); }},
 });
 
 template <class T>
@@ -166,8 +166,8 @@ struct with_lifecycle {
 struct a_thread_pool : with_lifecycle<thread_pool> {
   static constexpr auto& verbs = executor_verbs<thread_pool>;
   a_thread_pool() {
-    it.emplace(
-        hooked(thread_pool_options{.core = 1, .time = &with->time, .observer = &with->observer}));
+    it.emplace(hooked(
+        thread_pool_options{.core_threads = 1, .time = &with->time, .observer = &with->observer}));
     it->execute([use = queued()] {});
     it->execute([use = queued()] {});
     suspended(*it, owned());
@@ -200,7 +200,7 @@ struct a_scheduled_pool : with_lifecycle<scheduled_pool> {
        }},
   });
   a_scheduled_pool() {
-    it.emplace(hooked(scheduled_pool_options{.core = 1,
+    it.emplace(hooked(scheduled_pool_options{.threads = 1,
                                              .keep = {.delayed = false},
                                              .decorate = [use = owned()](task t) { return t; },
                                              .time = &with->time,
@@ -246,13 +246,13 @@ struct a_strand : with_lifecycle<serial_executor> {
     it->execute([use = queued()] {});
     suspended(*it, owned());
   }
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
 };
 
 // With the pool that it tracks.
 struct tracked_pool {
   explicit tracked_pool(borrowed& with)
-      : pool({.core = 1, .time = &with.time, .observer = &with.observer}) {}
+      : pool({.core_threads = 1, .time = &with.time, .observer = &with.observer}) {}
   void await_termination() { pool.await_termination(); }
   [[nodiscard]] task_totals totals() const { return pool.totals(); }
   thread_pool pool;
@@ -330,7 +330,7 @@ struct a_log_service : with_lifecycle<log_service> {
     it->log("a line");
   }
   std::uint64_t pending() { return it->statistics().pending(); }
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
 };
 
 struct a_log_service_with_a_thread : with_lifecycle<log_service> {
@@ -366,7 +366,7 @@ struct a_pipeline : with_lifecycle<pipeline> {
 struct a_crawler : with_lifecycle<crawler> {
   static constexpr auto& verbs = lifecycle_verbs<crawler>;
   a_crawler() {
-    list.accept({.key = "a"});
+    list.enqueue({.key = "a"});
     const auto visit = [use = owned()](const work_item&, const sync::stop_token&) {
       return std::vector<work_item>();
     };
@@ -375,8 +375,8 @@ struct a_crawler : with_lifecycle<crawler> {
                crawler_options{.visits = 1, .failed = failed, .time = &with->time});
     it->start();
   }
-  memory_work_list list;
-  thread_pool pool{{.core = 1}};
+  memory_work_queue list;
+  thread_pool pool{{.core_threads = 1}};
 };
 
 // Of these, stop() and join() are what waits; not before the other thread has begun.
@@ -396,7 +396,7 @@ struct a_service_group : with_lifecycle<service_group> {
     require(it->stop(never).services.size() == 2, "the report");
   }
   std::uint64_t pending() { return pool.is_terminated() ? 0 : 1; }
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
 };
 
 struct a_task_scope : with_lifecycle<task_scope<void>> {
@@ -413,7 +413,7 @@ struct a_task_scope : with_lifecycle<task_scope<void>> {
     require(it->join().size() == 2, "both have ended");
   }
   std::uint64_t pending() { return 0; }
-  thread_pool pool{{.core = 1}};
+  thread_pool pool{{.core_threads = 1}};
 };
 
 // Their destructors wait.
@@ -432,15 +432,15 @@ struct an_rx_worker : with_lifecycle<rx::worker> {
   }
   std::uint64_t pending() { return 0; }
   manual_clock time;
-  scheduled_pool pool{{.core = 1, .time = &time}};
+  scheduled_pool pool{{.threads = 1, .time = &time}};
 };
 
-struct an_rx_scheduler : with_lifecycle<rx::scheduler> {
-  static constexpr auto verbs = std::to_array<verb<rx::scheduler>>({
-      {"shutdown", [](rx::scheduler& c) { c.shutdown(); }},
+struct an_rx_scheduler : with_lifecycle<rx::worker_scheduler> {
+  static constexpr auto verbs = std::to_array<verb<rx::worker_scheduler>>({
+      {"shutdown", [](rx::worker_scheduler& c) { c.shutdown(); }},
   });
   an_rx_scheduler() {
-    it.emplace(made_by([this] { return rx::scheduler::from(pool); }));
+    it.emplace(made_by([this] { return rx::worker_scheduler::from(pool); }));
     it->schedule(1h, [use = queued()] {}).add([use = queued()] {});
   }
   void await() {
@@ -448,7 +448,7 @@ struct an_rx_scheduler : with_lifecycle<rx::scheduler> {
   }
   std::uint64_t pending() { return 0; }
   manual_clock time;
-  scheduled_pool pool{{.core = 1, .time = &time}};
+  scheduled_pool pool{{.threads = 1, .time = &time}};
 };
 
 struct the_rx_schedulers : with_lifecycle<rx::schedulers> {

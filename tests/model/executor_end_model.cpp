@@ -25,7 +25,7 @@ using model::require;
 // Fork-join: a worker that has been woken and has not yet said so is not stuck.
 TEST(executor_end_model, no_false_deadlock_after_a_wait_has_ended) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     auto x = pool.submit([] {});
     auto a = pool.submit([&] { x.get(); });  // one wait at a time: a second thread is always there
     auto b = pool.submit([&] { a.get(); });
@@ -37,7 +37,7 @@ TEST(executor_end_model, no_false_deadlock_after_a_wait_has_ended) {
 // first one's child has ended.
 TEST(executor_end_model, fork_join) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     future<void> later;
     auto a = pool.submit([&] {
       pool.submit([&] { later = pool.submit([&] { pool.submit([] {}).get(); }); }).get();
@@ -50,7 +50,7 @@ TEST(executor_end_model, fork_join) {
 // The task that is waited for was taken out of the pool and is run elsewhere.
 TEST(executor_end_model, no_false_deadlock_if_a_removed_task_is_waited_for) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     promise<void> held;
     auto hold = held.get_future();
     promise<void> waits;
@@ -87,8 +87,8 @@ TEST(executor_end_model, execute_of_a_task_that_destroys_the_pool) {
     manual_clock time;
     sync::atomic<int> ended{0};
     auto pool =
-        std::make_unique<thread_pool>(thread_pool_options{.core = 0,
-                                                          .max = 1,
+        std::make_unique<thread_pool>(thread_pool_options{.core_threads = 0,
+                                                          .max_threads = 1,
                                                           .keep_alive = 1s,
                                                           .terminated = [&] { ended.fetch_add(1); },
                                                           .time = &time});
@@ -169,7 +169,7 @@ TEST(executor_end_model, destroyed_by_a_task_that_its_caller_runs) {
     promise<void> go;
     auto gone = go.get_future();
     auto pool = std::make_unique<thread_pool>(thread_pool_options{
-        .core = 1, .queue_capacity = 0, .rejection = rejection_policy::caller_runs()});
+        .core_threads = 1, .queue_capacity = 0, .rejection = rejection_policy::caller_runs()});
     thread_pool& alive = *pool;
     alive.execute([&] { gone.wait(); });
     alive.execute([&, p = std::move(pool)]() mutable {
@@ -186,8 +186,8 @@ TEST(executor_end_model, on_exit_waits_for_another_worker) {
     sync::atomic<bool> error{false};
     thread_pool* p = nullptr;
     {
-      thread_pool pool({.core = 0,
-                        .max = 1,
+      thread_pool pool({.core_threads = 0,
+                        .max_threads = 1,
                         .keep_alive = 1s,
                         .thread = {.on_exit =
                                        [&] {
@@ -213,7 +213,7 @@ TEST(executor_end_model, on_exit_waits_for_another_worker) {
 // A stop request would end the wait.
 TEST(executor_end_model, a_wait_with_a_token_is_not_for_ever) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     sync::stop_source stop;
     auto f = pool.submit([&] {
       auto x = pool.submit([] {});
@@ -227,7 +227,7 @@ TEST(executor_end_model, a_wait_with_a_token_is_not_for_ever) {
 // After await_termination() nothing is pending.
 TEST(executor_end_model, terminated_means_that_the_queue_has_ended) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     promise<void> go;
     auto gone = go.get_future();
     auto r = pool.submit([&] { gone.wait(); });
@@ -246,7 +246,7 @@ TEST(executor_end_model, terminated_means_that_the_queue_has_ended) {
 // As a_burst_wakes_as_many_as_it_needs, but close() must not do the waking.
 TEST(executor_end_model, a_burst_without_close) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     pool.prestart();
     promise<void> p;
     auto f = p.get_future();
@@ -260,7 +260,7 @@ TEST(executor_end_model, a_burst_without_close) {
 // A worker that was called leaves, as there are too many: it calls another.
 TEST(executor_end_model, a_called_worker_that_leaves_calls_another) {
   check({.runs = 20'000}, [] {
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     promise<void> p;
     auto f = p.get_future();
     promise<void> q;
@@ -284,7 +284,7 @@ TEST(executor_end_model, a_called_worker_that_leaves_calls_another) {
 TEST(executor_end_model, polling_for_the_end_sees_what_was_done) {
   check({.runs = 10'000}, [] {
     sync::var<int> n(0);
-    thread_pool pool({.core = 1, .terminated = [&] { n.write() += 1; }});
+    thread_pool pool({.core_threads = 1, .terminated = [&] { n.write() += 1; }});
     pool.execute([&] { n.write() += 1; });
     pool.shutdown();
     while (!pool.is_terminated()) sync::yield();
@@ -296,7 +296,7 @@ TEST(executor_end_model, polling_for_the_end_sees_what_was_done) {
 // not said so yet.
 TEST(executor_end_model, no_false_deadlock_while_a_result_is_being_taken) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     future<void> waiting;
     pool.submit([&] {
           completion_queue<void> results(pool);

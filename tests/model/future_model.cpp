@@ -45,7 +45,7 @@ TEST(future_model, get_against_the_death_of_the_promise) {
     try {
       f.get();
       require(false, "there is no value");
-    } catch (const abandoned&) {
+    } catch (const broken_promise&) {
     }
     dropper.join();
   });

@@ -58,7 +58,7 @@ void adds_to(Pool& pool) {
 
 TEST(open_queue, added_as_the_worker_becomes_idle) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     adds_to(pool);
   });
   check({.runs = 5'000}, [] {
@@ -79,7 +79,7 @@ TEST(open_queue, added_as_one_of_two_becomes_idle) {
     waits.get();
   };
   check({.runs = 10'000}, [&] {
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     body(pool);
   });
   check({.runs = 5'000}, [&] {
@@ -110,7 +110,7 @@ TEST(open_queue, added_as_a_worker_searches) {
 // The only worker leaves as soon as it finds nothing.
 TEST(open_queue, added_as_the_last_worker_leaves) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 0, .max = 1, .keep_alive = 0s});
+    thread_pool pool({.core_threads = 0, .max_threads = 1, .keep_alive = 0s});
     adds_to(pool);
     pool.close(drain);
     balanced(pool);
@@ -120,7 +120,7 @@ TEST(open_queue, added_as_the_last_worker_leaves) {
 TEST(open_queue, added_as_the_last_worker_of_the_core_times_out) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    thread_pool pool({.core = 1, .keep_alive = 1s, .core_times_out = true, .time = &time});
+    thread_pool pool({.core_threads = 1, .keep_alive = 1s, .core_times_out = true, .time = &time});
     sync::thread other([&] {
       time.advance(1s);
       time.advance(1s);
@@ -135,7 +135,7 @@ TEST(open_queue, added_as_the_last_worker_of_the_core_times_out) {
 
 TEST(open_queue, added_as_workers_come_and_go) {
   check({.runs = 5'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     sync::thread other([&] {
       pool.resize(2);
       pool.set_keep_alive(0s, false);
@@ -155,7 +155,7 @@ TEST(open_queue, added_before_the_pool_becomes_larger) {
   check({.runs = 10'000}, [] {
     promise<void> p;
     auto f = p.get_future();
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     pool.execute([&] { f.wait(); });
     sync::thread other([&] { pool.resize(2); });
     pool.execute([&] { p.set_value(); });
@@ -169,7 +169,7 @@ TEST(open_queue, added_as_the_worker_blocks) {
   check({.runs = 10'000}, [] {
     promise<void> p;
     auto f = p.get_future();
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     pool.execute([&] {
       const blocking_region waiting;
       f.wait();
@@ -209,7 +209,7 @@ void added_until_shutdown(Executor& where) {
 
 TEST(open_queue, added_until_shutdown) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     added_until_shutdown(pool);
     balanced(pool);
   });
@@ -219,7 +219,7 @@ TEST(open_queue, added_until_shutdown) {
     balanced(pool);
   });
   check({.runs = 5'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     serial_executor strand(pool);
     added_until_shutdown(strand);
     require(strand.totals().pending() == 0, "the ledger balances");
@@ -247,7 +247,7 @@ void added_until_stop(Executor& where, bool in_order) {
 
 TEST(open_queue, added_until_stop) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     added_until_stop(pool, true);
     balanced(pool);
   });
@@ -257,7 +257,7 @@ TEST(open_queue, added_until_stop) {
     balanced(pool);
   });
   check({.runs = 5'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     serial_executor strand(pool);
     added_until_stop(strand, true);
     require(strand.totals().pending() == 0, "the ledger balances");
@@ -269,7 +269,7 @@ TEST(open_queue, added_to_destroy_the_pool) {
   check({.runs = 10'000}, [] {
     sync::atomic<int> ended{0};
     auto pool = std::make_unique<thread_pool>(
-        thread_pool_options{.core = 1, .terminated = [&] { ended.fetch_add(1); }});
+        thread_pool_options{.core_threads = 1, .terminated = [&] { ended.fetch_add(1); }});
     thread_pool& alive = *pool;
     alive.execute([] {});
     alive.execute([p = std::move(pool)]() mutable { p.reset(); });
@@ -279,7 +279,7 @@ TEST(open_queue, added_to_destroy_the_pool) {
 
 TEST(open_queue, added_to_destroy_the_strand) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     auto strand = std::make_unique<serial_executor>(pool);
     serial_executor& alive = *strand;
     alive.execute([] {});
@@ -293,7 +293,7 @@ TEST(open_queue, added_to_destroy_the_strand) {
 TEST(open_queue, one_producer_keeps_its_order_in_one_thread) {
   check({.runs = 10'000}, [] {
     sequence s;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     sync::thread other([&] {
       pool.execute([] {});
       pool.execute([] {});
@@ -310,7 +310,7 @@ TEST(open_queue, one_producer_keeps_its_order_in_one_thread) {
 TEST(open_queue, one_producer_keeps_its_order_as_the_thread_leaves) {
   check({.runs = 10'000}, [] {
     sequence s;
-    thread_pool pool({.core = 0, .max = 1, .keep_alive = 0s});
+    thread_pool pool({.core_threads = 0, .max_threads = 1, .keep_alive = 0s});
     for (int i = 0; i < 3; ++i) pool.execute(s.step(i));
     pool.submit(s.step(3)).get();
     require(s.done() == 4, "each once");
@@ -321,7 +321,7 @@ TEST(open_queue, one_producer_keeps_its_order_in_a_strand) {
   for (const std::size_t batch : {std::size_t{1}, std::size_t{2}, unbounded}) {
     check({.runs = 5'000}, [batch] {
       sequence s;
-      thread_pool pool({.core = 2});
+      thread_pool pool({.core_threads = 2});
       serial_executor strand(pool, {.batch = batch});
       sync::thread other([&] { strand.execute([] {}); });
       for (int i = 0; i < 3; ++i) strand.execute(s.step(i));
@@ -340,7 +340,7 @@ TEST(open_queue, one_producer_keeps_its_order_in_a_strand) {
 TEST(open_queue, added_as_the_drain_ends) {
   for (const std::size_t batch : {std::size_t{1}, unbounded}) {
     check({.runs = 5'000}, [batch] {
-      thread_pool pool({.core = 2});
+      thread_pool pool({.core_threads = 2});
       serial_executor strand(pool, {.batch = batch});
       adds_to(strand);
     });
@@ -380,7 +380,7 @@ TEST(open_queue, added_as_the_drain_is_dropped) {
 TEST(open_queue, removed_or_run) {
   check({.runs = 10'000}, [] {
     runs ran{0};
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     pool.execute([] {});
     sync::thread other([&] { pool.execute([] {}); });
     auto f = pool.submit([&] { ran.fetch_add(1); });
@@ -403,7 +403,7 @@ TEST(open_queue, removed_and_purged_while_others_add) {
     auto go = goes.get_future();
     promise<void> begins;
     auto begun = begins.get_future();
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     pool.execute([&] {
       begins.set_value();
       go.wait();
@@ -430,7 +430,7 @@ TEST(open_queue, removed_and_purged_while_others_add) {
 // Nobody sees more ends than submissions.
 TEST(open_queue, counts_never_exceed_what_has_happened) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     sync::thread other([&] {
       for (int i = 0; i < 2; ++i) {
         const task_totals now = pool.totals();

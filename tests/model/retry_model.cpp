@@ -22,7 +22,7 @@ TEST(retry_model, attempts_happen_one_after_the_other) {
   check({.runs = 10'000}, [] {
     manual_clock time;
     sync::var<int> attempts{0};
-    scheduled_pool pool({.core = 2, .time = &time});
+    scheduled_pool pool({.threads = 2, .time = &time});
     auto f = retry(pool,
                    [&] {
                      if (++attempts.write() < 3) throw std::runtime_error("no");
@@ -39,7 +39,7 @@ TEST(retry_model, cancel_against_attempts) {
   check({.runs = 20'000}, [] {
     manual_clock time;
     runs attempts{0};
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto f = retry(pool,
                    [&] {
                      if (attempts.fetch_add(1) == 0) throw std::runtime_error("no");
@@ -62,7 +62,7 @@ TEST(retry_model, cancel_against_attempts) {
 TEST(retry_model, shutdown_against_a_failure) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto f = retry(pool, [] { throw std::runtime_error("no"); }, {.initial = 1h});
     pool.shutdown();
     pool.await_termination();
@@ -74,7 +74,7 @@ TEST(retry_model, shutdown_against_a_failure) {
 TEST(retry_model, shutdown_now_against_a_failure) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto f = retry(pool, [] { throw std::runtime_error("no"); }, {.initial = 1h});
     auto unstarted = pool.shutdown_now();
     pool.await_termination();

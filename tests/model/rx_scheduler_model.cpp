@@ -4,8 +4,8 @@
 
 #include <takt/base/detail/sync.hpp>
 #include <takt/exec/thread_pool.hpp>
-#include <takt/rx/scheduler.hpp>
 #include <takt/rx/worker.hpp>
+#include <takt/rx/worker_scheduler.hpp>
 #include <takt/sched/scheduled_pool.hpp>
 
 #include "support.hpp"
@@ -103,8 +103,8 @@ TEST(rx_scheduler_model, a_trampoline_against_cancel) {
 TEST(rx_scheduler_model, start_against_shutdown) {
   check({.runs = 5'000}, [] {
     touched n(0);
-    thread_pool pool({.core = 1});
-    rx::scheduler s = rx::scheduler::from(pool);
+    thread_pool pool({.core_threads = 1});
+    rx::worker_scheduler s = rx::worker_scheduler::from(pool);
     s.shutdown();
     sync::thread other([&] { s.shutdown(); });
     s.start();
@@ -123,8 +123,8 @@ TEST(rx_scheduler_model, one_that_runs_alone_against_shutdown_and_cancel) {
     touched n(0);
     rx::task_subscription a;
     {
-      thread_pool pool({.core = 1});
-      rx::scheduler s = rx::scheduler::from(pool);
+      thread_pool pool({.core_threads = 1});
+      rx::worker_scheduler s = rx::worker_scheduler::from(pool);
       a = s.schedule([&] { n.write() += 1; });
       sync::thread other([&] { s.shutdown(); });
       const cancel_result outcome = a.cancel();
@@ -139,8 +139,8 @@ TEST(rx_scheduler_model, one_that_runs_alone_against_shutdown_and_cancel) {
 TEST(rx_scheduler_model, shutdown_against_new_workers) {
   check({.runs = 5'000}, [] {
     touched n(0);
-    thread_pool pool({.core = 1});
-    rx::scheduler s = rx::scheduler::from(pool);
+    thread_pool pool({.core_threads = 1});
+    rx::worker_scheduler s = rx::worker_scheduler::from(pool);
     sync::thread other([&] { s.shutdown(); });
     {
       rx::worker w = s.create_worker();
@@ -157,10 +157,10 @@ TEST(rx_scheduler_model, shutdown_against_new_workers) {
 TEST(rx_scheduler_model, the_end_waits_for_what_runs_alone) {
   check({.runs = 5'000}, [] {
     touched n(0);
-    scheduled_pool timers({.core = 1});
-    auto pool = std::make_unique<thread_pool>(thread_pool_options{.core = 1});
+    scheduled_pool timers({.threads = 1});
+    auto pool = std::make_unique<thread_pool>(thread_pool_options{.core_threads = 1});
     {
-      rx::scheduler s = rx::scheduler::from(*pool, {.timers = &timers});
+      rx::worker_scheduler s = rx::worker_scheduler::from(*pool, {.timers = &timers});
       s.schedule([&] { n.write() += 1; });
       s.schedule(1ns, [] {});
     }

@@ -21,7 +21,7 @@ using model::require;
 TEST(scheduled_pool_model, a_new_earliest_deadline_against_a_sleeping_leader) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto far = pool.schedule(1h, [] {});
     auto soon = pool.schedule(1ms, [] {});
     time.advance(1ms);
@@ -36,7 +36,7 @@ TEST(scheduled_pool_model, a_new_earliest_deadline_against_a_sleeping_leader) {
 TEST(scheduled_pool_model, a_new_earliest_deadline_while_a_worker_is_coming) {
   check({.runs = 20'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .time = &time});
+    scheduled_pool pool({.threads = 2, .time = &time});
     pool.prestart();
     auto far = pool.schedule(1h, [] {});
     sync::thread other([&] { pool.execute([] {}); });
@@ -53,7 +53,7 @@ TEST(scheduled_pool_model, a_new_earliest_deadline_while_a_worker_is_coming) {
 TEST(scheduled_pool_model, deadlines_from_two_threads) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .time = &time});
+    scheduled_pool pool({.threads = 2, .time = &time});
     auto far = pool.schedule(1h, [] {});
     scheduled_future<void> second;
     sync::thread other([&] { second = pool.schedule(2ms, [] {}); });
@@ -73,7 +73,7 @@ TEST(scheduled_pool_model, deadlines_from_two_threads) {
 TEST(scheduled_pool_model, the_leader_hands_over) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .time = &time});
+    scheduled_pool pool({.threads = 2, .time = &time});
     promise<void> p;
     auto f = p.get_future();
     auto first = pool.schedule(1ms, [&] { f.wait(); });
@@ -91,7 +91,7 @@ TEST(scheduled_pool_model, the_leader_hands_over) {
 TEST(scheduled_pool_model, the_leader_is_called_away) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .time = &time});
+    scheduled_pool pool({.threads = 2, .time = &time});
     pool.prestart();
     promise<void> p;
     auto f = p.get_future();
@@ -108,7 +108,7 @@ TEST(scheduled_pool_model, the_leader_is_called_away) {
 TEST(scheduled_pool_model, rescheduling_wakes_the_leader) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto f = pool.schedule(1h, [] {});
     require(f.reschedule(1ms), "it has not begun");
     time.advance(1ms);
@@ -119,7 +119,7 @@ TEST(scheduled_pool_model, rescheduling_wakes_the_leader) {
 TEST(scheduled_pool_model, resuming_wakes_the_leader) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto far = pool.schedule(1h, [] {});
     auto f = pool.schedule(10min, [] {});
     require(f.pause(), "it has not begun");
@@ -133,7 +133,7 @@ TEST(scheduled_pool_model, cancel_against_fire) {
   check({.runs = 10'000}, [] {
     manual_clock time;
     runs ran{0};
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto f = pool.schedule(0ms, [&] { ran.fetch_add(1); });
     const cancel_result result = f.cancel();
     require(f.cancel() == cancel_result::done, "once is enough");
@@ -148,7 +148,7 @@ TEST(scheduled_pool_model, cancel_by_handle_against_fire) {
   check({.runs = 10'000}, [] {
     manual_clock time;
     runs ran{0};
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     const timer_handle h = pool.execute(0ms, [&] { ran.fetch_add(1); });
     const cancel_result result = h.cancel();
     if (result == cancel_result::done) require(ran.load() == 1, "it has ended");
@@ -164,7 +164,7 @@ TEST(scheduled_pool_model, cancel_by_handle_against_fire) {
 TEST(scheduled_pool_model, two_cancel_one) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     const timer_handle h = pool.execute(1h, [] {});
     cancel_result theirs{};
     sync::thread other([&, copy = h] { theirs = copy.cancel(); });
@@ -180,7 +180,7 @@ TEST(scheduled_pool_model, requeue_against_cancel) {
   check({.runs = 10'000}, [] {
     manual_clock time;
     runs ran{0};
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto series = pool.schedule_at_fixed_rate(0ms, 1ms, [&] { ran.fetch_add(1); });
     sync::thread other([&] { time.advance(1ms); });
     const cancel_result result = series.cancel_and_join();
@@ -198,7 +198,7 @@ TEST(scheduled_pool_model, requeue_against_cancel) {
 TEST(scheduled_pool_model, a_cancelled_series_leaves_at_once) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto series = pool.schedule_with_fixed_delay(0ms, 1h, [] {});
     series.cancel_and_join();
     pool.submit([] {}).get();  // the worker is done with it
@@ -211,7 +211,7 @@ TEST(scheduled_pool_model, a_cancelled_series_leaves_at_once) {
 TEST(scheduled_pool_model, requeue_against_shutdown) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto series = pool.schedule_at_fixed_rate(0ms, 1h, [] {});
     pool.shutdown();
     pool.await_termination();
@@ -223,7 +223,7 @@ TEST(scheduled_pool_model, requeue_against_shutdown) {
 TEST(scheduled_pool_model, requeue_against_shutdown_now) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto series = pool.schedule_at_fixed_rate(0ms, 1h, [] {});
     auto unstarted = pool.shutdown_now();
     pool.await_termination();
@@ -243,7 +243,7 @@ TEST(scheduled_pool_model, a_running_series_is_not_given_back) {
     manual_clock time;
     promise<void> begun;
     auto has_begun = begun.get_future();
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto series = pool.schedule_with_fixed_delay(0ms, 1ms, [&](const sync::stop_token& stop) {
       promise<void> asked;
       auto is_asked = asked.get_future();
@@ -263,7 +263,7 @@ TEST(scheduled_pool_model, a_running_series_is_not_given_back) {
 TEST(scheduled_pool_model, a_series_that_is_kept_ends_the_pool_when_it_is_cancelled) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .keep = {.periodic = true}, .time = &time});
+    scheduled_pool pool({.threads = 2, .keep = {.periodic = true}, .time = &time});
     auto series = pool.schedule_at_fixed_rate(0ms, 1ms, [] {});
     pool.shutdown();
     series.cancel();
@@ -275,7 +275,7 @@ TEST(scheduled_pool_model, a_series_that_is_kept_ends_the_pool_when_it_is_cancel
 TEST(scheduled_pool_model, cancelling_the_last_one_ends_a_pool_that_is_shut_down) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .time = &time});
+    scheduled_pool pool({.threads = 2, .time = &time});
     auto far = pool.schedule(1h, [] {});
     sync::thread other([&] { far.cancel(); });
     pool.shutdown();
@@ -288,7 +288,7 @@ TEST(scheduled_pool_model, cancelling_the_last_one_ends_a_pool_that_is_shut_down
 TEST(scheduled_pool_model, policy_change_after_shutdown) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .keep = {.periodic = true}, .time = &time});
+    scheduled_pool pool({.threads = 1, .keep = {.periodic = true}, .time = &time});
     auto once = pool.schedule(1h, [] {});
     auto series = pool.schedule_at_fixed_rate(1h, 1h, [] {});
     sync::thread other([&] { pool.keep_after_shutdown({.delayed = false, .periodic = false}); });
@@ -305,7 +305,7 @@ TEST(scheduled_pool_model, schedule_against_shutdown) {
     check({.runs = 5'000}, [keeps] {
       manual_clock time;
       runs ran{0};
-      scheduled_pool pool({.core = 1, .keep = {.delayed = keeps}, .time = &time});
+      scheduled_pool pool({.threads = 1, .keep = {.delayed = keeps}, .time = &time});
       pool.prestart();  // one that leaves at once when it is shut down
       sync::thread other([&] { pool.shutdown(); });
       scheduled_future<void> f;
@@ -331,7 +331,7 @@ TEST(scheduled_pool_model, schedule_against_shutdown_now) {
     manual_clock time;
     runs ran{0};
     std::size_t returned = 0;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     sync::thread other([&] { returned = pool.shutdown_now().size(); });
     int accepted = 0;
     for (int i = 0; i < 2; ++i) {
@@ -354,7 +354,7 @@ TEST(scheduled_pool_model, cancel_against_destruction) {
     timer_handle h;
     sync::thread other;
     {
-      scheduled_pool pool({.core = 1, .time = &time});
+      scheduled_pool pool({.threads = 1, .time = &time});
       h = pool.execute(1h, [] {});
       other = sync::thread([copy = h] { copy.cancel(); });
     }
@@ -370,7 +370,7 @@ TEST(scheduled_pool_model, runs_of_a_series_do_not_overlap) {
     sync::var<int> count{0};
     promise<void> p;
     auto done = p.get_future();
-    scheduled_pool pool({.core = 2, .time = &time});
+    scheduled_pool pool({.threads = 2, .time = &time});
     auto series = pool.schedule_at_fixed_rate(0ms, 1ms, [&] {
       ++count.write();
       if (count.read() == 3) p.set_value();
@@ -387,7 +387,7 @@ TEST(scheduled_pool_model, runs_of_a_series_do_not_overlap) {
 TEST(scheduled_pool_model, a_task_destroys_its_pool) {
   check({.runs = 5'000}, [] {
     manual_clock time;
-    auto* pool = new scheduled_pool({.core = 2, .time = &time});
+    auto* pool = new scheduled_pool({.threads = 2, .time = &time});
     auto far = pool->schedule(1h, [] {});
     auto f = pool->schedule(1ms, [pool] { delete pool; });
     time.advance(1ms);
@@ -400,7 +400,7 @@ TEST(scheduled_pool_model, a_task_destroys_its_pool) {
 TEST(scheduled_pool_model, a_task_destroys_its_pool_before_its_submission_returns) {
   check({.runs = 20'000}, [] {
     manual_clock time;
-    auto* pool = new scheduled_pool({.core = 1, .time = &time});
+    auto* pool = new scheduled_pool({.threads = 1, .time = &time});
     auto other_task = pool->schedule(1ms, [] {});
     sync::thread other([&] { time.advance(1ms); });
     auto f = pool->schedule(0ms, [pool] { delete pool; });
@@ -417,7 +417,7 @@ TEST(scheduled_pool_model, reschedule_against_destruction) {
     timer_handle h;
     sync::thread other;
     {
-      scheduled_pool pool({.core = 2,
+      scheduled_pool pool({.threads = 2,
                            .thread = {.may_start =
                                           [&] {
                                             require(!gone.load(), "the pool is there");
@@ -446,7 +446,7 @@ TEST(scheduled_pool_model, cancel_by_handle_against_the_end) {
       void operator()() {}
       sync::atomic<bool>* flag;
     };
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     const timer_handle h = pool.execute(1h, mark(dropped));
     pool.shutdown();
     sync::thread other([&] { h.cancel(); });
@@ -470,7 +470,7 @@ TEST(scheduled_pool_model, an_observed_cancel_against_destruction) {
     } watching(gone);
     sync::thread other;
     {
-      scheduled_pool pool({.core = 1, .time = &time, .observer = &watching});
+      scheduled_pool pool({.threads = 1, .time = &time, .observer = &watching});
       const timer_handle h = pool.execute(1h, [] {});
       other = sync::thread([copy = h] { copy.cancel(); });
     }

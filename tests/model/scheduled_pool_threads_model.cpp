@@ -21,7 +21,7 @@ using model::require;
 TEST(scheduled_pool_model, without_core_threads) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 0, .keep_alive = 1ms, .time = &time});
+    scheduled_pool pool({.threads = 0, .keep_alive = 1ms, .time = &time});
     for (int i = 0; i < 2; ++i) {
       auto f = pool.schedule(5ms, [] {});
       time.advance(5ms);
@@ -36,7 +36,7 @@ TEST(scheduled_pool_model, without_core_threads) {
 TEST(scheduled_pool_model, threads_that_time_out) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .keep_alive = 1ms, .core_times_out = true, .time = &time});
+    scheduled_pool pool({.threads = 2, .keep_alive = 1ms, .core_times_out = true, .time = &time});
     auto a = pool.schedule(3ms, [] {});
     auto b = pool.schedule(2ms, [] {});
     time.advance(2ms);
@@ -53,7 +53,7 @@ TEST(scheduled_pool_model, the_last_worker_leaves_after_the_last_delayed_task_wa
   check({.runs = 20'000}, [] {
     manual_clock time;
     parker gone;
-    scheduled_pool pool({.core = 0,
+    scheduled_pool pool({.threads = 0,
                          .keep_alive = 1ms,
                          .thread = {.on_exit = [&] { gone.unpark(); }},
                          .time = &time});
@@ -74,7 +74,7 @@ TEST(scheduled_pool_model, the_last_worker_leaves_after_the_last_delayed_task_wa
 TEST(scheduled_pool_model, the_last_worker_leaves_against_schedule) {
   check({.runs = 50'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 0, .keep_alive = 1ms, .time = &time});
+    scheduled_pool pool({.threads = 0, .keep_alive = 1ms, .time = &time});
     pool.submit([] {}).get();
     auto called_for = pool.schedule(1h, [] {});
     time.advance(1ms);
@@ -88,7 +88,7 @@ TEST(scheduled_pool_model, the_last_worker_leaves_against_schedule) {
 TEST(scheduled_pool_model, the_last_worker_is_one_too_many_against_schedule) {
   check({.runs = 50'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .keep_alive = 0ms, .time = &time});
+    scheduled_pool pool({.threads = 1, .keep_alive = 0ms, .time = &time});
     pool.submit([] {}).get();
     pool.resize(0);
     pool.schedule(0ms, [] {}).get();
@@ -101,7 +101,7 @@ TEST(scheduled_pool_model, the_last_worker_is_one_too_many_against_schedule) {
 TEST(scheduled_pool_model, a_task_waits_for_a_delayed_one_while_threads_time_out) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .keep_alive = 1ms, .core_times_out = true, .time = &time});
+    scheduled_pool pool({.threads = 2, .keep_alive = 1ms, .core_times_out = true, .time = &time});
     auto f = pool.submit([&] { pool.schedule(clock::time_point(5ms), [] {}).get(); });
     time.advance(1ms);
     time.advance(4ms);
@@ -115,7 +115,7 @@ TEST(scheduled_pool_model, a_task_waits_for_a_delayed_one_while_threads_time_out
 TEST(scheduled_pool_model, shutdown_within_a_blocking_region) {
   check({.runs = 20'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto f = pool.schedule(0ms, [&] {
       const blocking_region waiting;
       pool.execute([] {});
@@ -130,7 +130,7 @@ TEST(scheduled_pool_model, shutdown_within_a_blocking_region) {
 TEST(scheduled_pool_model, a_delayed_task_within_a_blocking_region) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     promise<void> p;
     auto told = p.get_future();
     auto later = pool.schedule(1ms, [&] { p.set_value(); });
@@ -149,7 +149,8 @@ TEST(scheduled_pool_model, a_delayed_task_within_a_blocking_region) {
 TEST(scheduled_pool_model, a_rejection_for_want_of_a_thread_against_shutdown) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .thread = {.may_start = [] { return false; }}, .time = &time});
+    scheduled_pool pool(
+        {.threads = 1, .thread = {.may_start = [] { return false; }}, .time = &time});
     sync::thread other([&] { pool.shutdown(); });
     try {
       pool.execute(1ms, [] {});
@@ -165,7 +166,7 @@ TEST(scheduled_pool_model, a_rejection_for_want_of_a_thread_against_shutdown) {
 TEST(scheduled_pool_model, a_delayed_task_in_a_pool_that_grows) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     promise<void> p;
     auto told = p.get_future();
     auto later = pool.schedule(1ms, [&] { p.set_value(); });
@@ -182,7 +183,7 @@ TEST(scheduled_pool_model, a_delayed_task_in_a_pool_that_grows) {
 TEST(scheduled_pool_model, two_are_due_after_a_thread_has_timed_out) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 2, .keep_alive = 1ms, .core_times_out = true, .time = &time});
+    scheduled_pool pool({.threads = 2, .keep_alive = 1ms, .core_times_out = true, .time = &time});
     promise<void> p;
     auto told = p.get_future();
     auto first = pool.schedule(5ms, [&] { told.wait(); });

@@ -22,7 +22,7 @@ using touched = sync::var<int>;
 TEST(serial_executor_model, tasks_never_overlap_and_keep_their_order) {
   check({.runs = 10'000}, [] {
     touched n(0);
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     serial_executor strand(pool);
     sync::thread other([&] { strand.execute([&] { n.write() += 10; }); });
     strand.execute([&] { n.write() += 1; });
@@ -38,7 +38,7 @@ TEST(serial_executor_model, tasks_never_overlap_and_keep_their_order) {
 TEST(serial_executor_model, a_fair_one_hands_over) {
   check({.runs = 10'000}, [] {
     touched n(0);
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     serial_executor strand(pool, {.batch = 1});
     for (int i = 0; i < 3; ++i) {
       strand.execute([&n, i] {
@@ -67,7 +67,7 @@ TEST(serial_executor_model, uses_its_executor_no_more_after_its_end) {
     sync::var<int> uses_{0};
   };
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     passes_on where(pool);
     serial_executor strand(where, {.batch = 1});
     strand.execute([] {});
@@ -90,7 +90,7 @@ TEST(serial_executor_model, uses_its_executor_no_more_after_its_own_task_has_des
     sync::var<int> uses_{0};
   };
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     auto where = std::make_unique<passes_on>(pool);
     auto strand = std::make_unique<serial_executor>(*where, serial_executor_options{.batch = 1});
     promise<void> go;
@@ -109,7 +109,7 @@ TEST(serial_executor_model, uses_its_executor_no_more_after_its_own_task_has_des
 // Nor does it wait for itself if that happens while it cancels what is queued.
 TEST(serial_executor_model, destroyed_by_what_its_own_task_cancels) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     auto strand = std::make_unique<serial_executor>(pool, serial_executor_options{.batch = 1});
     serial_executor& alive = *strand;
     promise<void> go;
@@ -125,7 +125,7 @@ TEST(serial_executor_model, destroyed_by_what_its_own_task_cancels) {
 TEST(serial_executor_model, the_last_task_against_the_next) {
   check({.runs = 10'000}, [] {
     touched n(0);
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     serial_executor strand(pool);
     strand.submit([&] { n.write() += 1; }).get();  // the drain may be on its way out
     strand.submit([&] { n.write() += 1; }).get();
@@ -139,7 +139,7 @@ TEST(serial_executor_model, submit_against_shutdown_now) {
     sync::atomic<int> ran{0};
     int accepted = 0;
     std::size_t returned = 0;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     serial_executor strand(pool);
     sync::thread other([&] { returned = strand.shutdown_now().size(); });
     for (int i = 0; i < 2; ++i) {
@@ -162,7 +162,7 @@ TEST(serial_executor_model, the_pool_is_stopped_under_it) {
     check({.runs = 10'000}, [batch] {
       sync::atomic<int> ran{0};
       int refused = 0;
-      thread_pool pool({.core = 1});
+      thread_pool pool({.core_threads = 1});
       serial_executor strand(pool, {.batch = batch});
       sync::thread other([&] { static_cast<void>(pool.shutdown_now()); });
       std::vector<future<void>> all;
@@ -192,7 +192,7 @@ TEST(serial_executor_model, the_pool_is_stopped_under_it) {
 
 TEST(serial_executor_model, destroyed_while_it_runs) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     {
       auto data = std::make_unique<touched>(0);
       serial_executor strand(pool);
@@ -205,7 +205,7 @@ TEST(serial_executor_model, destroyed_while_it_runs) {
 
 TEST(serial_executor_model, destroyed_by_its_own_task) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     auto strand = std::make_unique<serial_executor>(pool);
     serial_executor& alive = *strand;
     sync::atomic<bool> gone{false};
@@ -225,7 +225,7 @@ TEST(serial_executor_model, destroyed_by_its_own_task) {
 // not wait for its caller.
 TEST(serial_executor_model, destroyed_by_its_own_end) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     auto owner = std::make_unique<serial_executor>(pool);
     serial_executor& strand = *owner;
     strand.execute([&strand] {
@@ -240,7 +240,7 @@ TEST(serial_executor_model, destroyed_by_its_own_end) {
 // A drain that ends just when the queue is cancelled does not end the strand before that is done.
 TEST(serial_executor_model, terminated_means_that_the_queue_has_ended) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     serial_executor strand(pool);
     promise<void> goes;
     auto go = goes.get_future();

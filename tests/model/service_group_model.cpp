@@ -76,7 +76,7 @@ TEST(service_group_model, stop_against_start) {
 
 TEST(service_group_model, a_request_is_not_lost) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     service_group group;
     group.add("pool", pool);
     group.start();
@@ -90,7 +90,7 @@ TEST(service_group_model, a_request_is_not_lost) {
 TEST(service_group_model, a_forced_stop_against_a_pool_that_ends) {
   check({.runs = 10'000}, [] {
     runs ran{0};
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     service_group group({.linger = never});
     group.add("pool", pool);
     group.start();

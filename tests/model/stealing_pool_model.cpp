@@ -290,7 +290,7 @@ TEST(stealing_pool_model, shutdown_now_against_join) {
       }
       try {
         children.join();
-      } catch (const abandoned&) {
+      } catch (const broken_promise&) {
       }
     });
     {

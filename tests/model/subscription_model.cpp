@@ -2,9 +2,9 @@
 #include <memory>
 
 #include <takt/base/detail/sync.hpp>
-#include <takt/rx/composite.hpp>
-#include <takt/rx/refcount.hpp>
-#include <takt/rx/serial.hpp>
+#include <takt/rx/composite_subscription.hpp>
+#include <takt/rx/refcount_subscription.hpp>
+#include <takt/rx/serial_subscription.hpp>
 #include <takt/rx/subscription.hpp>
 
 #include "support.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using namespace takt;
 using model::require;
-using rx::composite;
+using rx::composite_subscription;
 using rx::subscription;
 
 // What only its callback touches: two at a time, or one after the other without order, is a race.
@@ -27,7 +27,7 @@ subscription counting(touched& n) {
 TEST(subscription_model, add_against_unsubscribe) {
   check({.runs = 20'000}, [] {
     touched n(0);
-    const composite all;
+    const composite_subscription all;
     const subscription child = counting(n);
     sync::thread other([&] { all.unsubscribe(); });
     all.add(child);
@@ -41,8 +41,8 @@ TEST(subscription_model, add_against_unsubscribe) {
 TEST(subscription_model, add_against_the_end_of_the_child) {
   check({.runs = 20'000}, [] {
     touched n(0);
-    const composite first;
-    const composite second;
+    const composite_subscription first;
+    const composite_subscription second;
     const subscription child = counting(n);
     sync::thread other([&] { child.unsubscribe(); });
     first.add(child);
@@ -58,8 +58,8 @@ TEST(subscription_model, two_add_the_first_child_of_the_same) {
   check({.runs = 20'000}, [] {
     touched n(0);
     touched m(0);
-    const composite all;
-    const composite more;
+    const composite_subscription all;
+    const composite_subscription more;
     const subscription child = counting(n);
     sync::thread one([&] {
       all.add(child);
@@ -80,7 +80,7 @@ TEST(subscription_model, two_add_the_first_child_of_the_same) {
 TEST(subscription_model, unsubscribe_twice) {
   check({.runs = 20'000}, [] {
     touched n(0);
-    const composite all{counting(n), counting(n)};
+    const composite_subscription all{counting(n), counting(n)};
     sync::thread other([&] { all.unsubscribe(); });
     all.unsubscribe();
     other.join();
@@ -91,8 +91,8 @@ TEST(subscription_model, unsubscribe_twice) {
 TEST(subscription_model, the_child_closes_while_its_parents_do) {
   check({.runs = 20'000}, [] {
     touched n(0);
-    const composite first;
-    const composite second;
+    const composite_subscription first;
+    const composite_subscription second;
     const subscription child = counting(n);
     first.add(child);
     second.add(child);
@@ -110,7 +110,7 @@ TEST(subscription_model, remove_against_clear) {
   check({.runs = 20'000}, [] {
     touched n(0);
     touched m(0);
-    const composite all;
+    const composite_subscription all;
     const subscription child = counting(n);
     all.add(child);
     all.add(counting(m));
@@ -126,8 +126,8 @@ TEST(subscription_model, remove_against_clear) {
 TEST(subscription_model, release_against_unsubscribe) {
   check({.runs = 20'000}, [] {
     touched n(0);
-    const composite kept;
-    const composite all;
+    const composite_subscription kept;
+    const composite_subscription all;
     const subscription child = counting(n);
     kept.add(child);  // so that the other link is one on the heap
     all.add(child);
@@ -144,8 +144,8 @@ TEST(subscription_model, release_against_unsubscribe) {
 TEST(subscription_model, two_release_the_same) {
   check({.runs = 20'000}, [] {
     touched n(0);
-    const composite kept;
-    const composite all;
+    const composite_subscription kept;
+    const composite_subscription all;
     const subscription child = counting(n);
     kept.add(child);
     all.add(child);
@@ -160,7 +160,7 @@ TEST(subscription_model, two_release_the_same) {
 TEST(subscription_model, two_add_the_same_against_release) {
   check({.runs = 20'000}, [] {
     touched n(0);
-    const composite all;
+    const composite_subscription all;
     const subscription child = counting(n);
     sync::thread one([&] { all.add(child); });
     sync::thread two([&] { all.release(child); });
@@ -178,8 +178,8 @@ TEST(subscription_model, the_last_handle_goes_while_the_child_closes) {
   check({.runs = 20'000}, [] {
     touched n(0);
     const subscription child = counting(n);
-    auto parent = std::make_unique<composite>();
-    auto second = std::make_unique<composite>();
+    auto parent = std::make_unique<composite_subscription>();
+    auto second = std::make_unique<composite_subscription>();
     parent->add(child);
     second->add(child);
     sync::thread other([&] { child.unsubscribe(); });
@@ -195,9 +195,9 @@ TEST(subscription_model, release_against_unsubscribe_of_the_grandparent) {
   check({.runs = 20'000}, [] {
     touched n(0);
     touched m(0);
-    const composite top;
-    const composite middle;
-    const composite kept;
+    const composite_subscription top;
+    const composite_subscription middle;
+    const composite_subscription kept;
     const subscription child = counting(n);
     kept.add(middle);  // so that the links below top are on the heap
     kept.add(child);
@@ -239,7 +239,7 @@ TEST(subscription_model, the_last_handle_of_a_chain_goes_while_it_closes) {
   check({.runs = 20'000}, [] {
     touched n(0);
     touched m(0);
-    auto top = std::make_unique<rx::serial>();
+    auto top = std::make_unique<rx::serial_subscription>();
     const subscription low = counting(n);
     {
       const subscription middle = counting(m);
@@ -261,8 +261,8 @@ TEST(subscription_model, set_against_the_end_of_a_chain_of_serials) {
   check({.runs = 20'000}, [] {
     touched n(0);
     touched m(0);
-    const rx::serial outer;
-    const rx::serial inner;
+    const rx::serial_subscription outer;
+    const rx::serial_subscription inner;
     outer.set(inner);
     inner.set(counting(n));
     sync::thread other([&] { outer.unsubscribe(); });
@@ -275,7 +275,7 @@ TEST(subscription_model, set_against_the_end_of_a_chain_of_serials) {
 TEST(subscription_model, unsubscribing_itself) {
   check({.runs = 20'000}, [] {
     touched n(0);
-    const composite all;
+    const composite_subscription all;
     subscription self = subscription::empty();
     self.add([&] {
       n.write() += 1;
@@ -296,7 +296,7 @@ TEST(subscription_model, set_against_unsubscribe) {
   check({.runs = 20'000}, [] {
     touched a(0);
     touched b(0);
-    const rx::serial place;
+    const rx::serial_subscription place;
     place.set(counting(a));
     sync::thread other([&] { place.unsubscribe(); });
     place.set(counting(b));
@@ -308,7 +308,7 @@ TEST(subscription_model, set_against_unsubscribe) {
 TEST(subscription_model, the_last_of_a_refcount) {
   check({.runs = 20'000}, [] {
     touched n(0);
-    const rx::refcount shared(counting(n));
+    const rx::refcount_subscription shared(counting(n));
     const subscription mine = shared.get();
     sync::thread other([&] { shared.unsubscribe(); });
     sync::thread third([&] { shared.get().unsubscribe(); });

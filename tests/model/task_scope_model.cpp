@@ -61,7 +61,7 @@ TEST(task_scope_model, stop_against_spawn_and_begin) {
     runs ran{0};
     std::size_t finished = 0;
     std::size_t told = 0;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     {
       task_scope scope{{.where = pool}};
       sync::thread other([&] { scope.request_stop(); });
@@ -83,7 +83,7 @@ TEST(task_scope_model, stop_against_spawn_and_begin) {
 TEST(task_scope_model, a_running_task_is_asked) {
   check({.runs = 10'000}, [] {
     sync::var<int> data{0};
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     {
       task_scope scope{{.where = pool}};
       scope.spawn([&](const sync::stop_token& stop) {
@@ -104,7 +104,7 @@ TEST(task_scope_model, a_running_task_is_asked) {
 TEST(task_scope_model, join_waits_for_what_tasks_spawn) {
   check({.runs = 10'000}, [] {
     sync::var<int> data{0};
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     {
       task_scope scope{{.where = pool}};
       scope.spawn([&] { scope.spawn([&] { data.write() = 1; }); });
@@ -120,7 +120,7 @@ TEST(task_scope_model, the_deadline_against_the_last_task) {
   check({.runs = 10'000}, [] {
     manual_clock time;
     runs ran{0};
-    thread_pool pool({.core = 1, .time = &time});
+    thread_pool pool({.core_threads = 1, .time = &time});
     {
       task_scope scope{{.where = pool}};
       scope.spawn([&] { ran.fetch_add(1); });
@@ -137,7 +137,7 @@ TEST(task_scope_model, the_deadline_against_the_last_task) {
 TEST(task_scope_model, an_outer_stop_reaches_the_inner_scope) {
   check({.runs = 10'000}, [] {
     sync::var<int> data{0};
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     {
       task_scope outer{{.where = pool}};
       outer.spawn([&](const sync::stop_token& stop) {
@@ -161,7 +161,7 @@ TEST(task_scope_model, an_outer_stop_reaches_the_inner_scope) {
 TEST(task_scope_model, the_destructor_against_a_task_that_spawns) {
   check({.runs = 10'000}, [] {
     sync::var<int> data{0};
-    thread_pool pool({.core = 2});
+    thread_pool pool({.core_threads = 2});
     {
       task_scope scope{{.where = pool}};
       scope.spawn([&] { scope.spawn([&](const sync::stop_token&) { data.write() = 1; }); });
@@ -176,7 +176,7 @@ TEST(task_scope_model, join_against_spawn_by_another_thread) {
   check({.runs = 10'000}, [] {
     runs ran{0};
     std::size_t told = 0;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     {
       task_scope scope{{.where = pool}};
       sync::thread other([&] { scope.spawn([&] { ran.fetch_add(1); }); });
@@ -212,7 +212,7 @@ TEST(task_scope_model, stop_against_a_task_that_runs_while_it_is_spawned) {
 
 TEST(task_scope_model, an_executor_that_refuses_against_join) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     task_scope scope{{.where = pool}};
     pool.shutdown();
     sync::thread other([&] {
@@ -231,7 +231,7 @@ TEST(task_scope_model, an_executor_that_refuses_against_join) {
 TEST(task_scope_model, the_destructor_waits) {
   check({.runs = 10'000}, [] {
     sync::var<int> data{0};
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     {
       task_scope scope{{.where = pool}};
       scope.spawn([&](const sync::stop_token&) { data.write() = 1; });

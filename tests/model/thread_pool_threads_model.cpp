@@ -21,7 +21,8 @@ TEST(thread_pool_model, a_thread_that_cannot_start_loses_nothing) {
     runs ran{0};
     runs refused{0};
     runs budget{1};
-    thread_pool pool({.core = 2, .thread = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
+    thread_pool pool(
+        {.core_threads = 2, .thread = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
     const auto produce = [&] {
       try {
         pool.execute([&] { ran.fetch_add(1); });
@@ -44,7 +45,7 @@ TEST(thread_pool_model, a_blocked_producer_hears_of_a_thread_that_was_refused_be
     runs budget{1};
     promise<void> p;
     auto f = p.get_future();
-    thread_pool pool({.core = 2,
+    thread_pool pool({.core_threads = 2,
                       .queue_capacity = 0,
                       .rejection = rejection_policy::wait(),
                       .thread = {.may_start = [&] { return budget.fetch_sub(1) > 0; }}});
@@ -62,8 +63,8 @@ TEST(thread_pool_model, a_blocked_producer_hears_of_a_thread_that_was_refused_be
 TEST(thread_pool_model, all_blocked_producers_hear_that_there_is_no_thread) {
   check({.runs = 10'000}, [] {
     runs budget{1};
-    thread_pool pool({.core = 0,
-                      .max = 1,
+    thread_pool pool({.core_threads = 0,
+                      .max_threads = 1,
                       .keep_alive = std::chrono::nanoseconds(0),
                       .queue_capacity = 0,
                       .rejection = rejection_policy::wait(),
@@ -96,7 +97,7 @@ TEST(thread_pool_model, blocked_producers_hear_of_a_larger_pool) {
     runs asked{0};
     promise<void> p;
     auto f = p.get_future();
-    thread_pool pool({.core = 1,
+    thread_pool pool({.core_threads = 1,
                       .queue_capacity = 0,
                       .rejection = rejection_policy::wait(),
                       .thread = {.may_start = [&] { return asked.fetch_add(1) != 1; }}});
@@ -130,9 +131,9 @@ TEST(thread_pool_model, is_over_when_its_threads_are) {
   check({.runs = 10'000}, [] {
     runs ended{0};
     {
-      thread_pool pool({.core = 2, .thread = {.on_start = [&] {
-                                     sync::tls<last_words>::get().count = &ended;
-                                   }}});
+      thread_pool pool({.core_threads = 2, .thread = {.on_start = [&] {
+                                             sync::tls<last_words>::get().count = &ended;
+                                           }}});
       pool.prestart();
       pool.close(drain);
       require(ended.load() >= 1, "all but the one that says so");
@@ -152,7 +153,7 @@ TEST(thread_pool_model, a_worker_too_many_leaves_while_the_other_waits) {
     auto let_go = lets_go.get_future();
     promise<void> goes;
     auto go = goes.get_future();
-    thread_pool pool({.core = 2,
+    thread_pool pool({.core_threads = 2,
                       .thread = {.on_exit =
                                      [&] {
                                        if (exits.fetch_add(1) == 0) leaves.set_value();
@@ -201,7 +202,7 @@ TEST(thread_pool_model, a_burst_wakes_one_at_a_time) {
     runs ran{0};
     holding_clock time;
     {
-      thread_pool pool({.core = 2, .time = &time});
+      thread_pool pool({.core_threads = 2, .time = &time});
       pool.prestart();
       pool.execute([&] { ran.fetch_add(1); });
       pool.execute([&] { ran.fetch_add(1); });
@@ -220,7 +221,8 @@ TEST(thread_pool_model, all_blocked_producers_hear_of_the_end) {
       runs told{0};
       promise<void> p;
       auto f = p.get_future();
-      thread_pool pool({.core = 1, .queue_capacity = 0, .rejection = rejection_policy::wait()});
+      thread_pool pool(
+          {.core_threads = 1, .queue_capacity = 0, .rejection = rejection_policy::wait()});
       promise<void> begins;
       auto begun = begins.get_future();
       pool.execute([&] {
@@ -259,7 +261,8 @@ TEST(thread_pool_model, all_blocked_producers_hear_of_purged_tasks) {
     auto f = p.get_future();
     promise<void> begins;
     auto begun = begins.get_future();
-    thread_pool pool({.core = 1, .queue_capacity = 2, .rejection = rejection_policy::wait()});
+    thread_pool pool(
+        {.core_threads = 1, .queue_capacity = 2, .rejection = rejection_policy::wait()});
     pool.execute([&] {
       begins.set_value();
       f.wait();  // until both are queued
@@ -289,7 +292,7 @@ TEST(thread_pool_model, a_worker_too_many_takes_what_was_accepted_for_it) {
   check({.runs = 10'000}, [] {
     promise<void> p;
     auto f = p.get_future();
-    thread_pool pool({.core = 0, .max = 2, .queue_capacity = 0});
+    thread_pool pool({.core_threads = 0, .max_threads = 2, .queue_capacity = 0});
     auto a = pool.submit([&] { f.wait(); });
     pool.submit([] {}).get();
     pool.resize(0, 1);
@@ -309,7 +312,7 @@ TEST(thread_pool_model, a_worker_added_for_a_region_takes_what_was_accepted_for_
   check({.runs = 10'000}, [] {
     promise<void> p;
     auto f = p.get_future();
-    thread_pool pool({.core = 1, .queue_capacity = 0});
+    thread_pool pool({.core_threads = 1, .queue_capacity = 0});
     promise<void> leaves;
     auto left = leaves.get_future();
     auto a = pool.submit([&] {

@@ -23,7 +23,7 @@ outcome end_of(future<int>& f) {
   try {
     require(f.get() == 7, "what was set");
     return outcome::value;
-  } catch (const wait_timed_out&) {
+  } catch (const timeout_error&) {
     return outcome::timed_out;
   } catch (const cancelled&) {
     return outcome::cancelled;
@@ -33,7 +33,7 @@ outcome end_of(future<int>& f) {
 TEST(timeout_model, ready_against_time_out) {
   check({.runs = 20'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     promise<int> p;
     auto f = with_timeout(1ms, pool, p.get_future());
     sync::thread setter([&] { p.set_value(7); });
@@ -51,7 +51,7 @@ TEST(timeout_model, delivers_once) {
   check({.runs = 20'000}, [] {
     manual_clock time;
     runs called{0};
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     promise<int> p;
     auto f = with_timeout(1ms, pool, p.get_future()).then([&](future<int> g) {
       static_cast<void>(end_of(g));
@@ -70,7 +70,7 @@ TEST(timeout_model, delivers_once) {
 TEST(timeout_model, a_result_takes_the_timer_out_at_once) {
   check({.runs = 10'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     promise<int> p;
     auto f = with_timeout(1h, pool, p.get_future());
     sync::thread setter([&] { p.set_value(7); });
@@ -85,7 +85,7 @@ TEST(timeout_model, a_result_takes_the_timer_out_at_once) {
 TEST(timeout_model, cancel_against_ready_and_time_out) {
   check({.runs = 20'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     promise<int> p;
     auto f = with_timeout(1ms, pool, p.get_future());
     sync::thread setter([&] { p.set_value(7); });
@@ -109,8 +109,8 @@ TEST(timeout_model, a_task_against_its_time_out) {
   check({.runs = 20'000}, [] {
     manual_clock time;
     runs ran{0};
-    scheduled_pool timers({.core = 1, .time = &time});
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool timers({.threads = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     auto f = with_timeout(1ms, timers, pool.submit([&] {
       ran.fetch_add(1);
       return 7;
@@ -132,7 +132,7 @@ TEST(timeout_model, the_end_of_the_pool_against_ready) {
     future<int> f;
     sync::thread setter;
     {
-      scheduled_pool pool({.core = 1, .time = &time});
+      scheduled_pool pool({.threads = 1, .time = &time});
       f = with_timeout(1h, pool, p.get_future());
       setter = sync::thread([&] { p.set_value(7); });
     }
@@ -146,7 +146,7 @@ TEST(timeout_model, the_end_of_the_pool_against_ready) {
 TEST(timeout_model, start_against_the_end_of_the_pool) {
   check({.runs = 20'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     promise<int> p;
     sync::thread closer([&] { pool.shutdown_and_cancel(); });
     future<int> source = p.get_future();
@@ -168,7 +168,7 @@ TEST(timeout_model, start_against_the_end_of_the_pool) {
 TEST(timeout_model, start_against_time_out) {
   check({.runs = 20'000}, [] {
     manual_clock time;
-    scheduled_pool pool({.core = 1, .time = &time});
+    scheduled_pool pool({.threads = 1, .time = &time});
     promise<int> p;
     auto f = with_timeout(0ms, pool, p.get_future());
     require(end_of(f) == outcome::timed_out, "the only end");

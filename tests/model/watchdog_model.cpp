@@ -24,7 +24,7 @@ TEST(watchdog_model, a_begin_against_a_look) {
     manual_clock time;
     promise<void> both;
     auto reported = both.get_future();
-    scheduled_pool timers({.core = 1, .time = &time});
+    scheduled_pool timers({.threads = 1, .time = &time});
     {
       int reports = 0;
       watchdog watch({.limit = 1ms, .timers = &timers, .report = [&](const task_event&, auto) {
@@ -48,7 +48,7 @@ TEST(watchdog_model, an_end_against_a_look) {
   check({.runs = 10'000}, [] {
     manual_clock time;
     runs reports{0};
-    scheduled_pool timers({.core = 1, .time = &time});
+    scheduled_pool timers({.threads = 1, .time = &time});
     {
       watchdog watch({.limit = 1ms, .timers = &timers, .report = [&](const task_event&, auto) {
                         reports.fetch_add(1);
@@ -72,11 +72,11 @@ TEST(watchdog_model, a_pool_is_watched) {
     manual_clock time;
     promise<void> p;
     auto reported = p.get_future();
-    scheduled_pool timers({.core = 1, .time = &time});
+    scheduled_pool timers({.threads = 1, .time = &time});
     watchdog watch({.limit = 1ms, .timers = &timers, .report = [&](const task_event&, auto) {
                       p.set_value();
                     }});
-    scheduled_pool pool({.core = 1, .time = &time, .observer = &watch});
+    scheduled_pool pool({.threads = 1, .time = &time, .observer = &watch});
     promise<void> begun;
     auto has_begun = begun.get_future();
     auto f = pool.submit([&] {

@@ -47,7 +47,7 @@ TEST(worker_model, close_against_schedule) {
   check({.runs = 10'000}, [] {
     touched n(0);
     int ran = 0;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     {
       rx::worker w(pool);
       const rx::subscription closes = w.as_subscription();
@@ -72,7 +72,7 @@ TEST(worker_model, what_is_closed_is_closed_when_that_returns) {
     touched n(0);
     touched first(0);
     touched second(0);
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     {
       rx::worker w(pool);
       const rx::task_subscription a = w.schedule([&] { n.write() += 1; });
@@ -94,7 +94,7 @@ TEST(worker_model, run_against_cancel_against_close) {
     touched n(0);
     touched cleaned(0);
     cancel_result outcome = cancel_result::done;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     {
       rx::worker w(pool);
       rx::task_subscription a = w.schedule([&] { n.write() += 1; });
@@ -113,7 +113,7 @@ TEST(worker_model, what_is_cancelled_is_not_tracked) {
   check({.runs = 10'000}, [] {
     touched n(0);
     sync::atomic<bool> go_on{false};
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     rx::worker w(pool);
     const rx::task_subscription a = w.schedule([&] {
       while (!go_on.load()) sync::yield();
@@ -137,7 +137,7 @@ TEST(worker_model, a_drain_hands_over) {
   for (const std::size_t batch : {unbounded, std::size_t{1}}) {
     check({.runs = 5'000}, [batch] {
       touched n(0);
-      thread_pool pool({.core = 2});
+      thread_pool pool({.core_threads = 2});
       rx::worker w(pool, {.batch = batch});
       sync::atomic<bool> last{false};
       sync::thread other([&] { w.schedule([&] { n.write() += 1; }); });
@@ -157,7 +157,7 @@ TEST(worker_model, a_throw_inside_a_drain) {
   for (const std::size_t batch : {unbounded, std::size_t{1}}) {
     check({.runs = 5'000}, [batch] {
       touched n(0);
-      thread_pool pool({.core = 2});
+      thread_pool pool({.core_threads = 2});
       rx::worker w(pool, {.batch = batch, .unhandled = &silent});
       w.schedule([&] {
         n.write() += 1;
@@ -179,7 +179,7 @@ TEST(worker_model, cancel_against_run) {
     touched cleaned(0);
     cancel_result outcome = cancel_result::done;
     {
-      thread_pool pool({.core = 1});
+      thread_pool pool({.core_threads = 1});
       rx::worker w(pool);
       const rx::task_subscription a = w.schedule([&n, held = witness(closure)] { n.write() += 1; });
       a.add([&] { cleaned.write() += 1; });
@@ -199,7 +199,7 @@ TEST(worker_model, cancel_against_run) {
 TEST(worker_model, cancel_from_another_thread_while_running) {
   check({.runs = 10'000}, [] {
     touched n(0);
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     rx::worker w(pool, {.interruptible = true});
     sync::atomic<bool> begun{false};
     const rx::task_subscription a = w.schedule([&](const sync::stop_token& stop) {
@@ -220,7 +220,7 @@ TEST(worker_model, cancel_of_what_runs_against_the_destructor) {
   check({.runs = 10'000}, [] {
     touched n(0);
     sync::atomic<bool> begun{false};
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     auto w = std::make_unique<rx::worker>(pool);
     rx::task_subscription a = w->schedule([&](const sync::stop_token& stop) {
       begun.store(true);
@@ -239,7 +239,7 @@ TEST(worker_model, what_has_ended_is_not_asked_to_stop) {
   check({.runs = 10'000}, [] {
     sync::stop_token seen;
     rx::task_subscription a;
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     {
       rx::worker w(pool);
       a = w.schedule([&](const sync::stop_token& stop) { seen = stop; });
@@ -254,7 +254,7 @@ TEST(worker_model, what_has_ended_is_not_asked_to_stop) {
 TEST(worker_model, cancel_and_join_comes_after_the_body) {
   check({.runs = 10'000}, [] {
     touched n(0);
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     rx::worker w(pool);
     const rx::task_subscription a = w.schedule([&] { n.write() += 1; });
     sync::thread other([&] { a.unsubscribe(); });
@@ -267,7 +267,7 @@ TEST(worker_model, cancel_and_join_comes_after_the_body) {
 TEST(worker_model, cancel_and_join_comes_after_the_end_of_the_callable) {
   check({.runs = 10'000}, [] {
     touched closure(0);
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     rx::worker w(pool);
     const rx::task_subscription a = w.schedule([held = witness(closure)] {});
     sync::thread other([&] { a.unsubscribe(); });
@@ -280,7 +280,7 @@ TEST(worker_model, cancel_and_join_comes_after_the_end_of_the_callable) {
 TEST(worker_model, a_series_cancel_and_join_comes_after_the_end_of_the_callable) {
   check({.runs = 5'000}, [] {
     touched closure(0);
-    scheduled_pool pool({.core = 1});
+    scheduled_pool pool({.threads = 1});
     rx::worker w(pool);
     const rx::task_subscription a =
         w.schedule_at_fixed_rate(0ns, 1ns, [n = 0, held = witness(closure)]() mutable {
@@ -296,7 +296,7 @@ TEST(worker_model, a_series_cancel_and_join_comes_after_the_end_of_the_callable)
 
 TEST(worker_model, two_cancel_one) {
   check({.runs = 10'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     rx::worker w(pool);
     const rx::task_subscription a = w.schedule([] {});
     cancel_result there = cancel_result::done;
@@ -312,8 +312,8 @@ TEST(worker_model, a_delayed_task_against_cancel) {
     touched n(0);
     cancel_result outcome = cancel_result::done;
     {
-      scheduled_pool timers({.core = 1});
-      thread_pool pool({.core = 1});
+      scheduled_pool timers({.threads = 1});
+      thread_pool pool({.core_threads = 1});
       rx::worker w(pool, {.timers = &timers});
       const rx::task_subscription a = w.schedule(1ns, [&] { n.write() += 1; });
       outcome = a.cancel();
@@ -326,8 +326,8 @@ TEST(worker_model, a_delayed_task_against_cancel) {
 TEST(worker_model, a_delayed_task_against_the_destructor) {
   check({.runs = 5'000}, [] {
     touched n(0);
-    scheduled_pool timers({.core = 1});
-    auto pool = std::make_unique<thread_pool>(thread_pool_options{.core = 1});
+    scheduled_pool timers({.threads = 1});
+    auto pool = std::make_unique<thread_pool>(thread_pool_options{.core_threads = 1});
     auto w = std::make_unique<rx::worker>(*pool, rx::worker_options{.timers = &timers});
     w->schedule(1ns, [&] { n.write() += 1; });
     w.reset();
@@ -339,7 +339,7 @@ TEST(worker_model, a_delayed_task_against_the_destructor) {
 TEST(worker_model, a_series_against_cancel) {
   check({.runs = 5'000}, [] {
     touched n(0);
-    scheduled_pool pool({.core = 2});
+    scheduled_pool pool({.threads = 2});
     {
       rx::worker w(pool);
       const rx::task_subscription a = w.schedule_at_fixed_rate(0ns, 1ns, [&] {
@@ -358,8 +358,8 @@ TEST(worker_model, a_series_against_cancel) {
 TEST(worker_model, a_series_ends_itself_against_cancel_and_join) {
   check({.runs = 5'000}, [] {
     touched n(0);
-    thread_pool pool({.core = 2});
-    scheduled_pool timers({.core = 1});
+    thread_pool pool({.core_threads = 2});
+    scheduled_pool timers({.threads = 1});
     rx::worker w(pool, {.timers = &timers});
     rx::task_subscription a;
     sync::atomic<bool> known{false};
@@ -382,7 +382,7 @@ TEST(worker_model, an_executor_that_is_full_against_schedule) {
     check({.runs = 5'000}, [batch] {
       touched n(0);
       sync::atomic<bool> go_on{false};
-      thread_pool pool({.core = 1, .queue_capacity = 1});
+      thread_pool pool({.core_threads = 1, .queue_capacity = 1});
       pool.execute([&] {
         while (!go_on.load()) sync::yield();
       });
@@ -425,7 +425,7 @@ TEST(worker_model, a_cleanup_that_closes_the_worker) {
   check({.runs = 5'000}, [] {
     touched n(0);
     touched cleaned(0);
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     {
       rx::worker w(pool);
       const rx::subscription all = w.as_subscription();
@@ -446,7 +446,7 @@ TEST(worker_model, a_cleanup_that_closes_the_worker) {
 TEST(worker_model, an_executor_that_goes_against_schedule) {
   check({.runs = 10'000}, [] {
     touched n(0);
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     rx::worker w(pool, {.unhandled = &silent});
     sync::thread other([&] { static_cast<void>(pool.shutdown_now()); });
     const rx::task_subscription a = w.schedule([&] { n.write() += 1; });
@@ -476,7 +476,7 @@ TEST(worker_model, an_owned_executor_goes_with_its_worker) {
 
 TEST(worker_model, a_task_destroys_its_worker) {
   check({.runs = 5'000}, [] {
-    thread_pool pool({.core = 1});
+    thread_pool pool({.core_threads = 1});
     auto w = std::make_unique<rx::worker>(pool);
     rx::worker& alias = *w;
     const rx::task_subscription a = alias.schedule([&] { w.reset(); });

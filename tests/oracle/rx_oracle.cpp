@@ -18,14 +18,14 @@
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 #include <takt/rx/aggregate_error.hpp>
-#include <takt/rx/composite.hpp>
-#include <takt/rx/scheduler.hpp>
+#include <takt/rx/composite_subscription.hpp>
 #include <takt/rx/schedulers.hpp>
-#include <takt/rx/serial.hpp>
+#include <takt/rx/serial_subscription.hpp>
 #include <takt/rx/subscription.hpp>
 #include <takt/rx/task_subscription.hpp>
 #include <takt/rx/test_scheduler.hpp>
 #include <takt/rx/worker.hpp>
+#include <takt/rx/worker_scheduler.hpp>
 #include <takt/sched/event_loop.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/task/errors.hpp>
@@ -50,7 +50,7 @@ class no_hook final : public takt::unhandled_hook {
 // Threads that are held while operations are issued. A task may wait for the script.
 class held_pool {
  public:
-  explicit held_pool(std::size_t threads) : pool_({.core = threads}) {}
+  explicit held_pool(std::size_t threads) : pool_({.core_threads = threads}) {}
 
   void execute(takt::task t) {
     const takt::detail::mutex_lock lock(mu_);
@@ -129,8 +129,8 @@ struct job {
   int ran = 0;
 };
 
-using container = std::variant<takt::rx::subscription, takt::rx::composite, takt::rx::serial,
-                               takt::rx::assignable>;
+using container = std::variant<takt::rx::subscription, takt::rx::composite_subscription,
+                               takt::rx::serial_subscription, takt::rx::assignable_subscription>;
 
 class rx_oracle {
  public:
@@ -206,8 +206,9 @@ class rx_oracle {
         break;
       case 'F':
         if (threads > 0) pool_ = std::make_unique<held_pool>(threads);
-        from_.reset(new takt::rx::scheduler(pool_ ? takt::rx::scheduler::from(*pool_, how)
-                                                  : takt::rx::scheduler::from(manual_, how)));
+        from_.reset(
+            new takt::rx::worker_scheduler(pool_ ? takt::rx::worker_scheduler::from(*pool_, how)
+                                                 : takt::rx::worker_scheduler::from(manual_, how)));
         scheduler_ = from_.get();
         break;
       default:
@@ -290,16 +291,16 @@ class rx_oracle {
     if (is_new) {
       switch (name.at(0)) {
         case 'c':
-          place->second = takt::rx::composite();
+          place->second = takt::rx::composite_subscription();
           break;
         case 'l':
           place->second = takt::rx::subscription::empty();
           break;
         case 's':
-          place->second = takt::rx::serial();
+          place->second = takt::rx::serial_subscription();
           break;
         case 'a':
-          place->second = takt::rx::assignable();
+          place->second = takt::rx::assignable_subscription();
           break;
         default:
           place->second = takt::rx::subscription([this, name] {
@@ -341,19 +342,19 @@ class rx_oracle {
           break;
         case '-':
         case '/': {
-          const auto& c = std::get<takt::rx::composite>(own);
+          const auto& c = std::get<takt::rx::composite_subscription>(own);
           const bool found = op.at(2) == '-' ? c.remove(child) : c.release(child);
           if (was_open) said = found ? "=1" : "=0";
           break;
         }
         case '*':
-          std::get<takt::rx::composite>(own).clear();
+          std::get<takt::rx::composite_subscription>(own).clear();
           break;
         case '=':
           if (op.at(0) == 'a') {
-            std::get<takt::rx::assignable>(own).set(child);
+            std::get<takt::rx::assignable_subscription>(own).set(child);
           } else {
-            std::get<takt::rx::serial>(own).set(child);
+            std::get<takt::rx::serial_subscription>(own).set(child);
           }
           break;
         case '.':
@@ -362,7 +363,7 @@ class rx_oracle {
         case '?':
           said = plain(own).is_unsubscribed() ? "1" : "0";
           if (op.at(0) == 'c') {
-            said += "," + std::to_string(std::get<takt::rx::composite>(own).size());
+            said += "," + std::to_string(std::get<takt::rx::composite_subscription>(own).size());
           }
           break;
         default:
@@ -474,10 +475,10 @@ class rx_oracle {
   takt::event_loop timers_{{.frame = takt::never, .time = &time_, .unhandled = &hook_}};
   takt::manual_executor manual_;
   std::unique_ptr<held_pool> pool_;
-  std::unique_ptr<takt::rx::scheduler> from_;
+  std::unique_ptr<takt::rx::worker_scheduler> from_;
   std::unique_ptr<takt::rx::test_scheduler> test_;
   std::unique_ptr<takt::rx::schedulers> named_;
-  takt::rx::scheduler* scheduler_ = nullptr;  // one of them
+  takt::rx::worker_scheduler* scheduler_ = nullptr;  // one of them
   std::vector<takt::rx::worker> workers_;
 };
 

@@ -228,7 +228,7 @@ class pool_oracle {
   int current_ = -1;  // the task that runs
   bool stopped_ = false;
   std::vector<takt::task_list> rest_;
-  takt::scheduled_pool pool_{{.core = 1,
+  takt::scheduled_pool pool_{{.threads = 1,
                               .missed = takt::catch_up,
                               .thread = {.on_exit = [this] { time_.let_go(); }},
                               .time = &time_,

@@ -27,7 +27,7 @@ class pool_home : public scheduled_pool {
   void end(dice& d) {
     switch (d.pick(6)) {
       case 0:
-        close(takt::cancel_rest);
+        close(takt::cancel_pending);
         break;
       case 1:
         run_some(shutdown_now());
@@ -56,7 +56,7 @@ class pool_home : public scheduled_pool {
  private:
   static options chosen(dice& d, recording_hook& hook, takt::task_observer* observer) {
     options how;
-    how.core = d.pick(4);
+    how.threads = d.pick(4);
     how.keep_alive = d.chance(2) ? std::chrono::nanoseconds(1us) : std::chrono::nanoseconds(1min);
     how.core_times_out = d.chance(3);
     how.keep = {.delayed = d.chance(2), .periodic = d.chance(2)};

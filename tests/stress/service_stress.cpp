@@ -44,7 +44,7 @@ class log_round {
   explicit log_round(std::uint64_t seed) : random_(seed) {}
 
   void run() {
-    takt::thread_pool pool({.core = 1 + random_.pick(2)});
+    takt::thread_pool pool({.core_threads = 1 + random_.pick(2)});
     log_service::options how{.capacity = 1 + random_.pick(4), .flush_every = 1 + random_.pick(4)};
     if (random_.chance(2)) how.where = pool;
     if (random_.chance(3)) how.rejection = when_full::drop();

@@ -84,7 +84,7 @@ class round_of {
         has_value = true;
       } catch (const takt::rejected&) {
         EXPECT_EQ(r->runs.load(), 0);
-      } catch (const takt::abandoned&) {
+      } catch (const takt::broken_promise&) {
         EXPECT_EQ(r->runs.load(), 0);
       } catch (const std::runtime_error&) {
         has_value = true;
@@ -127,8 +127,9 @@ class round_of {
       how.thread.may_start = may_start;
     } else {
       if (random_.chance(4)) order = takt::queue_order::priority;
-      how.core = random_.pick(4);
-      how.max = how.core + (how.core == 0 ? 1 : 0) + (bounded_ ? random_.pick(3) : 0);
+      how.core_threads = random_.pick(4);
+      how.max_threads =
+          how.core_threads + (how.core_threads == 0 ? 1 : 0) + (bounded_ ? random_.pick(3) : 0);
       how.keep_alive = keep_alive(random_);
       how.core_times_out = random_.chance(3);
       how.order = order;
@@ -192,7 +193,7 @@ class round_of {
         last->close(takt::drain);
         break;
       case 1:
-        last->close(takt::cancel_rest);
+        last->close(takt::cancel_pending);
         break;
       case 2:
         give_up(last->shutdown_now());
@@ -330,7 +331,7 @@ class round_of {
         children.join();
         all_ran = true;
       } catch (const takt::rejected&) {
-      } catch (const takt::abandoned&) {
+      } catch (const takt::broken_promise&) {
       } catch (const std::runtime_error&) {
       }
       for (const record* r : parts) {
@@ -348,7 +349,7 @@ class round_of {
     takt::serial_executor strand(carrier_, {.unhandled = &hook_});
     p.depth = 1;
     for (std::size_t i = p.random.pick(4); i != 0; --i) submit(strand, of, p.next());
-    strand.close(takt::cancel_rest);
+    strand.close(takt::cancel_pending);
     of.check(strand.totals());
   }
 
@@ -392,7 +393,7 @@ class round_of {
         strand.close(takt::drain);
         break;
       case 1:
-        strand.close(takt::cancel_rest);
+        strand.close(takt::cancel_pending);
         break;
       case 2: {
         task_list rest = strand.shutdown_now();

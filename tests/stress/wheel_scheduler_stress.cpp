@@ -26,7 +26,8 @@ using takt::at_close;
 class wheel_home {
  public:
   wheel_home(dice& d, recording_hook& hook, takt::task_observer* observer)
-      : pool_({.core = 1 + d.pick(2), .unhandled = &hook}), wheel_(chosen(d, hook, observer)) {
+      : pool_({.core_threads = 1 + d.pick(2), .unhandled = &hook}),
+        wheel_(chosen(d, hook, observer)) {
     if (d.chance(4)) where_ = takt::inline_executor();
   }
 
@@ -65,7 +66,7 @@ class wheel_home {
   void end(dice& d) {
     switch (d.pick(7)) {
       case 0:
-        wheel_.close(takt::cancel_rest);
+        wheel_.close(takt::cancel_pending);
         break;
       case 1:
         run_some(wheel_.shutdown_now());

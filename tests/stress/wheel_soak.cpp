@@ -56,7 +56,7 @@ int main(int count, char** arguments) {
   const auto begin = takt::steady.now();
   const auto end = takt::deadline_after(begin, takt::to_nanoseconds(length));
 
-  takt::thread_pool pool{{.core = 1}};
+  takt::thread_pool pool{{.core_threads = 1}};
   takt::wheel_scheduler wheel{{.tick = 1ms}};
   for (int i = 0; i < 1000; ++i) {
     static_cast<void>(wheel.schedule_at_fixed_rate(10ms, 10ms, pool, [] {}));

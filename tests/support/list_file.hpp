@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/service/file_work_list.hpp>
+#include <takt/service/file_work_queue.hpp>
 
 #include "../../src/service/work_record.hpp"
 #include "temporary_folder.hpp"
@@ -31,11 +31,11 @@ inline void write(const std::filesystem::path& file, const std::string& bytes) {
 }
 
 // The error of opening the list, if that throws.
-inline std::optional<takt::work_list_error> refusal(
-    const std::filesystem::path& file, const takt::file_work_list_options& options = {}) {
+inline std::optional<takt::work_queue_error> refusal(
+    const std::filesystem::path& file, const takt::file_work_queue_options& options = {}) {
   try {
-    const takt::file_work_list list(file, options);
-  } catch (const takt::work_list_error& e) {
+    const takt::file_work_queue list(file, options);
+  } catch (const takt::work_queue_error& e) {
     return e;
   }
   return std::nullopt;

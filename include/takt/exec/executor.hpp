@@ -29,8 +29,8 @@ namespace takt::inline TAKT_ABI {
 ///
 /// execute() takes the task and sees to its end, or throws takt::rejected.
 ///
-/// Executors that also derive from executor_interface have submit() and schedule() as members;
-/// for all others there are functions of that name. What an executor promises about order stands
+/// Executors that also derive from executor_interface have submit() as a member;
+/// for all others there is a function of that name. What an executor promises about order stands
 /// in constants of its class, and is false unless it says so:
 /// \code
 ///   static constexpr bool is_serial = true;         // runs one task at a time
@@ -105,11 +105,11 @@ struct resume_point {
   }
 };
 
-/// Awaiter of `co_await schedule(e)`.
+/// Awaiter of `co_await resume_on(e)`.
 template <class E>
-class [[nodiscard]] schedule_awaiter final : public awaiter_base<void> {
+class [[nodiscard]] resume_awaiter final : public awaiter_base<void> {
  public:
-  schedule_awaiter(E& e, const task_options& more) noexcept : executor_(e), more_(more) {}
+  resume_awaiter(E& e, const task_options& more) noexcept : executor_(e), more_(more) {}
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> waiting) {
@@ -127,10 +127,10 @@ class [[nodiscard]] schedule_awaiter final : public awaiter_base<void> {
 
 }  // namespace detail
 
-/// `co_await schedule(e)`: the coroutine goes on where the executor runs it. It throws
-/// takt::cancelled, takt::rejected or takt::abandoned, wherever that happens, if it does not.
+/// `co_await resume_on(e)`: the coroutine continues as a task of the executor. It throws
+/// takt::cancelled, takt::rejected or takt::broken_promise, wherever that happens, if it does not.
 template <executor E>
-[[nodiscard]] detail::schedule_awaiter<E> schedule(E& e, const task_options& more = {}) noexcept {
+[[nodiscard]] detail::resume_awaiter<E> resume_on(E& e, const task_options& more = {}) noexcept {
   return {e, more};
 }
 
@@ -155,11 +155,6 @@ class executor_interface {
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   [[nodiscard]] auto submit(F&& f, const task_options& more = {}) {
     return takt::submit(self(), std::forward<F>(f), more);
-  }
-
-  /// As takt::schedule().
-  [[nodiscard]] auto schedule(const task_options& more = {}) noexcept {
-    return takt::schedule(self(), more);
   }
 
  private:

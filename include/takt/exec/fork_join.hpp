@@ -52,7 +52,7 @@ class pool_core;
 ///
 /// **Errors.** join() throws what a child has thrown, of several the first to be seen, when all
 /// have ended. A child that is given back by the pool's shutdown_now() and dropped counts as one
-/// that has thrown takt::abandoned.
+/// that has thrown takt::broken_promise.
 ///
 /// **Room and shutdown.** A child for which its thread has no room, or that comes after the pool's
 /// shutdown, is run by spawn() itself: what has begun can be brought to its end.

@@ -150,7 +150,7 @@ template <detail::callable_range Calls>
 /// wants to wait for them uses a completion_queue. Their errors are reported to nobody.
 /// \return the first value.
 /// \throws the error of the last that failed, if all have; takt::cancelled if that one was
-/// cancelled. takt::wait_timed_out if there is no value at the deadline, by the clock of the
+/// cancelled. takt::timeout_error if there is no value at the deadline, by the clock of the
 /// executor; takt::wait_stopped if there is none when stop is requested. std::invalid_argument if
 /// there are no callables, or one is empty; takt::rejected, and what else a submission may throw;
 /// std::system_error (resource_deadlock_would_occur) if this is called within a task and would wait
@@ -182,7 +182,7 @@ detail::range_result<Calls> invoke_any_until(clock::time_point deadline, any_exe
     }
     if (!ended) {
       if (stop.stop_requested()) throw wait_stopped();
-      throw wait_timed_out();
+      throw timeout_error();
     }
     if (ended->state().has_value()) return ended->get();
     error = ended->state().take_error();

@@ -147,7 +147,7 @@ class lifecycle {
 /// \code
 /// pool.close(takt::drain);           // does it all, however long that takes
 /// pool.close(takt::drain_for(5s));   // does what it can, then cancels the rest
-/// pool.close(takt::cancel_rest);     // cancels what has not begun, asks what runs to stop
+/// pool.close(takt::cancel_pending);     // cancels what has not begun, asks what runs to stop
 /// \endcode
 class close_policy {
  public:
@@ -166,7 +166,7 @@ class close_policy {
 inline constexpr close_policy drain{std::chrono::nanoseconds::max()};
 
 /// What has not begun is cancelled, what runs is asked to stop.
-inline constexpr close_policy cancel_rest{std::chrono::nanoseconds{0}};
+inline constexpr close_policy cancel_pending{std::chrono::nanoseconds{0}};
 
 /// Drains for so long, then cancels the rest.
 template <class Rep, class Period>
@@ -181,7 +181,7 @@ template <class Rep, class Period>
 /// \code
 /// class poller : public takt::lifecycle_interface<poller> {
 ///  public:
-///   ~poller() { close(takt::cancel_rest); life_.await_unused(); }
+///   ~poller() { close(takt::cancel_pending); life_.await_unused(); }
 ///   void shutdown() noexcept { end(takt::life_state::shutdown); }
 ///   void shutdown_and_cancel() noexcept { end(takt::life_state::stop); }
 ///   const takt::lifecycle& life() const noexcept { return life_; }

@@ -19,7 +19,7 @@ class pool_core;
 /// What a pool does with a task for which it has neither a thread nor room in its queue.
 ///
 /// \code
-/// takt::thread_pool pool{{.core = 2,
+/// takt::thread_pool pool{{.core_threads = 2,
 ///                         .queue_capacity = 100,
 ///                         .rejection = takt::rejection_policy::caller_runs()}};
 /// \endcode
@@ -50,7 +50,7 @@ class rejection_policy {
   }
   /// execute() waits for room. A thread of the pool itself never waits, but throws.
   [[nodiscard]] static rejection_policy wait() { return rejection_policy(kind::wait); }
-  /// execute() waits so long for room, then throws (wait_timed_out); 0 or less is not at all.
+  /// execute() waits so long for room, then throws (timeout_error); 0 or less is not at all.
   template <class Rep, class Period>
   [[nodiscard]] static rejection_policy wait(std::chrono::duration<Rep, Period> timeout) {
     rejection_policy made(kind::wait);

@@ -23,9 +23,9 @@ struct serial_executor_options {
   /// How many tasks it runs in a row before it lets other work of the executor go first. 1 is fair;
   /// unbounded, the default, is eager: it goes on while it has tasks.
   std::size_t batch = unbounded;
-  const clock* time = &steady;                ///< For waiting for its end. Outlives it.
-  const unhandled_hook* unhandled = &strict;  ///< Outlives it and its futures.
-  task_observer* observer = nullptr;          ///< Told of everything, if given. Outlives it.
+  const clock* time = &steady;  ///< For waiting for its end. Outlives it.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< Outlives it and its futures.
+  task_observer* observer = nullptr;  ///< Told of everything, if given. Outlives it.
 };
 
 /// Runs tasks one after the other, in the order of execute(), on the threads of another executor,
@@ -55,10 +55,10 @@ struct serial_executor_options {
 ///
 /// **Shutdown.** As thread_pool: shutdown() lets queued tasks run, shutdown_now() gives them back
 /// and asks the one that runs to stop; later ones are rejected. The destructor does what
-/// close(cancel_rest) does: it cancels what is queued, asks the one that runs to stop and waits for
-/// it, unless that one is its caller, where close() throws; then it waits until the executor has
-/// returned to the strand, which must not wait for the task that it was given. In a child process
-/// after fork() the destructor does nothing.
+/// close(cancel_pending) does: it cancels what is queued, asks the one that runs to stop and waits
+/// for it, unless that one is its caller, where close() throws; then it waits until the executor
+/// has returned to the strand, which must not wait for the task that it was given. In a child
+/// process after fork() the destructor does nothing.
 ///
 /// **Thread safety**: all members from any thread, but for the destructor.
 class serial_executor : public executor_interface<serial_executor>,

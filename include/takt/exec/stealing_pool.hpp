@@ -40,9 +40,10 @@ struct stealing_pool_options {
   std::function<void(const task&, const std::exception_ptr&)> after{};
   std::function<void()> terminated{};
 
-  const clock* time = &steady;                ///< Outlives the pool.
-  const unhandled_hook* unhandled = &strict;  ///< Outlives the pool and its futures.
-  task_observer* observer = nullptr;          ///< Told of everything, if given. Outlives the pool.
+  const clock* time = &steady;  ///< Outlives the pool.
+  const unhandled_hook* unhandled =
+      &terminate_on_unhandled;        ///< Outlives the pool and its futures.
+  task_observer* observer = nullptr;  ///< Told of everything, if given. Outlives the pool.
 };
 
 /// Runs many small tasks, that make more of them, at the least cost: what a task of the pool

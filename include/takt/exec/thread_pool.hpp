@@ -32,10 +32,10 @@ namespace takt::inline TAKT_ABI {
 /// How a thread_pool is made.
 struct thread_pool_options {
   /// As many threads are kept, once there was work for them.
-  std::size_t core = default_pool_size();
+  std::size_t core_threads = default_pool_size();
   /// As many threads there are at most, if the queue is full; 0: as many as core. More than core is
   /// an error if queue_capacity is unbounded, as then it is never full.
-  std::size_t max = 0;
+  std::size_t max_threads = 0;
   /// How long a thread beyond core waits for work before it ends.
   std::chrono::nanoseconds keep_alive = std::chrono::seconds(60);
   /// Whether those within core end likewise.
@@ -64,9 +64,10 @@ struct thread_pool_options {
   /// Must not throw, nor destroy the pool.
   std::function<void()> terminated{};
 
-  const clock* time = &steady;                ///< Keep-alive and waiting. Outlives the pool.
-  const unhandled_hook* unhandled = &strict;  ///< Outlives the pool and its futures.
-  task_observer* observer = nullptr;          ///< Told of everything, if given. Outlives the pool.
+  const clock* time = &steady;  ///< Keep-alive and waiting. Outlives the pool.
+  const unhandled_hook* unhandled =
+      &terminate_on_unhandled;        ///< Outlives the pool and its futures.
+  task_observer* observer = nullptr;  ///< Told of everything, if given. Outlives the pool.
 };
 
 /// What a pool was doing at some time. Plain values. What became of tasks is in its totals().
@@ -85,7 +86,7 @@ class pool_core;
 /// Runs tasks on a set of threads that take them out of one queue, and accounts for each of them.
 ///
 /// \code
-/// takt::thread_pool pool{{.core = 4, .name = "work"}};
+/// takt::thread_pool pool{{.core_threads = 4, .name = "work"}};
 ///
 /// takt::future<int> answer = pool.submit([] { return 42; });
 /// pool.execute([] { step(); });    // no future: what it throws is uncaught
@@ -94,7 +95,7 @@ class pool_core;
 /// pool.shutdown();                 // queued work still runs
 /// if (!pool.await_termination(5s)) save(pool.shutdown_now());
 /// \endcode
-/// In a coroutine of yours, `co_await pool.schedule()` goes on on the pool.
+/// In a coroutine of yours, `co_await takt::resume_on(pool)` goes on on the pool.
 ///
 /// **Threads.** A submission starts one while there are fewer than `core`; otherwise it queues the
 /// task; if the queue is full, it starts one while there are fewer than `max`; otherwise the
@@ -116,7 +117,7 @@ class pool_core;
 /// **Shutdown.** shutdown(): queued tasks run, later ones are rejected. shutdown_now(): queued ones
 /// are given back, running ones are asked to stop (if they take a token), later ones are rejected.
 /// A submission that races with either is run, given back or rejected: never lost. The destructor
-/// does what close(cancel_rest) does: queued tasks are cancelled, running ones are asked to stop
+/// does what close(cancel_pending) does: queued tasks are cancelled, running ones are asked to stop
 /// and waited for. All three may be called by a task of the pool, where close() throws; if that
 /// destroys the pool, the other threads are waited for, and its own ends with the task: until then
 /// it uses the clock, the observer and the hooks. In a child process after fork() the destructor
@@ -204,8 +205,8 @@ class thread_pool : public executor_interface<thread_pool>,
   /// What it is doing. Exact when nothing happens.
   [[nodiscard]] pool_statistics statistics() const;
 
-  [[nodiscard]] std::size_t core() const;
-  [[nodiscard]] std::size_t max() const;
+  [[nodiscard]] std::size_t core_threads() const;
+  [[nodiscard]] std::size_t max_threads() const;
 
   /// For executor_interface and lifecycle_interface.
   [[nodiscard]] takt::future_options future_options() const noexcept;

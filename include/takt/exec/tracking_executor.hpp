@@ -21,7 +21,7 @@ namespace takt::inline TAKT_ABI {
 /// end, so that their work can be taken up again later.
 ///
 /// \code
-/// takt::thread_pool pool{{.unhandled = &takt::lenient}};
+/// takt::thread_pool pool{{.unhandled = &takt::log_unhandled}};
 /// takt::tracking_executor tracker{pool};                    // borrowed: outlives the tracker
 ///
 /// tracker.execute(fetch{url});                              // a type of yours

@@ -84,7 +84,7 @@ struct task_event {
 /// };
 ///
 /// slow_tasks slow;
-/// takt::thread_pool pool{{.core = 4, .observer = &slow}};  // borrowed
+/// takt::thread_pool pool{{.core_threads = 4, .observer = &slow}};  // borrowed
 /// \endcode
 ///
 /// **Cost.** An emitter without an observer pays one comparison of a pointer with null, and does

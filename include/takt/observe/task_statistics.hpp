@@ -39,7 +39,7 @@ struct task_totals {
 ///
 /// \code
 /// takt::task_statistics figures;
-/// takt::thread_pool pool{{.core = 4, .observer = &figures}};
+/// takt::thread_pool pool{{.core_threads = 4, .observer = &figures}};
 /// ...
 /// const takt::task_totals now = figures.totals();
 /// print(now.finished, now.failed, now.pending(), figures.delays().percentile(99));

@@ -25,8 +25,8 @@ using action_delay = std::optional<std::chrono::nanoseconds>;
 
 /// Runs actions: what RxJS calls a Scheduler. async_scheduler, queue_scheduler, asap_scheduler and
 /// animation_frame_scheduler live on an event_loop, virtual_time_scheduler and marble_scheduler in
-/// tests; code that is to be tested takes an action_scheduler&. (A takt::rx::scheduler is something
-/// else: it makes workers.)
+/// tests; code that is to be tested takes an action_scheduler&. (A takt::rx::worker_scheduler is
+/// something else: it makes workers.)
 ///
 /// \code
 /// void blink(takt::rx::action_scheduler& s, lamp& l) {

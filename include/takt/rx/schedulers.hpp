@@ -10,7 +10,7 @@
 #include <takt/clock/clock.hpp>
 #include <takt/exec/queue_order.hpp>
 #include <takt/exec/thread_options.hpp>
-#include <takt/rx/scheduler.hpp>
+#include <takt/rx/worker_scheduler.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/task/unhandled.hpp>
 
@@ -29,8 +29,8 @@ struct schedulers_options {
 
   /// The threads are called name-computation-1-1 and so on.
   std::string name = "rx";
-  const clock* time = &steady;                ///< Outlives all of them.
-  const unhandled_hook* unhandled = &strict;  ///< Outlives all of them.
+  const clock* time = &steady;                                ///< Outlives all of them.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< Outlives all of them.
 };
 
 /// The schedulers that a program usually has, each with threads that start when there is work for
@@ -68,24 +68,24 @@ class schedulers {
   schedulers& operator=(const schedulers&) = delete;
 
   /// See above.
-  [[nodiscard]] scheduler& immediate() noexcept { return immediate_; }
-  [[nodiscard]] scheduler& trampoline() noexcept { return trampoline_; }
-  [[nodiscard]] scheduler& new_thread() noexcept { return new_thread_; }
-  [[nodiscard]] scheduler& single() noexcept { return single_; }
-  [[nodiscard]] scheduler& computation() noexcept { return computation_; }
-  [[nodiscard]] scheduler& io() noexcept { return io_; }
+  [[nodiscard]] worker_scheduler& immediate() noexcept { return immediate_; }
+  [[nodiscard]] worker_scheduler& trampoline() noexcept { return trampoline_; }
+  [[nodiscard]] worker_scheduler& new_thread() noexcept { return new_thread_; }
+  [[nodiscard]] worker_scheduler& single() noexcept { return single_; }
+  [[nodiscard]] worker_scheduler& computation() noexcept { return computation_; }
+  [[nodiscard]] worker_scheduler& io() noexcept { return io_; }
 
   /// Of all of them; see scheduler.
   void start();
   void shutdown() noexcept;
 
  private:
-  scheduler immediate_;
-  scheduler trampoline_;
-  scheduler new_thread_;
-  scheduler single_;
-  scheduler computation_;
-  scheduler io_;
+  worker_scheduler immediate_;
+  worker_scheduler trampoline_;
+  worker_scheduler new_thread_;
+  worker_scheduler single_;
+  worker_scheduler computation_;
+  worker_scheduler io_;
 };
 
 }  // namespace rx

@@ -132,7 +132,8 @@ class subscription {
 class [[nodiscard]] scoped_subscription {
  public:
   scoped_subscription() noexcept = default;
-  explicit scoped_subscription(subscription s, const unhandled_hook& hook = strict) noexcept
+  explicit scoped_subscription(subscription s,
+                               const unhandled_hook& hook = terminate_on_unhandled) noexcept
       : held_(std::move(s)), hook_(&hook) {}
   scoped_subscription(scoped_subscription&& other) noexcept
       : held_(other.release()), hook_(other.hook_) {}
@@ -157,7 +158,7 @@ class [[nodiscard]] scoped_subscription {
   }
 
   subscription held_;
-  const unhandled_hook* hook_ = &strict;
+  const unhandled_hook* hook_ = &terminate_on_unhandled;
 };
 
 /// Unsubscribes `s` when stop is requested; at once, if it has been. What that throws goes to the
@@ -165,7 +166,7 @@ class [[nodiscard]] scoped_subscription {
 /// is something that is added to `s`, as is token_of(): if that is a composite, size() counts it,
 /// and clear() takes it out.
 void unsubscribe_on(sync::stop_token stop, const subscription& s,
-                    const unhandled_hook& hook = strict);
+                    const unhandled_hook& hook = terminate_on_unhandled);
 
 /// A token whose stop is requested when `s` is unsubscribed.
 [[nodiscard]] sync::stop_token token_of(const subscription& s);

@@ -10,7 +10,7 @@
 #include <takt/clock/clock.hpp>
 #include <takt/clock/manual_clock.hpp>
 #include <takt/clock/time.hpp>
-#include <takt/rx/scheduler.hpp>
+#include <takt/rx/worker_scheduler.hpp>
 #include <takt/sched/missed_runs.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -29,7 +29,7 @@ struct test_scheduler_options {
 ///
 /// \code
 /// takt::rx::test_scheduler test;
-/// service s{test};                           // takes an rx::scheduler&
+/// service s{test};                           // takes an rx::worker_scheduler&
 ///
 /// test.advance(1s);
 /// EXPECT_EQ(s.ticks(), 10);
@@ -40,7 +40,7 @@ struct test_scheduler_options {
 ///
 /// **Thread safety**: advance(), advance_to() and poll() by one thread at a time, and
 /// not by a task; the rest as in scheduler. **Shutdown**: as in scheduler.
-class test_scheduler : public scheduler {
+class test_scheduler : public worker_scheduler {
  public:
   using options = test_scheduler_options;
 

@@ -24,9 +24,9 @@
 #include <takt/rx/detail/worker_task.hpp>
 #include <takt/rx/subscription.hpp>
 #include <takt/rx/task_subscription.hpp>
+#include <takt/sched/due_time.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/scheduler.hpp>
-#include <takt/sched/when.hpp>
 #include <takt/task/detail/future_state.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_task.hpp>
@@ -47,11 +47,11 @@ struct worker_options {
   bool interruptible = false;
   missed_runs missed{};         ///< What periodic tasks do when they are behind.
   const clock* time = &steady;  ///< If neither the executor nor timers has one. Outlives it.
-  const unhandled_hook* unhandled = &strict;  ///< Outlives it and its tasks.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< Outlives it and its tasks.
 };
 
 /// What can be said of a periodic task of a worker.
-struct periodic_options {
+struct worker_periodic_options {
   /// If it is behind; empty: as the worker's options say.
   std::optional<missed_runs> missed{};
 };
@@ -147,23 +147,24 @@ class worker {
   /// Has it run at some time.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
-  task_subscription schedule(when due, F&& f) {
+  task_subscription schedule(due_time due, F&& f) {
     return start(make<false>(std::forward<F>(f)), due, nullptr);
   }
 
   /// Has it run again and again. \throws std::invalid_argument also if the period is not above 0.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  task_subscription schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
-                                           F&& f, const periodic_options& more = {}) {
+  task_subscription schedule_at_fixed_rate(due_time first,
+                                           std::chrono::duration<Rep, Period> period, F&& f,
+                                           const worker_periodic_options& more = {}) {
     const series rate{to_nanoseconds(period), false, more.missed};
     return start(make<true>(std::forward<F>(f)), first, &rate);
   }
   /// The same, but the next run is due that long after the last one has ended.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  task_subscription schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
-                                              F&& f) {
+  task_subscription schedule_with_fixed_delay(due_time first,
+                                              std::chrono::duration<Rep, Period> delay, F&& f) {
     const series rate{to_nanoseconds(delay), true, {}};
     return start(make<true>(std::forward<F>(f)), first, &rate);
   }
@@ -215,7 +216,7 @@ class worker {
   }
 
  private:
-  task_subscription start(unscheduled what, const when& due, const series* rate);
+  task_subscription start(unscheduled what, const due_time& due, const series* rate);
 
   detail::worker_core* core_;  // owned; null: moved from
 };

@@ -31,8 +31,9 @@ struct event_loop_options {
   missed_runs missed{};  ///< What periodic tasks do when they are behind.
 
   const clock* time = &steady;  ///< Of all deadlines. Outlives the loop, its futures and handles.
-  const unhandled_hook* unhandled = &strict;  ///< Of its futures only. Outlives them.
-  task_observer* observer = nullptr;          ///< Told of everything, if given. Outlives the loop.
+  const unhandled_hook* unhandled =
+      &terminate_on_unhandled;        ///< Of its futures only. Outlives them.
+  task_observer* observer = nullptr;  ///< Told of everything, if given. Outlives the loop.
 };
 
 /// A queue of an event_loop that has its own turn: an executor. Made by event_loop, and gone with
@@ -40,7 +41,7 @@ struct event_loop_options {
 ///
 /// \code
 /// loop.frames().execute([] { draw(); });
-/// co_await loop.frames().schedule();
+/// co_await takt::resume_on(loop.frames());
 /// \endcode
 ///
 /// **Thread safety**: all members, from any thread.
@@ -84,7 +85,7 @@ class loop_queue : public executor_interface<loop_queue> {
 /// loop.run();                                                       // until stop()
 /// \endcode
 /// It is a scheduler, see there, and an executor: `loop.submit(f)`, `co_await loop.after(10ms)`,
-/// `co_await loop.frames().schedule()`.
+/// `co_await takt::resume_on(loop.frames())`.
 ///
 /// **Order.** Microtasks first, those included that they add. Then what is due, by deadline, where
 /// that of a posted task is when it was posted (if the two are equal to the nanosecond, what was
@@ -128,8 +129,6 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   /// empty; std::bad_alloc. If it throws, the task is not run.
   void execute(task t);
   using scheduler::execute;
-  using executor_interface<event_loop>::schedule;
-  using scheduler::schedule;
 
   /// Tasks that go before all others. They can keep all others from their turn.
   [[nodiscard]] loop_queue& microtasks() noexcept { return microtasks_; }
@@ -166,7 +165,7 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   [[nodiscard]] bool is_running() const noexcept;
   /// Whether the calling thread runs it, or was the last to do so; true if nobody has yet. Who
   /// keeps data that belongs to the loop's thread asks before touching it.
-  [[nodiscard]] bool is_home() const noexcept;
+  [[nodiscard]] bool running_in_this_thread() const noexcept;
 
   /// When there is something to do: min() if that is now, max() if nothing is there. What comes
   /// later and is earlier makes descriptor() readable.

@@ -40,7 +40,7 @@ struct after_shutdown {
 struct scheduled_pool_options {
   /// How many threads there are; each starts when there is work for it. 0: one, as long as
   /// something waits.
-  std::size_t core = default_pool_size();
+  std::size_t threads = default_pool_size();
   /// How long a thread waits for work before it ends, if core is 0 or core_times_out is set. The
   /// last one stays while something waits for its time.
   std::chrono::nanoseconds keep_alive = std::chrono::seconds(60);
@@ -65,8 +65,9 @@ struct scheduled_pool_options {
   std::function<task(task)> decorate{};
 
   const clock* time = &steady;  ///< Of all deadlines. Outlives the pool, its futures and handles.
-  const unhandled_hook* unhandled = &strict;  ///< Outlives the pool and its futures.
-  task_observer* observer = nullptr;          ///< Told of everything, if given. Outlives the pool.
+  const unhandled_hook* unhandled =
+      &terminate_on_unhandled;        ///< Outlives the pool and its futures.
+  task_observer* observer = nullptr;  ///< Told of everything, if given. Outlives the pool.
 };
 
 /// Runs tasks on a set of threads: at once, at a time, or again and again. It is a thread_pool with
@@ -74,7 +75,7 @@ struct scheduled_pool_options {
 /// ScheduledThreadPoolExecutor. What is true of delayed and periodic tasks stands in scheduler.
 ///
 /// \code
-/// takt::scheduled_pool pool{{.core = 4, .name = "work"}};
+/// takt::scheduled_pool pool{{.threads = 4, .name = "work"}};
 ///
 /// pool.execute([] { step(); });                                     // now, without a future
 /// takt::future<int> sum = pool.submit([] { return 40 + 2; });       // now
@@ -132,7 +133,6 @@ class scheduled_pool : public scheduler,
   /// task is not run. The same is true of all below.
   void execute(task t);
   using scheduler::execute;
-  using executor_interface<scheduled_pool>::schedule;
   using scheduler::schedule;
 
   /// Takes no more work; see above.
@@ -154,12 +154,12 @@ class scheduled_pool : public scheduler,
 
   /// Changes the number of threads: those beyond it end when they have no task; if it grows,
   /// threads are started for what is queued. \throws std::logic_error if not resizable.
-  void resize(std::size_t core);
+  void resize(std::size_t threads);
 
   /// The ledger, and what it is doing. As in thread_pool.
   [[nodiscard]] task_totals totals() const;
   [[nodiscard]] pool_statistics statistics() const;
-  [[nodiscard]] std::size_t core() const;
+  [[nodiscard]] std::size_t threads() const;
 
   /// For lifecycle_interface.
   [[nodiscard]] const lifecycle& life() const noexcept;

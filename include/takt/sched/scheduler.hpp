@@ -16,9 +16,9 @@
 #include <takt/exec/any_executor.hpp>
 #include <takt/sched/detail/timer_awaiter.hpp>
 #include <takt/sched/detail/timer_driver.hpp>
+#include <takt/sched/due_time.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/timer_handle.hpp>
-#include <takt/sched/when.hpp>
 #include <takt/task/detail/future_state.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_task.hpp>
@@ -98,12 +98,12 @@ class scheduler {
   /// \throws takt::rejected if the scheduler is shut down or has no thread; std::invalid_argument
   /// if the task is empty, or the slack negative; std::bad_alloc. If it throws, the task is not
   /// run. The same is true of all below.
-  timer_handle execute(when due, task t, const timer_options& more = {});
+  timer_handle execute(due_time due, task t, const timer_options& more = {});
 
   /// Has `f` run at some time. \return the future of its result, and a handle.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
-  auto schedule(when due, F&& f, const timer_options& more = {}) {
+  auto schedule(due_time due, F&& f, const timer_options& more = {}) {
     using result = typename detail::task_result<std::decay_t<F>>::type;
     using state = detail::delayed_state<result, std::decay_t<F>>;
     detail::require_callable(f, "takt::scheduler: the callable is empty");
@@ -120,7 +120,7 @@ class scheduler {
   /// \throws std::invalid_argument also if the period is not above 0.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  periodic_future schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
+  periodic_future schedule_at_fixed_rate(due_time first, std::chrono::duration<Rep, Period> period,
                                          F&& f, const periodic_options& more = {}) {
     return add_periodic(first, to_nanoseconds(period), false, std::forward<F>(f), more);
   }
@@ -129,8 +129,9 @@ class scheduler {
   /// \throws std::invalid_argument also if the delay is not above 0.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  periodic_future schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
-                                            F&& f, const periodic_options& more = {}) {
+  periodic_future schedule_with_fixed_delay(due_time first,
+                                            std::chrono::duration<Rep, Period> delay, F&& f,
+                                            const periodic_options& more = {}) {
     return add_periodic(first, to_nanoseconds(delay), true, std::forward<F>(f), more);
   }
 
@@ -173,8 +174,8 @@ class scheduler {
   friend class detail::timer_awaiter;
 
   template <class F>
-  periodic_future add_periodic(when first, std::chrono::nanoseconds period, bool after_end, F&& f,
-                               const periodic_options& more) {
+  periodic_future add_periodic(due_time first, std::chrono::nanoseconds period, bool after_end,
+                               F&& f, const periodic_options& more) {
     using state = detail::periodic_state<std::decay_t<F>>;
     detail::require_callable(f, "takt::scheduler: the callable is empty");
     source_.check_period(period);
@@ -194,8 +195,9 @@ class scheduler {
   }
 
   template <class State>
-  timer_handle add(const when& due, detail::intrusive_ptr<State> state, const timer_options& more,
-                   detail::timer_ref& place, detail::period_state* periods) {
+  timer_handle add(const due_time& due, detail::intrusive_ptr<State> state,
+                   const timer_options& more, detail::timer_ref& place,
+                   detail::period_state* periods) {
     detail::intrusive_ptr<detail::future_core> kept(state.share().detach());
     task t(detail::intrusive_ptr<detail::future_core>(state.detach()),
            task_options{.name = more.name}, periods != nullptr);
@@ -203,7 +205,7 @@ class scheduler {
   }
 
   [[nodiscard]] const clock& time() const noexcept { return *futures_.time; }
-  detail::timer_ref add(const when& due, task& t, const timer_options& more,
+  detail::timer_ref add(const due_time& due, task& t, const timer_options& more,
                         detail::timer_ref* place, detail::period_state* periods);
 
   // Constant after construction.

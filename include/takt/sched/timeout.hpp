@@ -6,21 +6,21 @@
 
 #include <takt/base/config.hpp>
 #include <takt/sched/detail/timeout_state.hpp>
+#include <takt/sched/due_time.hpp>
 #include <takt/sched/scheduler.hpp>
-#include <takt/sched/when.hpp>
 #include <takt/task/detail/future_state.hpp>
 #include <takt/task/future.hpp>
 
 namespace takt::inline TAKT_ABI {
 
 /// The result of `source`, if it is there in time; if not, `source` is cancelled, and the future
-/// that is returned throws takt::wait_timed_out.
+/// that is returned throws takt::timeout_error.
 ///
 /// \code
 /// takt::future<reply> answer = takt::with_timeout(200ms, timers, client.ask(question));
 /// try {
 ///   use(answer.get());
-/// } catch (const takt::wait_timed_out&) {
+/// } catch (const takt::timeout_error&) {
 ///   use_cached();
 /// }
 /// \endcode
@@ -52,7 +52,7 @@ namespace takt::inline TAKT_ABI {
 /// \throws takt::rejected if the scheduler is shut down or has no thread; std::bad_alloc;
 /// std::future_error (no_state) if `source` is empty. If it throws, `source` is as it was.
 template <class T>
-[[nodiscard]] future<T> with_timeout(when due, scheduler& timers, future<T>&& source) {
+[[nodiscard]] future<T> with_timeout(due_time due, scheduler& timers, future<T>&& source) {
   if (source.is_ready()) return std::move(source);
   const detail::intrusive_ptr<detail::timeout_state<T>> made(
       new detail::timeout_state<T>(std::move(source)));
@@ -62,7 +62,7 @@ template <class T>
 }
 /// The same: `timers` is used within the call only, so that a wheel_scheduler::on() will do.
 template <class T>
-[[nodiscard]] future<T> with_timeout(when due, scheduler&& timers, future<T>&& source) {
+[[nodiscard]] future<T> with_timeout(due_time due, scheduler&& timers, future<T>&& source) {
   return with_timeout(due, timers, std::move(source));
 }
 

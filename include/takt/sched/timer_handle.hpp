@@ -10,7 +10,7 @@
 #include <takt/clock/clock.hpp>
 #include <takt/clock/time.hpp>
 #include <takt/sched/detail/timer_driver.hpp>
-#include <takt/sched/when.hpp>
+#include <takt/sched/due_time.hpp>
 #include <takt/task/detail/future_state.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
@@ -68,7 +68,7 @@ class timer_handle {
   /// Moves the next run to so long after now, or to that time; a periodic task goes on from there,
   /// and one that is paused is no longer. False if there is no next run; or if that is further
   /// ahead than a wheel_scheduler reaches, and then it keeps its time.
-  bool reschedule(when due) const noexcept;
+  bool reschedule(due_time due) const noexcept;
 
   /// Stops its time: what is left until the next run will be left when it is resumed. A run that is
   /// under way goes on. False if there is no next run, it is paused already, or the scheduler is

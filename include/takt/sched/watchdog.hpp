@@ -44,7 +44,7 @@ struct watchdog_options {
 ///                         log("task %llu (%s) has been running for %lld ns", started.id, ...);
 ///                       },
 ///                       .next = &figures}};
-/// takt::thread_pool pool{{.core = 4, .observer = &watch}};
+/// takt::thread_pool pool{{.core_threads = 4, .observer = &watch}};
 /// \endcode
 ///
 /// It can watch several pools at once, and a wheel_scheduler; `timers` is none, as it asks for

@@ -17,10 +17,10 @@
 #include <takt/observe/histogram.hpp>
 #include <takt/observe/task_observer.hpp>
 #include <takt/observe/task_statistics.hpp>
+#include <takt/sched/due_time.hpp>
 #include <takt/sched/missed_runs.hpp>
 #include <takt/sched/scheduler.hpp>
 #include <takt/sched/timer_handle.hpp>
-#include <takt/sched/when.hpp>
 #include <takt/task/task.hpp>
 #include <takt/task/task_list.hpp>
 #include <takt/task/unhandled.hpp>
@@ -68,7 +68,8 @@ struct wheel_scheduler_options {
 
   /// Of all deadlines. Outlives the scheduler, its handles, and what is then still under way.
   const clock* time = &steady;
-  const unhandled_hook* unhandled = &strict;  ///< Outlives the scheduler and its futures.
+  const unhandled_hook* unhandled =
+      &terminate_on_unhandled;  ///< Outlives the scheduler and its futures.
   /// Told of everything, if given. Outlives the scheduler, and runs of series that are then still
   /// under way. Does not destroy the scheduler.
   task_observer* observer = nullptr;
@@ -95,7 +96,7 @@ class wheel_view : public scheduler {
 /// LightArrayRevolverScheduler, without the ticking: it sleeps until a deadline.
 ///
 /// \code
-/// takt::thread_pool pool{{.core = 4}};
+/// takt::thread_pool pool{{.core_threads = 4}};
 /// takt::wheel_scheduler timeouts{{.tick = 1ms}};
 ///
 /// auto guard = timeouts.execute(30s, pool, [c = weak(connection)] { drop(c); });  // no future
@@ -132,8 +133,8 @@ class wheel_view : public scheduler {
 /// the executor refuses a task, it ends as rejected, and so does a series; without a future the
 /// hook hears of it (`unobserved`). A series whose run is dropped by its executor ends in the same
 /// way. Other errors of an executor, and those of tasks without a future that it runs inline, go to
-/// the hook (`uncaught`), which ends the program unless it is another one than `strict`; of what is
-/// due at once, they leave the call.
+/// the hook (`uncaught`), which ends the program unless it is another one than
+/// `terminate_on_unhandled`; of what is due at once, they leave the call.
 ///
 /// **Ledger.** A task that runs once has come to its end here when its executor has it: it counts
 /// as finished, and cancelling it is `done`. If it has a future, that tells more, and can still be
@@ -183,24 +184,25 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   /// far ahead; std::bad_alloc, std::length_error beyond some 2^32 timers; and the task is not run
   /// then. What it throws itself, if it is due at once and its executor runs it within the call.
   /// The same is true of all below.
-  timer_handle execute(when due, any_executor where, task t, const timer_options& more = {});
+  timer_handle execute(due_time due, any_executor where, task t, const timer_options& more = {});
 
   /// As in scheduler, on an executor.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
-  auto schedule(when due, any_executor where, F&& f, const timer_options& more = {}) {
+  auto schedule(due_time due, any_executor where, F&& f, const timer_options& more = {}) {
     return on(where).schedule(due, std::forward<F>(f), more);
   }
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  periodic_future schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
+  periodic_future schedule_at_fixed_rate(due_time first, std::chrono::duration<Rep, Period> period,
                                          any_executor where, F&& f,
                                          const periodic_options& more = {}) {
     return on(where).schedule_at_fixed_rate(first, period, std::forward<F>(f), more);
   }
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  periodic_future schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
+  periodic_future schedule_with_fixed_delay(due_time first,
+                                            std::chrono::duration<Rep, Period> delay,
                                             any_executor where, F&& f,
                                             const periodic_options& more = {}) {
     return on(where).schedule_with_fixed_delay(first, delay, std::forward<F>(f), more);

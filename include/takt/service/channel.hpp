@@ -181,7 +181,7 @@ class channel<T>::producer {
 
   /// Puts a value in; what it does if there is no room is up to the channel's when_full.
   /// \return whether it is in: false if it was dropped, or stop was requested while it waited.
-  /// \throws takt::rejected: shut_down, saturated, wait_timed_out; std::bad_alloc.
+  /// \throws takt::rejected: shut_down, saturated, timeout_error; std::bad_alloc.
   bool push(T value, const sync::stop_token& stop = {}) {
     TAKT_ASSERT(to_ != nullptr);
     return to_->is_in(to_->push_until(to_->push_deadline(), value, stop));

@@ -15,7 +15,7 @@
 #include <takt/exec/lifecycle.hpp>
 #include <takt/observe/task_statistics.hpp>
 #include <takt/sched/scheduler.hpp>
-#include <takt/service/work_list.hpp>
+#include <takt/service/work_queue.hpp>
 #include <takt/task/unhandled.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -39,17 +39,17 @@ struct crawler_options {
   /// it is empty, that goes to the unhandled hook.
   std::function<void(const work_item&, const std::exception_ptr&)> failed{};
 
-  const clock* time = &steady;                ///< For waiting for its end. Outlives it.
-  const unhandled_hook* unhandled = &strict;  ///< Outlives it.
+  const clock* time = &steady;  ///< For waiting for its end. Outlives it.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< Outlives it.
 };
 
-/// Takes items out of a work_list, visits each of them on an executor, and adds what the visits
+/// Takes items out of a work_queue, visits each of them on an executor, and adds what the visits
 /// find to the list: a web crawler, without the web. Stopped at any time, it leaves everything in
 /// the list that is not done, and another one goes on from there.
 ///
 /// \code
-/// takt::thread_pool pool{{.core = 8}};
-/// takt::file_work_list list{"site.crawl"};
+/// takt::thread_pool pool{{.core_threads = 8}};
+/// takt::file_work_queue list{"site.crawl"};
 /// list.accept({.key = "https://example.org/"});
 ///
 /// takt::crawler crawl{pool, list, [](const takt::work_item& page, const std::stop_token& stop) {
@@ -97,7 +97,7 @@ class crawler : public lifecycle_interface<crawler> {
   /// Executor and list have to outlive it. \throws std::invalid_argument if `what` is empty, visits
   /// or waiting is 0, time or unhandled is null, or there is one of not_before and timers without
   /// the other.
-  crawler(any_executor where, work_list& list, visit what, options how = {});
+  crawler(any_executor where, work_queue& list, visit what, options how = {});
   ~crawler();
   crawler(const crawler&) = delete;
   crawler& operator=(const crawler&) = delete;

@@ -31,9 +31,9 @@ struct log_service_options {
   /// Where lines are written: one after the other, on the threads of this executor, which has to
   /// outlive the service. Nothing: a thread of its own.
   std::optional<any_executor> where{};
-  std::string name = "log";                    ///< Of its own thread.
-  const clock* time = &steady;                 ///< For waiting. Outlives it.
-  const unhandled_hook* unhandled = &lenient;  ///< Told if the sink fails. Outlives it.
+  std::string name = "log";                          ///< Of its own thread.
+  const clock* time = &steady;                       ///< For waiting. Outlives it.
+  const unhandled_hook* unhandled = &log_unhandled;  ///< Told if the sink fails. Outlives it.
 };
 
 /// What became of lines. Plain values, of one moment.
@@ -92,8 +92,8 @@ struct log_statistics {
 /// already, are written; later ones are rejected. shutdown_now(): they are given back, oldest
 /// first; the line that is being written is finished, and the sink closed after it; who waits for
 /// room is rejected. shutdown_and_cancel(): likewise, but they are discarded, and counted. The
-/// destructor does what close(cancel_rest) does, and so discards: call close(drain) before. All of
-/// them may be called again, by any thread, and by the sink. In a child process after fork() the
+/// destructor does what close(cancel_pending) does, and so discards: call close(drain) before. All
+/// of them may be called again, by any thread, and by the sink. In a child process after fork() the
 /// destructor does nothing.
 ///
 /// **Thread safety**: all members from any thread, but for the destructor.
@@ -110,7 +110,7 @@ class log_service : public lifecycle_interface<log_service> {
 
   /// Has a line written. \return whether it was accepted: false if it was dropped, or stop was
   /// requested while it waited for room.
-  /// \throws takt::rejected: shut_down, saturated, wait_timed_out; the sink's error if that has
+  /// \throws takt::rejected: shut_down, saturated, timeout_error; the sink's error if that has
   /// failed; std::bad_alloc. If it throws, the line was not accepted.
   bool log(std::string line, const sync::stop_token& stop = {});
 

@@ -33,7 +33,7 @@ struct pipeline_options {
   std::string name = "pipeline";  ///< Of its threads.
   const clock* time = &steady;    ///< For waiting. Outlives it, and all of its stages.
   /// For an error that nobody asks for. As above: a stage that destroys it does not wait for them.
-  const unhandled_hook* unhandled = &lenient;
+  const unhandled_hook* unhandled = &log_unhandled;
 };
 
 template <class T>
@@ -85,10 +85,10 @@ class pipeline_draft;
 /// accepted, a later one throws takt::rejected, which ends the source quietly; all that was
 /// produced is processed. shutdown_and_cancel(): all queued items are discarded and counted, all
 /// stages are asked to stop, pushes throw takt::rejected; the functions that run are waited for.
-/// The destructor does what close(cancel_rest) does, and so discards: call join() or close(drain)
-/// before. All of them may be called again, by any thread, and by a stage itself; only waiting for
-/// its own end is an error there (resource_deadlock_would_occur). In a child process after fork()
-/// the destructor does nothing.
+/// The destructor does what close(cancel_pending) does, and so discards: call join() or
+/// close(drain) before. All of them may be called again, by any thread, and by a stage itself; only
+/// waiting for its own end is an error there (resource_deadlock_would_occur). In a child process
+/// after fork() the destructor does nothing.
 ///
 /// **Account.** statistics() tells of each stage what became of its items; when the pipeline has
 /// terminated, however that came about, each item that a stage accepted is finished, failed, cut

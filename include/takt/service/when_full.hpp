@@ -24,7 +24,7 @@ class when_full {
  public:
   /// Who has the value waits for room. The default.
   [[nodiscard]] static constexpr when_full wait() noexcept { return {kind::wait, never}; }
-  /// The same for that long at most; then takt::rejected is thrown (wait_timed_out).
+  /// The same for that long at most; then takt::rejected is thrown (timeout_error).
   template <class Rep, class Period>
   [[nodiscard]] static constexpr when_full wait(std::chrono::duration<Rep, Period> timeout) {
     return {kind::wait, to_nanoseconds(timeout)};

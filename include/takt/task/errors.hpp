@@ -18,7 +18,7 @@ class cancelled : public std::exception {
 
 /// Thrown by get() and co_await: whoever was to deliver the result is gone without it. The promise
 /// was destroyed, or the task was dropped before it ran.
-class abandoned : public std::exception {
+class broken_promise : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override {
     return "takt: abandoned: the promise or task is gone without a result";
@@ -33,7 +33,7 @@ class wait_stopped : public std::exception {
 };
 
 /// Thrown by those who wait for a value until a deadline: it was not there by then.
-class wait_timed_out : public std::exception {
+class timeout_error : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override {
     return "takt: the wait has timed out";
@@ -42,11 +42,11 @@ class wait_timed_out : public std::exception {
 
 /// Why an executor did not take a task, or a channel or a service what it was given.
 enum class rejection : std::uint8_t {
-  shut_down,      ///< It takes no more work.
-  saturated,      ///< Its queue is full; an executor has as many threads as it may have, too.
-  no_thread,      ///< It has no thread, and the system gives it none.
-  dropped,        ///< By the policy of the executor, after it had been taken or instead.
-  wait_timed_out  ///< No room within the time that a submission may wait.
+  shut_down,  ///< It takes no more work.
+  saturated,  ///< Its queue is full; an executor has as many threads as it may have, too.
+  no_thread,  ///< It has no thread, and the system gives it none.
+  dropped,    ///< By the policy of the executor, after it had been taken or instead.
+  timed_out   ///< No room within the time that a submission may wait.
 };
 
 /// "shut down", "saturated", and so on.
@@ -60,7 +60,7 @@ enum class rejection : std::uint8_t {
       return "no thread";
     case rejection::dropped:
       return "dropped";
-    case rejection::wait_timed_out:
+    case rejection::timed_out:
       break;
   }
   return "wait timed out";
@@ -82,7 +82,7 @@ class rejected : public std::exception {
         return "takt: rejected: there is no thread, and none could be started";
       case rejection::dropped:
         return "takt: rejected: dropped";
-      case rejection::wait_timed_out:
+      case rejection::timed_out:
         break;
     }
     return "takt: rejected: there was no room in time";

@@ -56,9 +56,9 @@ inline constexpr std::size_t max_nested_continuations = 16;
 /// in the past polls; time_point::max() and durations beyond counting wait for ever.
 ///
 /// **Errors.** get() throws what the work threw; takt::cancelled if it was cancelled;
-/// takt::abandoned if its promise or task died without a result. An error that nobody has looked
-/// at when the last of future and producer is gone goes to the unhandled_hook (`unobserved`).
-/// Members of an empty future (default-constructed, moved from, after get()) throw
+/// takt::broken_promise if its promise or task died without a result. An error that nobody has
+/// looked at when the last of future and producer is gone goes to the unhandled_hook
+/// (`unobserved`). Members of an empty future (default-constructed, moved from, after get()) throw
 /// std::future_error (no_state).
 ///
 /// **Thread safety**: const members from any thread, also several at once; the others belong to
@@ -196,10 +196,10 @@ class [[nodiscard]] future {
 ///
 /// If the future is cancelled first, what is set later is dropped, without an error; a producer
 /// that cares asks is_cancelled(). Clock and hook of the future are options, see future_options:
-/// `takt::promise<int> p{{.unhandled = &takt::lenient}};`.
+/// `takt::promise<int> p{{.unhandled = &takt::log_unhandled}};`.
 ///
 /// **Thread safety**: one thread at a time; independent of its future. **Destruction** without a
-/// result ends the future with takt::abandoned, and so runs its continuation.
+/// result ends the future with takt::broken_promise, and so runs its continuation.
 template <class T>
 class promise {
  public:

@@ -45,8 +45,9 @@ namespace takt::inline TAKT_ABI {
 /// at any time while the task is not being moved or destroyed; run() and run_and_reset() too, of
 /// which only one takes effect at a time; the rest belongs to one thread.
 ///
-/// **Destruction**: a task that has not begun ends its future with takt::abandoned, and so runs its
-/// continuation. A moved-from task is empty: its members throw std::future_error (no_state).
+/// **Destruction**: a task that has not begun ends its future with takt::broken_promise, and so
+/// runs its continuation. A moved-from task is empty: its members throw std::future_error
+/// (no_state).
 template <class T>
 class future_task {
  public:

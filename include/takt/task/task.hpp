@@ -64,7 +64,8 @@ inline constexpr bool moves_as_bytes = std::is_trivially_copyable_v<F>;
 /// \endcode
 ///
 /// Each task comes to one end: it is run, or cancel()led, or reject()ed, or dropped, and then its
-/// future, if it has one, ends accordingly: with its outcome, `cancelled`, `rejected`, `abandoned`.
+/// future, if it has one, ends accordingly: with its outcome, `cancelled`, `rejected`,
+/// `broken_promise`.
 ///
 /// The callable takes a `std::stop_token` or nothing, and is called as an rvalue, if it can be. A
 /// token's stop is requested by the executor that runs it, when that is told to stop at once. A

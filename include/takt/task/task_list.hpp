@@ -15,7 +15,8 @@
 namespace takt::inline TAKT_ABI {
 
 /// Tasks in a row: what executors keep them in, and what shutdown_now() gives back. Owns them:
-/// those that are left when it goes are dropped, which ends their futures with takt::abandoned.
+/// those that are left when it goes are dropped, which ends their futures with
+/// takt::broken_promise.
 ///
 /// \code
 /// for (takt::task& t : pool.shutdown_now()) keep(std::move(t));

@@ -27,7 +27,7 @@ enum class unhandled : std::uint8_t {
 ///   }
 /// };
 /// const to_my_log hook;
-/// takt::thread_pool pool{{.core = 4, .unhandled = &hook}};
+/// takt::thread_pool pool{{.core_threads = 4, .unhandled = &hook}};
 /// \endcode
 ///
 /// **Thread safety**: called on the thread where the error became unhandled, by several at once.
@@ -56,9 +56,9 @@ class lenient_hook final : public unhandled_hook {
 };
 
 /// What options default to.
-inline constexpr strict_hook strict{};
+inline constexpr strict_hook terminate_on_unhandled{};
 
 /// To log and go on.
-inline constexpr lenient_hook lenient{};
+inline constexpr lenient_hook log_unhandled{};
 
 }  // namespace takt::inline TAKT_ABI

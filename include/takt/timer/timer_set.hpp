@@ -12,8 +12,8 @@
 
 #include <takt/base/config.hpp>
 #include <takt/fwd.hpp>
-#include <takt/timer/detail/timer_key.hpp>
 #include <takt/timer/detail/slot_map.hpp>
+#include <takt/timer/detail/timer_key.hpp>
 
 namespace takt::inline TAKT_ABI {
 

@@ -8,9 +8,9 @@
 #include <takt/base/config.hpp>
 #include <takt/base/detail/intrusive_ptr.hpp>
 #include <takt/base/detail/sync.hpp>
+#include <takt/sched/due_time.hpp>
 #include <takt/sched/scheduler.hpp>
 #include <takt/sched/timer_handle.hpp>
-#include <takt/sched/when.hpp>
 #include <takt/task/detail/future_state.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
@@ -31,7 +31,7 @@ class timeout_state final : public future_state<T>, public continuation {
       : future_state<T>(source.state().options()), source_(std::move(source)) {}
 
   /// If it throws, the source is in `source` again, as it was.
-  void start(when due, scheduler& timers, future<T>& source) {
+  void start(due_time due, scheduler& timers, future<T>& source) {
     this->retain();
     try {
       timer_ = timers.execute(due, expiry(*this), {.name = "takt::with_timeout"});
@@ -57,7 +57,7 @@ class timeout_state final : public future_state<T>, public continuation {
     }
     void operator()() && {
       const intrusive_ptr<timeout_state> owner = std::move(owner_);
-      owner->end(std::make_exception_ptr(wait_timed_out()));
+      owner->end(std::make_exception_ptr(timeout_error()));
     }
 
    private:

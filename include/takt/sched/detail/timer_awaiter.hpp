@@ -12,7 +12,7 @@
 #include <takt/exec/executor.hpp>
 #include <takt/fwd.hpp>
 #include <takt/sched/detail/timer_driver.hpp>
-#include <takt/sched/when.hpp>
+#include <takt/sched/due_time.hpp>
 #include <takt/task/detail/awaiter_base.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -52,7 +52,7 @@ class awaited_timer final : public delayed_state<void, resume_point> {
 /// Awaiter of `co_await timers.after(d)`.
 class [[nodiscard]] timer_awaiter final : public awaiter_base<void> {
  public:
-  timer_awaiter(scheduler& timers, when due, sync::stop_token stop) noexcept
+  timer_awaiter(scheduler& timers, due_time due, sync::stop_token stop) noexcept
       : timers_(timers), due_(due), stop_(std::move(stop)) {}
   timer_awaiter(const timer_awaiter&) = delete;
   timer_awaiter& operator=(const timer_awaiter&) = delete;
@@ -73,7 +73,7 @@ class [[nodiscard]] timer_awaiter final : public awaiter_base<void> {
   };
 
   scheduler& timers_;
-  const when due_;
+  const due_time due_;
   const sync::stop_token stop_;
   std::optional<sync::stop_callback<cancel_wait>> on_stop_;
 };

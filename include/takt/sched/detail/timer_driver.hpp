@@ -10,8 +10,8 @@
 #include <takt/base/config.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/fwd.hpp>
+#include <takt/sched/due_time.hpp>
 #include <takt/sched/missed_runs.hpp>
-#include <takt/sched/when.hpp>
 #include <takt/task/detail/task_state.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/timer/timer_id.hpp>
@@ -51,13 +51,13 @@ class timer_driver {
 
   /// Adds a task, and moves it from `t`. \throws takt::rejected, std::invalid_argument,
   /// std::bad_alloc; the task has not been run then.
-  virtual timer_ref add(const when& due, task& t, const timer_request& more) = 0;
+  virtual timer_ref add(const due_time& due, task& t, const timer_request& more) = 0;
 
   virtual void hold(timer_id id) noexcept = 0;
   virtual void let_go(timer_id id) noexcept = 0;
 
   virtual cancel_result cancel(timer_id id) noexcept = 0;
-  virtual bool reschedule(timer_id id, const when& due) noexcept = 0;
+  virtual bool reschedule(timer_id id, const due_time& due) noexcept = 0;
   virtual bool pause(timer_id id) noexcept = 0;
   virtual bool resume(timer_id id) noexcept = 0;
   [[nodiscard]] virtual clock::time_point next_time(timer_id id) noexcept = 0;

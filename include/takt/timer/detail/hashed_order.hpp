@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <takt/base/config.hpp>
-#include <takt/timer/hashed_wheel_options.hpp>
 #include <takt/timer/detail/slot_map.hpp>
 #include <takt/timer/detail/wheel_buckets.hpp>
+#include <takt/timer/hashed_wheel_options.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace detail {

@@ -20,14 +20,14 @@ namespace takt::inline TAKT_ABI {
 /// \endcode
 ///
 /// **Thread safety**: as for an int.
-class when {
+class due_time {
  public:
   /// So long after now; less than 0 is now. \throws std::invalid_argument if it is not a number.
   template <class Rep, class Period>
-  when(std::chrono::duration<Rep, Period> delay)  // NOLINT(google-explicit-constructor)
+  due_time(std::chrono::duration<Rep, Period> delay)  // NOLINT(google-explicit-constructor)
       : count_(to_nanoseconds(delay)) {}
   /// At that time; time_point::max() is never.
-  when(clock::time_point time) noexcept  // NOLINT(google-explicit-constructor)
+  due_time(clock::time_point time) noexcept  // NOLINT(google-explicit-constructor)
       : count_(time.time_since_epoch()), absolute_(true) {}
 
   /// Whether it is a delay, and which.

@@ -25,15 +25,15 @@ using takt_test::gate;
 using takt_test::owned;
 using takt_test::until_stopped;
 
-TEST(co_await_schedule, goes_on_on_the_pool) {
-  thread_pool pool{{.core = 1}};
+TEST(resume_on, goes_on_on_the_pool) {
+  thread_pool pool{{.core_threads = 1}};
   const auto worker = pool.submit([] { return takt::sync::this_thread_id(); }).get();
   auto before = worker;
   auto after = worker;
   gate ended;
   [](thread_pool& on, auto& first, auto& second, gate& done) -> detached {
     first = takt::sync::this_thread_id();
-    co_await on.schedule({.name = "hop"});
+    co_await takt::resume_on(on, {.name = "hop"});
     second = takt::sync::this_thread_id();
     done.open();
   }(pool, before, after, ended);
@@ -47,19 +47,19 @@ TEST(co_await_schedule, goes_on_on_the_pool) {
 // What becomes of co_await, in a word.
 owned arrive(thread_pool& pool, std::string& outcome) {
   try {
-    co_await takt::schedule(pool);
+    co_await takt::resume_on(pool);
     outcome = "arrived";
   } catch (const takt::rejected& r) {
     outcome = to_string(r.reason());
   } catch (const takt::cancelled&) {
     outcome = "cancelled";
-  } catch (const takt::abandoned&) {
-    outcome = "abandoned";
+  } catch (const takt::broken_promise&) {
+    outcome = "broken promise";
   }
 }
 
-TEST(co_await_schedule, throws_what_became_of_it) {
-  thread_pool pool{{.core = 1, .queue_capacity = 1}};
+TEST(resume_on, throws_what_became_of_it) {
+  thread_pool pool{{.core_threads = 1, .queue_capacity = 1}};
   busy hold(pool, 1);
   std::string queued;
   std::string refused;
@@ -80,8 +80,8 @@ TEST(co_await_schedule, throws_what_became_of_it) {
   expect_balance(pool);
 }
 
-TEST(co_await_schedule, is_cancelled_by_close) {
-  thread_pool pool{{.core = 1}};
+TEST(resume_on, is_cancelled_by_close) {
+  thread_pool pool{{.core_threads = 1}};
   gate begun;
   pool.execute([&](const stop_token& stop) {
     begun.open();
@@ -90,14 +90,14 @@ TEST(co_await_schedule, is_cancelled_by_close) {
   begun.wait();
   std::string outcome;
   const owned waiting = arrive(pool, outcome);
-  EXPECT_FALSE(pool.close(takt::cancel_rest));
+  EXPECT_FALSE(pool.close(takt::cancel_pending));
   EXPECT_TRUE(waiting.done());
   EXPECT_EQ(outcome, "cancelled");
   expect_balance(pool);
 }
 
-TEST(co_await_schedule, is_cancelled_and_not_given_back) {
-  thread_pool pool{{.core = 1}};
+TEST(resume_on, is_cancelled_and_not_given_back) {
+  thread_pool pool{{.core_threads = 1}};
   busy hold(pool, 1);
   std::string outcome;
   const owned waiting = arrive(pool, outcome);
@@ -108,8 +108,8 @@ TEST(co_await_schedule, is_cancelled_and_not_given_back) {
   drain(pool);
 }
 
-TEST(co_await_schedule, may_be_given_up_with_its_frame) {
-  thread_pool pool{{.core = 1}};
+TEST(resume_on, may_be_given_up_with_its_frame) {
+  thread_pool pool{{.core_threads = 1}};
   busy hold(pool, 1);
   std::string outcome = "never resumed";
   {
@@ -126,12 +126,12 @@ struct failing_executor {
   void execute(const task&) { throw std::runtime_error("out of order"); }
 };
 
-TEST(co_await_schedule, resumes_once_whatever_execute_throws) {
+TEST(resume_on, resumes_once_whatever_execute_throws) {
   failing_executor broken;
   int ends = 0;
   const owned once = [](failing_executor& on, int& count) -> owned {
     try {
-      co_await takt::schedule(on);
+      co_await takt::resume_on(on);
     } catch (const std::exception&) {
       ++count;
     }
@@ -140,9 +140,9 @@ TEST(co_await_schedule, resumes_once_whatever_execute_throws) {
   EXPECT_EQ(ends, 1);
 }
 
-TEST(co_await_schedule, runs_here_if_the_caller_is_to_run_it) {
+TEST(resume_on, runs_here_if_the_caller_is_to_run_it) {
   thread_pool pool{
-      {.core = 1, .queue_capacity = 0, .rejection = takt::rejection_policy::caller_runs()}};
+      {.core_threads = 1, .queue_capacity = 0, .rejection = takt::rejection_policy::caller_runs()}};
   busy hold(pool, 1);
   std::string outcome;
   const owned here = arrive(pool, outcome);

@@ -1,5 +1,5 @@
 // States and invariants are those of work_book; a lock around it is all there is.
-#include <takt/service/memory_work_list.hpp>
+#include <takt/service/memory_work_queue.hpp>
 
 #include <takt/base/detail/mutex.hpp>
 
@@ -7,48 +7,48 @@
 
 namespace takt::inline TAKT_ABI {
 
-work_list::~work_list() = default;
+work_queue::~work_queue() = default;
 
-class memory_work_list::impl {
+class memory_work_queue::impl {
  public:
   detail::mutex mu;
   work_book book TAKT_GUARDED_BY(mu);
 };
 
-memory_work_list::memory_work_list() : impl_(std::make_unique<impl>()) {}
-memory_work_list::~memory_work_list() = default;
+memory_work_queue::memory_work_queue() : impl_(std::make_unique<impl>()) {}
+memory_work_queue::~memory_work_queue() = default;
 
-std::size_t memory_work_list::accept(std::span<const work_item> items) {
+std::size_t memory_work_queue::enqueue(std::span<const work_item> items) {
   const detail::mutex_lock lock(impl_->mu);
   return impl_->book.add(items);
 }
 
-std::optional<work_item> memory_work_list::claim() {
+std::optional<work_item> memory_work_queue::claim() {
   const detail::mutex_lock lock(impl_->mu);
   return impl_->book.claim();
 }
 
-std::size_t memory_work_list::confirm(std::string_view key, std::span<const work_item> found) {
+std::size_t memory_work_queue::complete(std::string_view key, std::span<const work_item> found) {
   const detail::mutex_lock lock(impl_->mu);
   const work_book::number claimed = impl_->book.find_claimed(key);
   const std::size_t added = impl_->book.add(found);
-  impl_->book.confirm(claimed);
+  impl_->book.complete(claimed);
   return added;
 }
 
-void memory_work_list::give_back(std::string_view key) {
+void memory_work_queue::release(std::string_view key) {
   const detail::mutex_lock lock(impl_->mu);
-  impl_->book.give_back(impl_->book.find_claimed(key));
+  impl_->book.release(impl_->book.find_claimed(key));
 }
 
-work_counts memory_work_list::counts() const {
+work_counts memory_work_queue::counts() const {
   const detail::mutex_lock lock(impl_->mu);
   return impl_->book.counts();
 }
 
-std::vector<work_item> memory_work_list::unconfirmed() const {
+std::vector<work_item> memory_work_queue::incomplete() const {
   const detail::mutex_lock lock(impl_->mu);
-  return impl_->book.unconfirmed();
+  return impl_->book.incomplete();
 }
 
 }  // namespace takt::inline TAKT_ABI

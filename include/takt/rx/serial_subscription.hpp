@@ -26,32 +26,32 @@ class subscription_slot : public subscription {
 /// A place for one subscription: who puts another one there unsubscribes the one before.
 ///
 /// \code
-/// takt::rx::serial request;
+/// takt::rx::serial_subscription request;
 /// request.set(fetch(first));
 /// request.set(fetch(second));    // the first one is given up
 /// request.unsubscribe();         // and now the second, and whatever comes later
 /// \endcode
 ///
 /// The rest is as for subscription.
-class serial final : public subscription_slot {
+class serial_subscription final : public subscription_slot {
  public:
-  serial() : subscription_slot(true) {}
+  serial_subscription() : subscription_slot(true) {}
 };
 
 /// A place for one subscription: who puts another one there leaves the one before alone. RxJava
 /// calls it MultipleAssignmentSubscription.
 ///
 /// \code
-/// takt::rx::assignable step;
+/// takt::rx::assignable_subscription step;
 /// step.set(worker.schedule(first));
 /// step.set(worker.schedule(second));   // the first one goes on
 /// step.unsubscribe();                  // the second does not
 /// \endcode
 ///
 /// The rest is as for subscription.
-class assignable final : public subscription_slot {
+class assignable_subscription final : public subscription_slot {
  public:
-  assignable() : subscription_slot(false) {}
+  assignable_subscription() : subscription_slot(false) {}
 };
 
 }  // namespace rx

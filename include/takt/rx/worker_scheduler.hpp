@@ -16,13 +16,13 @@
 #include <takt/exec/executor.hpp>
 #include <takt/rx/task_subscription.hpp>
 #include <takt/rx/worker.hpp>
-#include <takt/sched/when.hpp>
+#include <takt/sched/due_time.hpp>
 #include <takt/task/future.hpp>
 #include <takt/task/future_task.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace detail {
-class rx_scheduler_core;
+class worker_scheduler_core;
 }  // namespace detail
 
 namespace rx {
@@ -49,17 +49,17 @@ namespace rx {
 ///
 /// **Thread safety**: all members from any thread, but for the destructor. It outlives its workers,
 /// or at least the last call of one of their members.
-class scheduler {
+class worker_scheduler {
  public:
   /// Workers on an executor that outlives it; see worker.
   template <executor E>
-  [[nodiscard]] static scheduler from(E& where, const worker_options& how = {}) {
-    return scheduler([&where] { return worker::place_on(where); }, how);
+  [[nodiscard]] static worker_scheduler from(E& where, const worker_options& how = {}) {
+    return worker_scheduler([&where] { return worker::place_on(where); }, how);
   }
 
-  ~scheduler();
-  scheduler(const scheduler&) = delete;
-  scheduler& operator=(const scheduler&) = delete;
+  ~worker_scheduler();
+  worker_scheduler(const worker_scheduler&) = delete;
+  worker_scheduler& operator=(const worker_scheduler&) = delete;
 
   /// A worker of its kind; a closed one, if it is shut down.
   [[nodiscard]] worker create_worker();
@@ -72,21 +72,22 @@ class scheduler {
   }
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
-  task_subscription schedule(when due, F&& f) {
+  task_subscription schedule(due_time due, F&& f) {
     return run_alone(worker::make<false>(std::forward<F>(f)), due, nullptr);
   }
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  task_subscription schedule_at_fixed_rate(when first, std::chrono::duration<Rep, Period> period,
-                                           F&& f, const periodic_options& more = {}) {
+  task_subscription schedule_at_fixed_rate(due_time first,
+                                           std::chrono::duration<Rep, Period> period, F&& f,
+                                           const worker_periodic_options& more = {}) {
     const worker::series rate{to_nanoseconds(period), false, more.missed};
     return run_alone(worker::make<true>(std::forward<F>(f)), first, &rate);
   }
 
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
-  task_subscription schedule_with_fixed_delay(when first, std::chrono::duration<Rep, Period> delay,
-                                              F&& f) {
+  task_subscription schedule_with_fixed_delay(due_time first,
+                                              std::chrono::duration<Rep, Period> delay, F&& f) {
     const worker::series rate{to_nanoseconds(delay), true, {}};
     return run_alone(worker::make<true>(std::forward<F>(f)), first, &rate);
   }
@@ -103,18 +104,18 @@ class scheduler {
   [[nodiscard]] clock::time_point now() const noexcept;
 
   /// For the rx module.
-  explicit scheduler(std::unique_ptr<detail::rx_scheduler_core> core) noexcept;
+  explicit worker_scheduler(std::unique_ptr<detail::worker_scheduler_core> core) noexcept;
   /// For the rx module: whether this is the process that it was made in.
   [[nodiscard]] bool is_here() const noexcept;
   /// For the rx module: what the destructor does before anything is destroyed.
   void end() noexcept;
 
  private:
-  scheduler(std::function<detail::worker_place()> places, const worker_options& how);
-  task_subscription run_alone(worker::unscheduled what, const when& due,
+  worker_scheduler(std::function<detail::worker_place()> places, const worker_options& how);
+  task_subscription run_alone(worker::unscheduled what, const due_time& due,
                               const worker::series* rate);
 
-  std::unique_ptr<detail::rx_scheduler_core> core_;
+  std::unique_ptr<detail::worker_scheduler_core> core_;
 };
 
 }  // namespace rx

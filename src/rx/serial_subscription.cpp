@@ -1,4 +1,4 @@
-#include <takt/rx/serial.hpp>
+#include <takt/rx/serial_subscription.hpp>
 
 #include <takt/base/detail/mutex.hpp>
 

@@ -10,10 +10,10 @@
 #include <takt/base/detail/sync.hpp>
 #include <takt/clock/clock.hpp>
 #include <takt/exec/detail/fork_guard.hpp>
-#include <takt/rx/composite.hpp>
+#include <takt/rx/composite_subscription.hpp>
 #include <takt/rx/task_subscription.hpp>
 #include <takt/rx/worker.hpp>
-#include <takt/sched/when.hpp>
+#include <takt/sched/due_time.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace detail {
@@ -33,14 +33,14 @@ class shared_threads {
 
 /// Thread safety: all members from any thread, but for end(). No lock is held while code of others
 /// runs.
-class rx_scheduler_core {
+class worker_scheduler_core {
  public:
-  virtual ~rx_scheduler_core() = default;
-  rx_scheduler_core(const rx_scheduler_core&) = delete;
-  rx_scheduler_core& operator=(const rx_scheduler_core&) = delete;
+  virtual ~worker_scheduler_core() = default;
+  worker_scheduler_core(const worker_scheduler_core&) = delete;
+  worker_scheduler_core& operator=(const worker_scheduler_core&) = delete;
 
   [[nodiscard]] rx::worker create_worker();
-  rx::task_subscription run_alone(rx::worker::unscheduled what, const when& due,
+  rx::task_subscription run_alone(rx::worker::unscheduled what, const due_time& due,
                                   const rx::worker::series* rate);
   void start();
   void shutdown() noexcept;
@@ -55,7 +55,7 @@ class rx_scheduler_core {
 
  protected:
   /// \param time  that of the workers.
-  rx_scheduler_core(const rx::worker_options& how, const clock& time);
+  worker_scheduler_core(const rx::worker_options& how, const clock& time);
 
   /// Where the next worker runs. These three one at a time.
   [[nodiscard]] virtual worker_place next_place() TAKT_REQUIRES(mu_) = 0;
@@ -78,7 +78,7 @@ class rx_scheduler_core {
   const fork_guard home_;
 
   // Guarded by mu_.
-  rx::composite open_ TAKT_GUARDED_BY(mu_);  // the workers; closed: shut down
+  rx::composite_subscription open_ TAKT_GUARDED_BY(mu_);  // the workers; closed: shut down
   // The last one is that of the workers of now; the others have been shut down.
   std::vector<intrusive_ptr<worker_group>> groups_ TAKT_GUARDED_BY(mu_);
   bool ending_ TAKT_GUARDED_BY(mu_) = false;  // it does not start again

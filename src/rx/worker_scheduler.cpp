@@ -1,23 +1,23 @@
-#include <takt/rx/scheduler.hpp>
+#include <takt/rx/worker_scheduler.hpp>
 
 #include <exception>
 #include <utility>
 
 #include "../exec/ending_guard.hpp"
-#include "rx_scheduler_core.hpp"
 #include "worker_core.hpp"
+#include "worker_scheduler_core.hpp"
 
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-rx_scheduler_core::rx_scheduler_core(const rx::worker_options& how, const clock& time)
+worker_scheduler_core::worker_scheduler_core(const rx::worker_options& how, const clock& time)
     : how_(how), time_(&time) {
   begin_group();
 }
 
-bool rx_scheduler_core::is_here() const noexcept { return home_.is_here(); }
+bool worker_scheduler_core::is_here() const noexcept { return home_.is_here(); }
 
-worker_place rx_scheduler_core::take_place(rx::subscription& registry) {
+worker_place worker_scheduler_core::take_place(rx::subscription& registry) {
   const mutex_lock lock(mu_);
   registry = open_;
   worker_place place = next_place();
@@ -25,7 +25,7 @@ worker_place rx_scheduler_core::take_place(rx::subscription& registry) {
   return place;
 }
 
-rx::worker rx_scheduler_core::create_worker() {
+rx::worker worker_scheduler_core::create_worker() {
   rx::subscription registry;
   rx::worker made(take_place(registry), how_);
   registry.add(made.as_subscription());  // closes it, if that is closed
@@ -33,7 +33,8 @@ rx::worker rx_scheduler_core::create_worker() {
 }
 
 // The worker is a child of its only task, which is a child of the worker: they end together.
-rx::task_subscription rx_scheduler_core::run_alone(rx::worker::unscheduled what, const when& due,
+rx::task_subscription worker_scheduler_core::run_alone(rx::worker::unscheduled what,
+                                                       const due_time& due,
                                                        const rx::worker::series* rate) {
   rx::subscription registry;
   worker_place place = take_place(registry);
@@ -50,16 +51,16 @@ rx::task_subscription rx_scheduler_core::run_alone(rx::worker::unscheduled what,
   }
 }
 
-void rx_scheduler_core::start() {
+void worker_scheduler_core::start() {
   const mutex_lock lock(mu_);
   if (!open_.is_unsubscribed() || ending_) return;
-  rx::composite open;
+  rx::composite_subscription open;
   start_threads();  // the former ones are stopped by the shutdown() that may be under way
   begin_group();
   open_ = open;
 }
 
-void rx_scheduler_core::shutdown() noexcept {
+void worker_scheduler_core::shutdown() noexcept {
   rx::subscription closed;
   intrusive_ptr<worker_group> group;
   shared_threads* stopped = nullptr;
@@ -77,7 +78,7 @@ void rx_scheduler_core::shutdown() noexcept {
   if (stopped != nullptr) stopped->stop();
 }
 
-void rx_scheduler_core::end() noexcept {
+void worker_scheduler_core::end() noexcept {
   {
     const mutex_lock lock(mu_);
     ending_ = true;
@@ -94,12 +95,12 @@ void rx_scheduler_core::end() noexcept {
   }
 }
 
-bool rx_scheduler_core::is_shutdown() const noexcept {
+bool worker_scheduler_core::is_shutdown() const noexcept {
   const mutex_lock lock(mu_);
   return open_.is_unsubscribed();
 }
 
-std::size_t rx_scheduler_core::workers() const noexcept {
+std::size_t worker_scheduler_core::workers() const noexcept {
   const mutex_lock lock(mu_);
   return open_.size();
 }
@@ -110,10 +111,10 @@ namespace rx {
 namespace {
 
 // Those of from().
-class executor_places final : public detail::rx_scheduler_core {
+class executor_places final : public detail::worker_scheduler_core {
  public:
   executor_places(std::function<detail::worker_place()> places, const worker_options& how)
-      : detail::rx_scheduler_core(how, time_of(places(), how)), places_(std::move(places)) {}
+      : detail::worker_scheduler_core(how, time_of(places(), how)), places_(std::move(places)) {}
 
  private:
   static const clock& time_of(const detail::worker_place& place, const worker_options& how) {
@@ -127,32 +128,33 @@ class executor_places final : public detail::rx_scheduler_core {
 
 }  // namespace
 
-scheduler::scheduler(std::function<detail::worker_place()> places, const worker_options& how)
+worker_scheduler::worker_scheduler(std::function<detail::worker_place()> places,
+                                   const worker_options& how)
     : core_(std::make_unique<executor_places>(std::move(places),
                                               detail::worker_core::checked(how))) {}
-scheduler::scheduler(std::unique_ptr<detail::rx_scheduler_core> core) noexcept
+worker_scheduler::worker_scheduler(std::unique_ptr<detail::worker_scheduler_core> core) noexcept
     : core_(std::move(core)) {}
-scheduler::~scheduler() {
+worker_scheduler::~worker_scheduler() {
   if (core_->is_here()) {
     core_->end();
   } else {
     // After fork() the threads are not in this process, and locks are in no known state.
-    [[maybe_unused]] const detail::rx_scheduler_core* const left = core_.release();
+    [[maybe_unused]] const detail::worker_scheduler_core* const left = core_.release();
   }
 }
 
-worker scheduler::create_worker() { return core_->create_worker(); }
-task_subscription scheduler::run_alone(worker::unscheduled what, const when& due,
-                                       const worker::series* rate) {
+worker worker_scheduler::create_worker() { return core_->create_worker(); }
+task_subscription worker_scheduler::run_alone(worker::unscheduled what, const due_time& due,
+                                              const worker::series* rate) {
   return core_->run_alone(std::move(what), due, rate);
 }
-void scheduler::start() { core_->start(); }
-void scheduler::shutdown() noexcept { core_->shutdown(); }
-void scheduler::end() noexcept { core_->end(); }
-bool scheduler::is_here() const noexcept { return core_->is_here(); }
-bool scheduler::is_shutdown() const noexcept { return core_->is_shutdown(); }
-std::size_t scheduler::workers() const noexcept { return core_->workers(); }
-clock::time_point scheduler::now() const noexcept { return core_->time().now(); }
+void worker_scheduler::start() { core_->start(); }
+void worker_scheduler::shutdown() noexcept { core_->shutdown(); }
+void worker_scheduler::end() noexcept { core_->end(); }
+bool worker_scheduler::is_here() const noexcept { return core_->is_here(); }
+bool worker_scheduler::is_shutdown() const noexcept { return core_->is_shutdown(); }
+std::size_t worker_scheduler::workers() const noexcept { return core_->workers(); }
+clock::time_point worker_scheduler::now() const noexcept { return core_->time().now(); }
 
 }  // namespace rx
 }  // namespace takt::inline TAKT_ABI

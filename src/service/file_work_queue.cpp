@@ -1,7 +1,7 @@
 // A book in memory, and a file that the book can be made from again: a header, and steps of one or
 // more records, of which only the last step may be cut short.
 //
-//   open     accept(), confirm() and set_metadata() add to the book, then a step to the file
+//   open     enqueue(), complete() and set_metadata() add to the book, then a step to the file
 //   broken   they throw: what the file ends with is not known
 //
 //   open -> open     a step could not be brought to the disk: all was written to a new file
@@ -11,13 +11,14 @@
 //   1. The first `end_` bytes of the file are a header and whole steps, and say what the book says,
 //      but for claims: what is claimed waits there.
 //   2. Behind `end_` there is nothing, unless it is broken.
-//   3. What accept(), confirm() and set_metadata() have returned from is in those bytes; and on the
+//   3. What enqueue(), complete() and set_metadata() have returned from is in those bytes; and on
+//   the
 //      disk, with work_sync::each.
 //   4. Until all of a file has been read and understood, nothing of it is changed.
 //   5. While a file has a name, the list that has it open holds its lock. A new version is locked
 //      before it gets the name.
 //   6. A file of which an fsync has failed is not written to again.
-#include <takt/service/file_work_list.hpp>
+#include <takt/service/file_work_queue.hpp>
 
 #include <exception>
 #include <filesystem>
@@ -36,13 +37,13 @@
 
 namespace takt::inline TAKT_ABI {
 
-class file_work_list::impl {
+class file_work_queue::impl {
  public:
   impl(const std::filesystem::path& file, const options& how);
   ~impl();
 
-  std::size_t accept(std::span<const work_item> items);
-  std::size_t confirm(std::string_view key, std::span<const work_item> found);
+  std::size_t enqueue(std::span<const work_item> items);
+  std::size_t complete(std::string_view key, std::span<const work_item> found);
   void set_metadata(std::string_view bytes);
   // For a child process.
   void close_file() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
@@ -54,11 +55,11 @@ class file_work_list::impl {
   std::string metadata_ TAKT_GUARDED_BY(mu_);
 
   // Constant after construction.
-  file_work_list_recovery recovery_;
+  file_work_queue_recovery recovery_;
   const detail::fork_guard home_;
 
  private:
-  [[noreturn]] void refuse(work_list_error::reason why, const std::string& what) const
+  [[noreturn]] void refuse(work_queue_error::reason why, const std::string& what) const
       TAKT_REQUIRES(mu_);
   [[noreturn]] void refuse_damaged(const work_contents& found, std::uint64_t size) const
       TAKT_REQUIRES(mu_);
@@ -86,7 +87,7 @@ class file_work_list::impl {
   bool broken_ TAKT_GUARDED_BY(mu_) = false;
 };
 
-file_work_list::impl::impl(const std::filesystem::path& file, const options& how) : how_(how) {
+file_work_queue::impl::impl(const std::filesystem::path& file, const options& how) : how_(how) {
   const detail::mutex_lock lock(mu_);  // nobody else is here; for the analysis
   file_ = work_file::open(file);
   work_contents found = read_work_file(file_);
@@ -116,7 +117,7 @@ file_work_list::impl::impl(const std::filesystem::path& file, const options& how
   if (how_.sync == work_sync::each) {  // also what somebody has left who did not, or could not
     try {
       file_.sync();
-    } catch (const work_list_error&) {
+    } catch (const work_queue_error&) {
       open_anew();
       return;
     }
@@ -125,7 +126,7 @@ file_work_list::impl::impl(const std::filesystem::path& file, const options& how
   if (end_ > how_.compact_above && end_ / 2 > needed_bytes()) compact();
 }
 
-file_work_list::impl::~impl() {
+file_work_queue::impl::~impl() {
   const detail::mutex_lock lock(mu_);  // as above
   if (how_.sync == work_sync::each || broken_) return;
   try {
@@ -141,43 +142,43 @@ file_work_list::impl::~impl() {
 
 // The header is on the disk before the first record is written, whatever how_.sync says: without it
 // no record could be read.
-void file_work_list::impl::create() {
+void file_work_queue::impl::create() {
   file_.truncate(0);
   salt_ = work_header::make_salt();
   file_.write(0, work_header::write(salt_));
   end_ = work_header::size;
   try {
     file_.sync();
-  } catch (const work_list_error&) {
+  } catch (const work_queue_error&) {
     open_anew();
     return;
   }
   if (how_.sync == work_sync::each) file_.sync_name();
 }
 
-void file_work_list::impl::refuse(work_list_error::reason why, const std::string& what) const {
+void file_work_queue::impl::refuse(work_queue_error::reason why, const std::string& what) const {
   refuse_work_file(why, file_, what);
 }
 
-void file_work_list::impl::refuse_damaged(const work_contents& found, std::uint64_t size) const {
-  refuse(work_list_error::reason::damaged,
+void file_work_queue::impl::refuse_damaged(const work_contents& found, std::uint64_t size) const {
+  refuse(work_queue_error::reason::damaged,
          "is damaged at byte " + std::to_string(found.damaged_at) + " of " + std::to_string(size) +
              " (records lost: " + std::to_string(found.lost_records) +
              ") before others that are whole; to continue without the lost ones, keep a copy of "
              "the file and open it with damage_policy::skip");
 }
 
-std::uint64_t file_work_list::impl::needed_bytes() const {
+std::uint64_t file_work_queue::impl::needed_bytes() const {
   std::uint64_t bytes = work_header::size + work_step::metadata_size(metadata_);
-  book_.each([&](work_book::number, std::string_view key, std::string_view data, bool confirmed) {
-    bytes += confirmed ? work_step::done_size(key) : work_step::accepted_size(key, data);
+  book_.each([&](work_book::number, std::string_view key, std::string_view data, bool completed) {
+    bytes += completed ? work_step::done_size(key) : work_step::accepted_size(key, data);
   });
   return bytes;
 }
 
 // Writes what is needed into another file, and puts that in place of the first. If that is not
 // possible, for want of memory for instance, the first is good enough.
-void file_work_list::impl::compact() {
+void file_work_queue::impl::compact() {
   try {
     open_anew();
   } catch (const std::exception&) {
@@ -187,7 +188,7 @@ void file_work_list::impl::compact() {
 
 // Writes metadata, items with a number below `end`, and a step, to a new file, reads that, puts it
 // in place of the first, and goes on with it. If it throws, all is as it was, unless it is broken.
-void file_work_list::impl::write_anew(work_step* step, work_book::number end) {
+void file_work_queue::impl::write_anew(work_step* step, work_book::number end) {
   try {
     file_replacement made(file_.name());
     const std::uint64_t salt = work_header::make_salt();
@@ -216,10 +217,10 @@ void file_work_list::impl::write_anew(work_step* step, work_book::number end) {
     work_file copy = work_file::share(file_.name(), made.descriptor());
     const work_contents found = read_work_file(copy);
     if (found.damaged || found.end != size || found.next_sequence != sequence) {
-      refuse(work_list_error::reason::failed, "was written anew, and is not what was written");
+      refuse(work_queue_error::reason::failed, "was written anew, and is not what was written");
     }
     if (!file_.is_named(made.target())) {
-      refuse(work_list_error::reason::failed, "has another file in its place");
+      refuse(work_queue_error::reason::failed, "has another file in its place");
     }
     std::exception_ptr error;
     try {
@@ -235,19 +236,19 @@ void file_work_list::impl::write_anew(work_step* step, work_book::number end) {
     next_sequence_ = sequence;
     if (error != nullptr) std::rethrow_exception(error);
   } catch (const std::system_error& e) {
-    throw work_list_error(work_list_error::reason::failed, e.what());
+    throw work_queue_error(work_queue_error::reason::failed, e.what());
   }
 }
 
 // If it throws, the file says what it said before. \param added_from  the number from which on
 // items of the book are in the step.
-void file_work_list::impl::append(work_step& step, work_book::number added_from) {
+void file_work_queue::impl::append(work_step& step, work_book::number added_from) {
   if (broken_) {
-    refuse(work_list_error::reason::failed,
+    refuse(work_queue_error::reason::failed,
            "takes no more, as an earlier write has failed; open it again");
   }
   if (file_.is_deleted()) {
-    refuse(work_list_error::reason::failed, "was deleted or replaced while it was open");
+    refuse(work_queue_error::reason::failed, "was deleted or replaced while it was open");
   }
   const std::string_view bytes = step.seal(salt_, next_sequence_);
   try {
@@ -261,7 +262,7 @@ void file_work_list::impl::append(work_step& step, work_book::number added_from)
   if (how_.sync == work_sync::each) {
     try {
       file_.sync();
-    } catch (const work_list_error&) {
+    } catch (const work_queue_error&) {
       // What is on the disk is not known, and a second fsync may succeed although nothing is there.
       leave_for_another(step, added_from);
       return;
@@ -272,7 +273,7 @@ void file_work_list::impl::append(work_step& step, work_book::number added_from)
 }
 
 // Called while an error of fsync is handled; throws that if there can be no other file.
-void file_work_list::impl::leave_for_another(work_step& step, work_book::number added_from) {
+void file_work_queue::impl::leave_for_another(work_step& step, work_book::number added_from) {
   try {
     write_anew(&step, added_from);
     return;
@@ -281,14 +282,14 @@ void file_work_list::impl::leave_for_another(work_step& step, work_book::number 
   }
   try {
     file_.truncate(end_);  // the caller gets an error for the step
-  } catch (const work_list_error&) {
+  } catch (const work_queue_error&) {
     // Then it may be there when the file is opened again.
   }
   throw;
 }
 
 // Adds items to the book and to the step. \return how many.
-std::size_t file_work_list::impl::add(std::span<const work_item> items, work_step& step) {
+std::size_t file_work_queue::impl::add(std::span<const work_item> items, work_step& step) {
   const work_book::number first = book_.next();
   const std::size_t added = book_.add(items);
   try {
@@ -303,7 +304,7 @@ std::size_t file_work_list::impl::add(std::span<const work_item> items, work_ste
   return added;
 }
 
-std::size_t file_work_list::impl::accept(std::span<const work_item> items) {
+std::size_t file_work_queue::impl::enqueue(std::span<const work_item> items) {
   work_step step;
   const detail::mutex_lock lock(mu_);
   const work_book::number first = book_.next();
@@ -318,7 +319,8 @@ std::size_t file_work_list::impl::accept(std::span<const work_item> items) {
   return added;
 }
 
-std::size_t file_work_list::impl::confirm(std::string_view key, std::span<const work_item> found) {
+std::size_t file_work_queue::impl::complete(std::string_view key,
+                                            std::span<const work_item> found) {
   work_step step;
   const detail::mutex_lock lock(mu_);
   const work_book::number claimed = book_.find_claimed(key);
@@ -331,11 +333,11 @@ std::size_t file_work_list::impl::confirm(std::string_view key, std::span<const 
     book_.take_back(added);
     throw;
   }
-  book_.confirm(claimed);
+  book_.complete(claimed);
   return added;
 }
 
-void file_work_list::impl::set_metadata(std::string_view bytes) {
+void file_work_queue::impl::set_metadata(std::string_view bytes) {
   std::string kept(bytes);
   work_step step;
   step.add_metadata(bytes);
@@ -344,10 +346,10 @@ void file_work_list::impl::set_metadata(std::string_view bytes) {
   metadata_.swap(kept);
 }
 
-file_work_list::file_work_list(const std::string& file, const options& how)
+file_work_queue::file_work_queue(const std::string& file, const options& how)
     : impl_(new impl(file, how)) {}
 
-file_work_list::~file_work_list() {
+file_work_queue::~file_work_queue() {
   if (impl_->home_.is_here()) {
     delete impl_;
   } else {  // the mutex is in no known state, and neither is the book
@@ -355,45 +357,45 @@ file_work_list::~file_work_list() {
   }
 }
 
-const file_work_list_recovery& file_work_list::recovery() const noexcept {
+const file_work_queue_recovery& file_work_queue::recovery() const noexcept {
   return impl_->recovery_;
 }
-std::size_t file_work_list::accept(std::span<const work_item> items) {
-  return impl_->accept(items);
+std::size_t file_work_queue::enqueue(std::span<const work_item> items) {
+  return impl_->enqueue(items);
 }
-std::size_t file_work_list::confirm(std::string_view key, std::span<const work_item> found) {
-  return impl_->confirm(key, found);
+std::size_t file_work_queue::complete(std::string_view key, std::span<const work_item> found) {
+  return impl_->complete(key, found);
 }
 
-std::optional<work_item> file_work_list::claim() {
+std::optional<work_item> file_work_queue::claim() {
   const detail::mutex_lock lock(impl_->mu_);
   return impl_->book_.claim();
 }
 
-void file_work_list::give_back(std::string_view key) {
+void file_work_queue::release(std::string_view key) {
   const detail::mutex_lock lock(impl_->mu_);
-  impl_->book_.give_back(impl_->book_.find_claimed(key));
+  impl_->book_.release(impl_->book_.find_claimed(key));
 }
 
-work_counts file_work_list::counts() const {
+work_counts file_work_queue::counts() const {
   const detail::mutex_lock lock(impl_->mu_);
   return impl_->book_.counts();
 }
 
-std::vector<work_item> file_work_list::unconfirmed() const {
+std::vector<work_item> file_work_queue::incomplete() const {
   const detail::mutex_lock lock(impl_->mu_);
-  return impl_->book_.unconfirmed();
+  return impl_->book_.incomplete();
 }
 
-std::vector<std::string> file_work_list::confirmed_keys() const {
+std::vector<std::string> file_work_queue::completed_keys() const {
   const detail::mutex_lock lock(impl_->mu_);
-  return impl_->book_.confirmed_keys();
+  return impl_->book_.completed_keys();
 }
 
-std::string file_work_list::metadata() const {
+std::string file_work_queue::metadata() const {
   const detail::mutex_lock lock(impl_->mu_);
   return impl_->metadata_;
 }
-void file_work_list::set_metadata(std::string_view bytes) { impl_->set_metadata(bytes); }
+void file_work_queue::set_metadata(std::string_view bytes) { impl_->set_metadata(bytes); }
 
 }  // namespace takt::inline TAKT_ABI

@@ -14,7 +14,7 @@ namespace rx {
 /// Many subscriptions as one, that can also be taken out again.
 ///
 /// \code
-/// takt::rx::composite all;
+/// takt::rx::composite_subscription all;
 /// all.add(worker.schedule(1s, tick));
 /// all.add([] { tidy_up(); });
 ///
@@ -30,12 +30,12 @@ namespace rx {
 ///
 /// Copies name the same one: it is a handle like every subscription, and what is said there of
 /// errors, threads and destruction is true of it.
-class composite : public subscription {
+class composite_subscription : public subscription {
  public:
   /// Open, without children.
-  composite() : subscription(subscription::empty()) {}
+  composite_subscription() : subscription(subscription::empty()) {}
   /// Adds them all.
-  composite(std::initializer_list<subscription> children);
+  composite_subscription(std::initializer_list<subscription> children);
 
   /// Takes a child out, and unsubscribes it. \return whether it was there.
   /// \throws what unsubscribing throws.

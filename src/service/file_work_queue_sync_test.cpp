@@ -1,4 +1,4 @@
-// A file_work_list on a disk that fails: what it has returned from is kept.
+// A file_work_queue on a disk that fails: what it has returned from is kept.
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -7,113 +7,113 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <takt/service/file_work_list.hpp>
+#include <takt/service/file_work_queue.hpp>
 
 #include "../../tests/support/list_file.hpp"
 #include "failing_disk.hpp"
 
 namespace {
 
-using takt::file_work_list;
+using takt::file_work_queue;
 using takt::work_counts;
 using takt::work_item;
-using takt::work_list_error;
+using takt::work_queue_error;
 using takt_test::contents_of;
 using takt_test::failing_disk;
 using takt_test::files_in;
 using takt_test::full_disk;
 using takt_test::refusal;
 using testing::HasSubstr;
-using reason = takt::work_list_error::reason;
+using reason = takt::work_queue_error::reason;
 
-class file_work_list_sync : public takt_test::list_file_test {
+class file_work_queue_sync : public takt_test::list_file_test {
  protected:
   // a, b, c are accepted; a is confirmed, with d; b is claimed.
   void fill() const {
-    file_work_list list(file());
-    for (const char* key : {"a", "b", "c"}) list.accept({.key = key, .data = "of it"});
+    file_work_queue list(file());
+    for (const char* key : {"a", "b", "c"}) list.enqueue({.key = key, .data = "of it"});
     static_cast<void>(list.claim());
-    list.confirm("a", std::vector<work_item>{{"d"}});
+    list.complete("a", std::vector<work_item>{{"d"}});
     list.set_metadata("options");
     static_cast<void>(list.claim());
   }
 };
 
-TEST_F(file_work_list_sync, keeps_what_it_had_when_the_disk_is_full) {
+TEST_F(file_work_queue_sync, keeps_what_it_had_when_the_disk_is_full) {
   fill();
   const std::string whole = contents_of(file());
   {
-    file_work_list list(file());
+    file_work_queue list(file());
     ASSERT_EQ(list.claim()->key, "b");
     {
       const full_disk full(whole.size() + 7);  // the first bytes of a record fit
       for (int i = 0; i < 2; ++i) {
-        EXPECT_THROW(list.accept({.key = "e"}), work_list_error);
-        EXPECT_THROW(list.confirm("b", std::vector<work_item>{{"f"}}), work_list_error);
+        EXPECT_THROW(list.enqueue({.key = "e"}), work_queue_error);
+        EXPECT_THROW(list.complete("b", std::vector<work_item>{{"f"}}), work_queue_error);
       }
-      EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 1, .confirmed = 1}));
+      EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 1, .completed = 1}));
       EXPECT_EQ(contents_of(file()), whole);
     }
     // There is room again.
-    EXPECT_EQ(list.accept({.key = "e"}), 1u);
-    EXPECT_EQ(list.confirm("b", std::vector<work_item>{{"f"}, {"e"}}), 1u);
+    EXPECT_EQ(list.enqueue({.key = "e"}), 1u);
+    EXPECT_EQ(list.complete("b", std::vector<work_item>{{"f"}, {"e"}}), 1u);
     for (const char* key : {"c", "d", "e"}) EXPECT_EQ(list.claim()->key, key);
-    list.confirm("e");  // by its number, which the failures have not changed
+    list.complete("e");  // by its number, which the failures have not changed
   }
-  const file_work_list list(file());
-  EXPECT_EQ(list.unconfirmed(), (std::vector<work_item>{{"c", "of it"}, {"d"}, {"f"}}));
+  const file_work_queue list(file());
+  EXPECT_EQ(list.incomplete(), (std::vector<work_item>{{"c", "of it"}, {"d"}, {"f"}}));
 }
 
 // Nobody knows what is on the disk then: it takes no more until it is opened again.
-TEST_F(file_work_list_sync, takes_no_more_after_a_sync_that_failed) {
+TEST_F(file_work_queue_sync, takes_no_more_after_a_sync_that_failed) {
   fill();
   const auto refused = [](auto call) -> std::string {
     try {
       call();
-    } catch (const work_list_error& e) {
+    } catch (const work_queue_error& e) {
       EXPECT_EQ(e.why(), reason::failed);
       return e.what();
     }
     return "nothing";
   };
   {
-    file_work_list list(file());
+    file_work_queue list(file());
     ASSERT_EQ(list.claim()->key, "b");
     {
       const failing_disk disk({.sync = true});
-      EXPECT_THAT(refused([&] { list.accept({.key = "e"}); }), HasSubstr("Input/output error"));
+      EXPECT_THAT(refused([&] { list.enqueue({.key = "e"}); }), HasSubstr("Input/output error"));
     }
-    EXPECT_THAT(refused([&] { list.accept({.key = "e"}); }), HasSubstr("open it again"));
-    EXPECT_THAT(refused([&] { list.confirm("b"); }), HasSubstr("open it again"));
-    EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 1, .confirmed = 1}));
-    list.give_back("b");  // that is in memory
+    EXPECT_THAT(refused([&] { list.enqueue({.key = "e"}); }), HasSubstr("open it again"));
+    EXPECT_THAT(refused([&] { list.complete("b"); }), HasSubstr("open it again"));
+    EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 1, .completed = 1}));
+    list.release("b");  // that is in memory
   }
-  file_work_list list(file());
-  EXPECT_EQ(list.counts().confirmed, 1u);
-  list.accept({.key = "f"});
+  file_work_queue list(file());
+  EXPECT_EQ(list.counts().completed, 1u);
+  list.enqueue({.key = "f"});
 }
 
 // A record that is there in part, and stays: what comes later must not be written behind it.
-TEST_F(file_work_list_sync, takes_no_more_if_what_was_written_cannot_be_taken_back) {
+TEST_F(file_work_queue_sync, takes_no_more_if_what_was_written_cannot_be_taken_back) {
   fill();
   const std::string whole = contents_of(file());
   {
-    file_work_list list(file());
+    file_work_queue list(file());
     {
       const full_disk full(whole.size() + 7);
       const failing_disk disk({.truncate = true});
-      EXPECT_THROW(list.accept({.key = "e"}), work_list_error);
+      EXPECT_THROW(list.enqueue({.key = "e"}), work_queue_error);
     }
-    EXPECT_THROW(list.accept({.key = "e"}), work_list_error);
+    EXPECT_THROW(list.enqueue({.key = "e"}), work_queue_error);
     EXPECT_EQ(contents_of(file()).size(), whole.size() + 7);
   }
-  const file_work_list list(file());
+  const file_work_queue list(file());
   EXPECT_EQ(list.recovery().dropped_bytes, 7u);
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 1}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 1}));
 }
 
 // What is returned from is on the disk: so a disk that cannot sync is seen, unless nobody asked.
-TEST_F(file_work_list_sync, syncs_when_it_is_told_to) {
+TEST_F(file_work_queue_sync, syncs_when_it_is_told_to) {
   {
     const failing_disk disk({.sync = true});
     for (int i = 0; i < 2; ++i) {  // its name and its header; and what could not be synced before
@@ -125,66 +125,66 @@ TEST_F(file_work_list_sync, syncs_when_it_is_told_to) {
   fill();
   {
     const failing_disk disk({.sync = true});
-    file_work_list list(file(), {.sync = takt::work_sync::at_close});
-    EXPECT_EQ(list.accept({.key = "e"}), 1u);
+    file_work_queue list(file(), {.sync = takt::work_sync::at_close});
+    EXPECT_EQ(list.enqueue({.key = "e"}), 1u);
     EXPECT_EQ(disk.syncs(), 0);
-    list.confirm(list.claim()->key);
+    list.complete(list.claim()->key);
     EXPECT_EQ(disk.syncs(), 0);
   }
-  file_work_list list(file());
+  file_work_queue list(file());
   const failing_disk disk({});
-  list.accept({.key = "f"});
+  list.enqueue({.key = "f"});
   EXPECT_EQ(disk.syncs(), 1);
-  list.confirm(list.claim()->key);
+  list.complete(list.claim()->key);
   EXPECT_EQ(disk.syncs(), 2);
 }
 
 // The pages that were to be synced may be marked as clean: the next fsync would say that all is
 // well.
-TEST_F(file_work_list_sync, that_fails_once_costs_nothing_for_all_is_in_a_new_file) {
+TEST_F(file_work_queue_sync, that_fails_once_costs_nothing_for_all_is_in_a_new_file) {
   fill();
   {
-    file_work_list list(file());
+    file_work_queue list(file());
     ASSERT_EQ(list.claim()->key, "b");
     ASSERT_EQ(list.claim()->key, "c");
     {
       const std::filesystem::path first = folder() / "first";
       std::filesystem::create_hard_link(file(), first);
       const failing_disk disk({.syncs = 1});
-      EXPECT_EQ(list.confirm("c", std::vector<work_item>{{"e"}, {"a"}}), 1u);
+      EXPECT_EQ(list.complete("c", std::vector<work_item>{{"e"}, {"a"}}), 1u);
       EXPECT_EQ(disk.syncs(), 3);  // of the first file, of the new one and its name
       EXPECT_FALSE(std::filesystem::equivalent(file(), first));
     }
     EXPECT_EQ(refusal(file())->why(), reason::in_use);
-    EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 1, .confirmed = 2}));
+    EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 1, .completed = 2}));
     {
       const failing_disk disk({.syncs = 1});
-      EXPECT_EQ(list.accept({.key = "f"}), 1u);
+      EXPECT_EQ(list.enqueue({.key = "f"}), 1u);
     }
     {
       const failing_disk disk({.syncs = 1});
       list.set_metadata("others");
     }
     EXPECT_EQ(list.metadata(), "others");
-    list.confirm("b");
+    list.complete("b");
   }
-  const file_work_list list(file());
+  const file_work_queue list(file());
   EXPECT_FALSE(list.recovery().compacted);
-  EXPECT_EQ(list.unconfirmed(), (std::vector<work_item>{{"d"}, {"e"}, {"f"}}));
-  EXPECT_THAT(list.confirmed_keys(), testing::ElementsAre("a", "b", "c"));
+  EXPECT_EQ(list.incomplete(), (std::vector<work_item>{{"d"}, {"e"}, {"f"}}));
+  EXPECT_THAT(list.completed_keys(), testing::ElementsAre("a", "b", "c"));
   EXPECT_EQ(list.metadata(), "others");
   EXPECT_EQ(files_in(folder()), 2u);
 }
 
-TEST_F(file_work_list_sync, that_fails_twice_leaves_what_was_acknowledged) {
+TEST_F(file_work_queue_sync, that_fails_twice_leaves_what_was_acknowledged) {
   fill();
   const std::string whole = contents_of(file());
   {
-    file_work_list list(file());
+    file_work_queue list(file());
     const failing_disk disk({.syncs = 0b11});
-    EXPECT_THROW(list.accept({.key = "e"}), work_list_error);
+    EXPECT_THROW(list.enqueue({.key = "e"}), work_queue_error);
     EXPECT_EQ(contents_of(file()), whole);  // not what the disk may not have
-    EXPECT_THROW(list.accept({.key = "e"}), work_list_error);
+    EXPECT_THROW(list.enqueue({.key = "e"}), work_queue_error);
     EXPECT_EQ(disk.syncs(), 2);
   }
   EXPECT_EQ(contents_of(file()), whole);
@@ -192,18 +192,18 @@ TEST_F(file_work_list_sync, that_fails_twice_leaves_what_was_acknowledged) {
 }
 
 // The first file is gone, but a power cut may bring it back.
-TEST_F(file_work_list_sync, of_the_folder_that_fails_is_the_end_too) {
+TEST_F(file_work_queue_sync, of_the_folder_that_fails_is_the_end_too) {
   fill();
   {
-    file_work_list list(file());
+    file_work_queue list(file());
     const failing_disk disk({.syncs = 0b101});
-    EXPECT_THROW(list.accept({.key = "e"}), work_list_error);
-    EXPECT_THROW(list.accept({.key = "f"}), work_list_error);
-    EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 1}));
+    EXPECT_THROW(list.enqueue({.key = "e"}), work_queue_error);
+    EXPECT_THROW(list.enqueue({.key = "f"}), work_queue_error);
+    EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 1}));
     EXPECT_EQ(refusal(file())->why(), reason::in_use);
   }
   {
-    file_work_list list(file(), {.sync = takt::work_sync::at_close});
+    file_work_queue list(file(), {.sync = takt::work_sync::at_close});
     for (int i = 0; i < 100; ++i) list.set_metadata(std::string(100, 'm'));
   }
   {
@@ -212,64 +212,64 @@ TEST_F(file_work_list_sync, of_the_folder_that_fails_is_the_end_too) {
     ASSERT_TRUE(told);
     EXPECT_EQ(told->why(), reason::failed);
   }
-  EXPECT_EQ(file_work_list(file()).metadata(), std::string(100, 'm'));
-  EXPECT_GE(file_work_list(file()).counts().waiting, 3u);
+  EXPECT_EQ(file_work_queue(file()).metadata(), std::string(100, 'm'));
+  EXPECT_GE(file_work_queue(file()).counts().waiting, 3u);
 }
 
-TEST_F(file_work_list_sync, that_fails_replaces_no_file_of_somebody_else) {
+TEST_F(file_work_queue_sync, that_fails_replaces_no_file_of_somebody_else) {
   fill();
   {
-    file_work_list list(file());
+    file_work_queue list(file());
     std::filesystem::rename(file(), folder() / "moved");
     takt_test::write(file(), "letters");
     const failing_disk disk({.syncs = 1});
-    EXPECT_THROW(list.accept({.key = "e"}), work_list_error);
+    EXPECT_THROW(list.enqueue({.key = "e"}), work_queue_error);
   }
   EXPECT_EQ(contents_of(file()), "letters");
-  EXPECT_EQ(file_work_list(folder() / "moved").counts().waiting, 3u);
+  EXPECT_EQ(file_work_queue(folder() / "moved").counts().waiting, 3u);
   EXPECT_EQ(files_in(folder()), 2u);
 }
 
-TEST_F(file_work_list_sync, that_fails_when_it_is_opened_or_closed_makes_a_new_file) {
+TEST_F(file_work_queue_sync, that_fails_when_it_is_opened_or_closed_makes_a_new_file) {
   {
     const failing_disk disk({.syncs = 1});
-    file_work_list list(file());  // made
+    file_work_queue list(file());  // made
     EXPECT_TRUE(list.recovery().compacted);
-    list.accept({.key = "a"});
+    list.enqueue({.key = "a"});
   }
   {
     const failing_disk disk({.syncs = 1});
-    const file_work_list list(file());
+    const file_work_queue list(file());
     EXPECT_TRUE(list.recovery().compacted);
   }
   std::filesystem::create_hard_link(file(), folder() / "first");
-  std::optional<file_work_list> list(
-      std::in_place, file(), takt::file_work_list_options{.sync = takt::work_sync::at_close});
-  list->accept({.key = "b"});
+  std::optional<file_work_queue> list(
+      std::in_place, file(), takt::file_work_queue_options{.sync = takt::work_sync::at_close});
+  list->enqueue({.key = "b"});
   {
     const failing_disk disk({.syncs = 1});
     list.reset();
   }
   EXPECT_FALSE(std::filesystem::equivalent(file(), folder() / "first"));
-  EXPECT_EQ(file_work_list(file()).counts().waiting, 2u);
+  EXPECT_EQ(file_work_queue(file()).counts().waiting, 2u);
 }
 
-TEST_F(file_work_list_sync, says_what_opening_has_done_and_not_what_came_later) {
-  file_work_list list(file());
+TEST_F(file_work_queue_sync, says_what_opening_has_done_and_not_what_came_later) {
+  file_work_queue list(file());
   {
     const failing_disk disk({.syncs = 1});
-    list.accept({.key = "a"});
+    list.enqueue({.key = "a"});
     EXPECT_GT(disk.syncs(), 1) << "it was written anew";
   }
   EXPECT_FALSE(list.recovery().compacted);
 }
 
 // What it accepted then would be lost when it is closed.
-TEST_F(file_work_list_sync, takes_no_more_when_its_file_has_been_deleted) {
-  file_work_list list(file());
-  list.accept({.key = "a"});
+TEST_F(file_work_queue_sync, takes_no_more_when_its_file_has_been_deleted) {
+  file_work_queue list(file());
+  list.enqueue({.key = "a"});
   std::filesystem::remove(file());
-  EXPECT_THROW(list.accept({.key = "b"}), work_list_error);
+  EXPECT_THROW(list.enqueue({.key = "b"}), work_queue_error);
   EXPECT_EQ(list.counts().waiting, 1u);
 }
 

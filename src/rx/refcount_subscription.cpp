@@ -1,4 +1,4 @@
-#include <takt/rx/refcount.hpp>
+#include <takt/rx/refcount_subscription.hpp>
 
 #include <cstddef>
 #include <utility>
@@ -48,9 +48,10 @@ class refcount_core final : public detail::linked_core {
 
 }  // namespace
 
-refcount::refcount(const subscription& main) : subscription(*new refcount_core(main)) {}
+refcount_subscription::refcount_subscription(const subscription& main)
+    : subscription(*new refcount_core(main)) {}
 
-subscription refcount::get() const {
+subscription refcount_subscription::get() const {
   auto* const shared = static_cast<refcount_core*>(core());
   if (shared == nullptr) return {};
   // Made first: it may throw.

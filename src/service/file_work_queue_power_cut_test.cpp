@@ -1,5 +1,5 @@
-// What a power cut leaves of a file_work_list: with work_sync::each all that was acknowledged is on
-// the disk, and of the step that was being written any sectors.
+// What a power cut leaves of a file_work_queue: with work_sync::each all that was acknowledged is
+// on the disk, and of the step that was being written any sectors.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,31 +11,31 @@
 
 #include <gtest/gtest.h>
 
-#include <takt/service/file_work_list.hpp>
+#include <takt/service/file_work_queue.hpp>
 
 #include "../../tests/support/list_file.hpp"
 #include "failing_disk.hpp"
 
 namespace {
 
-using takt::file_work_list;
+using takt::file_work_queue;
 using takt::work_item;
 using takt_test::contents_of;
 using takt_test::refusal;
 
 // What a list keeps.
 struct state {
-  std::vector<work_item> unconfirmed;
-  std::vector<std::string> confirmed;
+  std::vector<work_item> incomplete;
+  std::vector<std::string> completed;
   std::string metadata;
   friend bool operator==(const state&, const state&) = default;
 };
 
-state of(const file_work_list& list) {
-  return {list.unconfirmed(), list.confirmed_keys(), list.metadata()};
+state of(const file_work_queue& list) {
+  return {list.incomplete(), list.completed_keys(), list.metadata()};
 }
 
-class file_work_list_power_cut : public takt_test::list_file_test {
+class file_work_queue_power_cut : public takt_test::list_file_test {
  protected:
   using random = std::mt19937;
 
@@ -50,14 +50,14 @@ class file_work_list_power_cut : public takt_test::list_file_test {
     return items;
   }
 
-  void do_something(file_work_list& list, random& r) {
+  void do_something(file_work_queue& list, random& r) {
     const auto kind = r() % 8;
     if (kind == 0) {
       list.set_metadata(std::string(r() % 2000, 'm'));
     } else if (kind < 4) {
-      list.accept(some_items(r, 1 + r() % 12));
+      list.enqueue(some_items(r, 1 + r() % 12));
     } else if (const auto item = list.claim()) {
-      list.confirm(item->key, some_items(r, r() % 12));
+      list.complete(item->key, some_items(r, r() % 12));
     }
   }
 
@@ -78,7 +78,7 @@ std::string cut(std::string bytes, std::size_t from, std::size_t sector, std::mt
   return bytes;
 }
 
-TEST_F(file_work_list_power_cut, loses_nothing_that_was_acknowledged) {
+TEST_F(file_work_queue_power_cut, loses_nothing_that_was_acknowledged) {
   const takt_test::failing_disk disk({.pretend = true});
   int dropped = 0;
   for (std::uint32_t seed = 1; seed <= 600; ++seed) {
@@ -90,7 +90,7 @@ TEST_F(file_work_list_power_cut, loses_nothing_that_was_acknowledged) {
     std::string before;
     std::string after;
     {
-      file_work_list list(file(), {.sync = takt::work_sync::at_close});
+      file_work_queue list(file(), {.sync = takt::work_sync::at_close});
       for (auto steps = r() % 20; steps != 0; --steps) do_something(list, r);
       acknowledged = of(list);
       before = contents_of(file());
@@ -105,27 +105,27 @@ TEST_F(file_work_list_power_cut, loses_nothing_that_was_acknowledged) {
     takt_test::write(file(), cut(after, before.size(), sector, r));
     state found;
     {
-      file_work_list list(file(), {.sync = takt::work_sync::at_close});
+      file_work_queue list(file(), {.sync = takt::work_sync::at_close});
       found = of(list);
       dropped += static_cast<int>(list.recovery().dropped_records);
       ASSERT_TRUE(found == acknowledged || found == complete) << seed;
       ASSERT_TRUE(list.recovery().dropped_records == 1 || found == complete ||
                   contents_of(file()).size() == before.size())
           << seed;
-      ASSERT_EQ(list.accept({.key = "more"}), 1u);
+      ASSERT_EQ(list.enqueue({.key = "more"}), 1u);
     }
-    const file_work_list list(file(), {.sync = takt::work_sync::at_close});
+    const file_work_queue list(file(), {.sync = takt::work_sync::at_close});
     ASSERT_EQ(list.recovery().dropped_records, 0u) << seed;
-    found.unconfirmed.push_back({"more"});
+    found.incomplete.push_back({"more"});
     ASSERT_TRUE(of(list) == found) << seed;
   }
   EXPECT_GT(dropped, 300);
 }
 
 // A power cut right after the file was made.
-TEST_F(file_work_list_power_cut, leaves_an_empty_list_of_one_that_was_being_made) {
+TEST_F(file_work_queue_power_cut, leaves_an_empty_list_of_one_that_was_being_made) {
   {
-    const file_work_list list(file());
+    const file_work_queue list(file());
   }
   const std::string header = contents_of(file());
   std::vector<std::string> left{std::string(16, '\0'), "takt" + std::string(12, '\0')};
@@ -136,18 +136,18 @@ TEST_F(file_work_list_power_cut, leaves_an_empty_list_of_one_that_was_being_made
   for (const std::string& bytes : left) {
     takt_test::write(file(), bytes);
     {
-      file_work_list list(file());
+      file_work_queue list(file());
       EXPECT_EQ(of(list), state());
-      list.accept({.key = "a"});
+      list.enqueue({.key = "a"});
     }
-    EXPECT_EQ(file_work_list(file()).counts().waiting, 1u);
+    EXPECT_EQ(file_work_queue(file()).counts().waiting, 1u);
   }
 }
 
 // The header is needed for all that follows.
-TEST_F(file_work_list_power_cut, finds_the_header_on_the_disk_whatever_is_synced) {
+TEST_F(file_work_queue_power_cut, finds_the_header_on_the_disk_whatever_is_synced) {
   const takt_test::failing_disk disk({});
-  const file_work_list list(file(), {.sync = takt::work_sync::at_close});
+  const file_work_queue list(file(), {.sync = takt::work_sync::at_close});
   EXPECT_EQ(disk.syncs(), 1);
 }
 

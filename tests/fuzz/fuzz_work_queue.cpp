@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <takt/service/file_work_list.hpp>
-#include <takt/service/memory_work_list.hpp>
+#include <takt/service/file_work_queue.hpp>
+#include <takt/service/memory_work_queue.hpp>
 
 #include "../support/temporary_folder.hpp"
 #include "fuzz.hpp"
@@ -19,7 +19,7 @@
 namespace {
 
 using takt::work_item;
-using takt::work_list_error;
+using takt::work_queue_error;
 
 std::string contents_of(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -37,12 +37,12 @@ std::string key_from(script& input) {
 
 // What a list keeps; not who is at it.
 struct state {
-  std::vector<work_item> unconfirmed;
-  std::size_t confirmed = 0;
+  std::vector<work_item> incomplete;
+  std::size_t completed = 0;
   friend bool operator==(const state&, const state&) = default;
 };
 
-state of(const takt::work_list& list) { return {list.unconfirmed(), list.counts().confirmed}; }
+state of(const takt::work_queue& list) { return {list.incomplete(), list.counts().completed}; }
 
 class life {
  public:
@@ -57,7 +57,7 @@ class life {
       case 0:
       case 1: {
         const std::vector<work_item> items = items_from(input);
-        EXPECT(list_->accept(items) == model_->accept(items));
+        EXPECT(list_->enqueue(items) == model_->enqueue(items));
         break;
       }
       case 2:
@@ -70,13 +70,13 @@ class life {
       case 4:
         if (const auto key = one_claimed(input)) {
           const std::vector<work_item> found = items_from(input);
-          EXPECT(list_->confirm(*key, found) == model_->confirm(*key, found));
+          EXPECT(list_->complete(*key, found) == model_->complete(*key, found));
         }
         break;
       case 5:
         if (const auto key = one_claimed(input)) {
-          list_->give_back(*key);
-          model_->give_back(*key);
+          list_->release(*key);
+          model_->release(*key);
         }
         break;
       case 6:
@@ -111,12 +111,12 @@ class life {
   // What could be read was accepted, with these data.
   void look_at_the_rest() {
     EXPECT(list_->recovery().compacted);
-    for (const work_item& item : list_->unconfirmed()) {
+    for (const work_item& item : list_->incomplete()) {
       EXPECT(std::any_of(before_.begin(), before_.end(), [&](const state& s) {
-        return std::find(s.unconfirmed.begin(), s.unconfirmed.end(), item) != s.unconfirmed.end();
+        return std::find(s.incomplete.begin(), s.incomplete.end(), item) != s.incomplete.end();
       }));
     }
-    EXPECT(list_->counts().confirmed <= before_.back().confirmed);
+    EXPECT(list_->counts().completed <= before_.back().completed);
     list_.reset();
     EXPECT(open());  // it is whole now
     list_.reset();
@@ -124,13 +124,13 @@ class life {
 
   bool open(takt::damage_policy damaged = takt::damage_policy::refuse) {
     try {
-      list_ = std::make_unique<takt::file_work_list>(
-          file_, takt::file_work_list_options{
+      list_ = std::make_unique<takt::file_work_queue>(
+          file_, takt::file_work_queue_options{
                      .sync = takt::work_sync::at_close, .compact_above = 64, .damaged = damaged});
       return true;
-    } catch (const work_list_error& e) {
-      EXPECT(e.why() == work_list_error::reason::foreign ||
-             e.why() == work_list_error::reason::damaged);
+    } catch (const work_queue_error& e) {
+      EXPECT(e.why() == work_queue_error::reason::foreign ||
+             e.why() == work_queue_error::reason::damaged);
       return false;
     }
   }
@@ -144,7 +144,7 @@ class life {
   void reopen(const std::string& bytes) {
     write(file_, bytes);
     EXPECT(open());
-    for (const std::string& key : claimed_) model_->give_back(key);
+    for (const std::string& key : claimed_) model_->release(key);
     claimed_.clear();
   }
 
@@ -169,8 +169,8 @@ class life {
   }
 
   const std::filesystem::path file_;
-  std::unique_ptr<takt::file_work_list> list_;
-  std::unique_ptr<takt::memory_work_list> model_ = std::make_unique<takt::memory_work_list>();
+  std::unique_ptr<takt::file_work_queue> list_;
+  std::unique_ptr<takt::memory_work_queue> model_ = std::make_unique<takt::memory_work_queue>();
   std::vector<std::string> claimed_;
   std::vector<state> before_;  // after each step
 };

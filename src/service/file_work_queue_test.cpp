@@ -1,4 +1,4 @@
-#include <takt/service/file_work_list.hpp>
+#include <takt/service/file_work_queue.hpp>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,25 +28,25 @@ namespace {
 using takt_test::failing_disk;
 using takt_test::full_disk;
 
-using takt::file_work_list;
+using takt::file_work_queue;
 using takt::work_counts;
 using takt::work_item;
-using takt::work_list_error;
+using takt::work_queue_error;
 using takt_test::contents_of;
 using takt_test::refusal;
 using takt_test::steps_in;
 using takt_test::write;
-using reason = takt::work_list_error::reason;
+using reason = takt::work_queue_error::reason;
 using testing::HasSubstr;
 
-class file_work_list_test : public takt_test::list_file_test {
+class file_work_queue_test : public takt_test::list_file_test {
  protected:
   // One step each: a, b, c are accepted; a is confirmed, with d; b is claimed.
   void fill() const {
-    file_work_list list(file());
-    for (const char* key : {"a", "b", "c"}) list.accept({.key = key, .data = "of it"});
+    file_work_queue list(file());
+    for (const char* key : {"a", "b", "c"}) list.enqueue({.key = key, .data = "of it"});
     static_cast<void>(list.claim());
-    list.confirm("a", std::vector<work_item>{{"d"}});
+    list.complete("a", std::vector<work_item>{{"d"}});
     static_cast<void>(list.claim());
   }
 };
@@ -64,19 +64,19 @@ TEST(work_step, takes_memory_in_proportion_to_its_records) {
   EXPECT_EQ(step.records(), 10'000u);
 }
 
-TEST_F(file_work_list_test, goes_on_where_it_was) {
+TEST_F(file_work_queue_test, goes_on_where_it_was) {
   fill();
-  file_work_list list(file());
+  file_work_queue list(file());
   EXPECT_EQ(list.recovery().dropped_records, 0u);
   EXPECT_FALSE(list.recovery().compacted);
-  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 1}));
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 1}));
   EXPECT_EQ(list.claim(), (work_item{"b", "of it"}));  // was claimed, and not confirmed
   EXPECT_EQ(list.claim(), (work_item{"c", "of it"}));
   EXPECT_EQ(list.claim(), work_item{"d"});
-  EXPECT_EQ(list.accept({.key = "a"}), 0u);
+  EXPECT_EQ(list.enqueue({.key = "a"}), 0u);
 }
 
-TEST_F(file_work_list_test, takes_a_file_of_which_only_the_name_is_there) {
+TEST_F(file_work_queue_test, takes_a_file_of_which_only_the_name_is_there) {
   write(file(), "");
   EXPECT_EQ(refusal(file()), std::nullopt);
   write(file(), "takt wo");  // its maker was killed
@@ -85,7 +85,7 @@ TEST_F(file_work_list_test, takes_a_file_of_which_only_the_name_is_there) {
 }
 
 // Whatever the length that is left of it: all whole steps are there, and the rest is dropped.
-TEST_F(file_work_list_test, drops_a_last_step_that_is_cut_short) {
+TEST_F(file_work_queue_test, drops_a_last_step_that_is_cut_short) {
   fill();
   const std::string whole = contents_of(file());
   const std::vector<std::size_t> at = steps_in(whole);
@@ -96,19 +96,19 @@ TEST_F(file_work_list_test, drops_a_last_step_that_is_cut_short) {
     while (at[steps_left + 1] <= length) ++steps_left;
     const std::size_t torn = length - at[steps_left];
     {
-      file_work_list list(file());
+      file_work_queue list(file());
       EXPECT_EQ(list.recovery().dropped_records, torn == 0 ? 0u : 1u) << length;
       EXPECT_EQ(list.recovery().dropped_bytes, torn) << length;
       EXPECT_EQ(list.counts().waiting, steps_left) << length;
-      EXPECT_EQ(list.accept({.key = "more"}), 1u);
+      EXPECT_EQ(list.enqueue({.key = "more"}), 1u);
     }
-    file_work_list again(file());
+    file_work_queue again(file());
     EXPECT_EQ(again.recovery().dropped_records, 0u) << length;
     EXPECT_EQ(again.counts().waiting, steps_left + 1) << length;
   }
 }
 
-TEST_F(file_work_list_test, drops_what_a_power_cut_has_left) {
+TEST_F(file_work_queue_test, drops_what_a_power_cut_has_left) {
   fill();
   const std::string whole = contents_of(file());
   const std::size_t last = steps_in(whole)[3];
@@ -117,14 +117,14 @@ TEST_F(file_work_list_test, drops_what_a_power_cut_has_left) {
   tails.back().back() = '\x55';  // the last block is missing
   for (const std::string& tail : tails) {
     write(file(), whole.substr(0, last) + tail);
-    const file_work_list list(file());
+    const file_work_queue list(file());
     EXPECT_EQ(list.recovery().dropped_records, 1u);
     EXPECT_EQ(list.recovery().dropped_bytes, tail.size());
-    EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .confirmed = 0}));
+    EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 0}));
   }
 }
 
-TEST_F(file_work_list_test, refuses_what_is_no_work_list_and_leaves_it_alone) {
+TEST_F(file_work_queue_test, refuses_what_is_no_work_queue_and_leaves_it_alone) {
   for (const std::string bytes : {"hello", "a long letter to somebody else", "takt work list 3"}) {
     write(file(), bytes);
     const auto told = refusal(file());
@@ -141,7 +141,7 @@ TEST_F(file_work_list_test, refuses_what_is_no_work_list_and_leaves_it_alone) {
   EXPECT_EQ(refusal(file())->why(), reason::foreign);
 }
 
-TEST_F(file_work_list_test, says_why_a_file_cannot_be_opened) {
+TEST_F(file_work_queue_test, says_why_a_file_cannot_be_opened) {
   const auto told = refusal(file() / "list");  // in a folder that is not there
   ASSERT_TRUE(told);
   EXPECT_EQ(told->why(), reason::failed);
@@ -149,20 +149,20 @@ TEST_F(file_work_list_test, says_why_a_file_cannot_be_opened) {
 }
 
 // A process without an output must not print into it.
-TEST_F(file_work_list_test, is_not_taken_for_the_output) {
+TEST_F(file_work_queue_test, is_not_taken_for_the_output) {
   std::fflush(stdout);
   const int output = dup(STDOUT_FILENO);
   close(STDOUT_FILENO);
   {
-    const file_work_list list(file());
+    const file_work_queue list(file());
     EXPECT_EQ(::write(STDOUT_FILENO, "200 a", 5), -1);
   }
   dup2(output, STDOUT_FILENO);
   close(output);
 }
 
-TEST_F(file_work_list_test, belongs_to_one_at_a_time) {
-  std::optional<file_work_list> list(file());
+TEST_F(file_work_queue_test, belongs_to_one_at_a_time) {
+  std::optional<file_work_queue> list(file());
   const auto told = refusal(file());
   ASSERT_TRUE(told);
   EXPECT_EQ(told->why(), reason::in_use);
@@ -171,16 +171,16 @@ TEST_F(file_work_list_test, belongs_to_one_at_a_time) {
 }
 
 // Nothing that was acknowledged is lost: what a child has told through a pipe is in the file.
-TEST_F(file_work_list_test, survives_a_process_that_is_killed) {
+TEST_F(file_work_queue_test, survives_a_process_that_is_killed) {
   int told[2] = {-1, -1};
   ASSERT_EQ(pipe(told), 0);
   const pid_t child = fork();
   ASSERT_NE(child, -1);
   if (child == 0) {
-    file_work_list list(file(), {.sync = takt::work_sync::at_close});
-    list.accept({.key = "0"});
+    file_work_queue list(file(), {.sync = takt::work_sync::at_close});
+    list.enqueue({.key = "0"});
     for (std::uint32_t i = 0;; ++i) {
-      list.confirm(list.claim()->key, std::vector<work_item>{{std::to_string(i + 1)}});
+      list.complete(list.claim()->key, std::vector<work_item>{{std::to_string(i + 1)}});
       if (::write(told[1], &i, sizeof i) != sizeof i) _exit(1);
     }
   }
@@ -194,10 +194,10 @@ TEST_F(file_work_list_test, survives_a_process_that_is_killed) {
   }
   ::close(told[0]);
   EXPECT_GE(last, 200u);
-  file_work_list list(file());
-  EXPECT_GE(list.counts().confirmed, last + 1);
+  file_work_queue list(file());
+  EXPECT_GE(list.counts().completed, last + 1);
   EXPECT_EQ(list.counts().waiting, 1u);
-  EXPECT_EQ(list.claim()->key, std::to_string(list.counts().confirmed));
+  EXPECT_EQ(list.claim()->key, std::to_string(list.counts().completed));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace rx {
 /// Unsubscribes its main subscription when it is closed and none of those that get() gave is open.
 ///
 /// \code
-/// takt::rx::refcount shared{connection};
+/// takt::rx::refcount_subscription shared{connection};
 /// takt::rx::subscription a = shared.get();
 /// takt::rx::subscription b = shared.get();
 ///
@@ -22,9 +22,9 @@ namespace rx {
 ///
 /// The rest is as for subscription; one that get() gave and whose handles are dropped without
 /// unsubscribing counts as open for ever.
-class refcount final : public subscription {
+class refcount_subscription final : public subscription {
  public:
-  explicit refcount(const subscription& main);
+  explicit refcount_subscription(const subscription& main);
 
   /// One more that keeps the main one; a closed one, if this is closed.
   [[nodiscard]] subscription get() const;
