@@ -1,15 +1,19 @@
-// co_await schedule(): coroutines that go on on an executor.
+// co_await resume_on(): coroutines that continue on an executor.
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include <takt/base/detail/sync.hpp>
+#include <takt/exec/any_executor.hpp>
 #include <takt/exec/executor.hpp>
+#include <takt/exec/inline_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 
 #include "../../tests/support/coroutines.hpp"
+#include "../../tests/support/nesting.hpp"
 #include "../../tests/support/pools.hpp"
 
 namespace {
@@ -150,6 +154,50 @@ TEST(resume_on, runs_here_if_the_caller_is_to_run_it) {
   EXPECT_EQ(outcome, "arrived");
   hold.release();
   drain(pool);
+}
+
+// Runs tasks within execute(), and has to know when one runs.
+class guarded_executor {
+ public:
+  void execute(takt::task t) {
+    EXPECT_FALSE(std::exchange(inside_, true));
+    t.run();
+    inside_ = false;
+  }
+  [[nodiscard]] bool is_inside() const { return inside_; }
+
+ private:
+  bool inside_ = false;
+};
+
+TEST(resume_on, resumes_within_execute_however_many_continuations_are_nested) {
+  guarded_executor on;
+  int resumed = 0;
+  const auto hop = [](guarded_executor& to, int& count) -> detached {
+    co_await takt::resume_on(to);
+    EXPECT_TRUE(to.is_inside());
+    ++count;
+  };
+  hop(on, resumed);
+  takt_test::fully_nested([&] { hop(on, resumed); });
+  takt_test::fully_nested([&] { hop(on, resumed); });
+  EXPECT_EQ(resumed, 3);
+}
+
+TEST(resume_on, an_any_executor_knows_whether_resumption_may_be_deferred) {
+  guarded_executor on;
+  takt::inline_executor here;
+  EXPECT_FALSE(takt::any_executor(on).defers_resumption());
+  EXPECT_TRUE(takt::any_executor(here).defers_resumption());
+  EXPECT_TRUE(takt::any_executor(takt::inline_executor()).defers_resumption());
+  bool resumed = false;
+  takt_test::fully_nested([&] {
+    [](takt::any_executor to, guarded_executor& inner, bool& done) -> detached {
+      co_await takt::resume_on(to);
+      done = inner.is_inside();
+    }(on, on, resumed);
+  });
+  EXPECT_TRUE(resumed);
 }
 
 }  // namespace

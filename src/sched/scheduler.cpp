@@ -40,6 +40,7 @@ void detail::timer_awaiter::await_suspend(std::coroutine_handle<> waiting) {
       new detail::awaited_timer(timers_.future_options()));
   wait->retain();
   future<void> arrival{detail::intrusive_ptr<detail::future_state<void>>(wait.get())};
+  if (timers_.where_ && !timers_.where_->defers_resumption()) wait->never_defer();
   if (stop_.stop_possible()) on_stop_.emplace(stop_, cancel_wait{*wait});
   task t(detail::intrusive_ptr<detail::future_core>(wait.share().detach()), task_options{}, false);
   suspend_and_arm(

@@ -15,6 +15,7 @@
 #include <takt/sched/wheel_scheduler.hpp>
 
 #include "../../tests/support/coroutines.hpp"
+#include "../../tests/support/nesting.hpp"
 #include "../../tests/support/pools.hpp"
 #include "../../tests/support/wheels.hpp"
 
@@ -161,6 +162,30 @@ TEST(wheel_view, a_coroutine_leaves_with_its_frame) {
   EXPECT_EQ(b.wheel.totals().cancelled, 1u);
   b.pass(10ms);
   expect_balance(b.wheel);
+}
+
+// Runs tasks within execute(), and has to know when one runs.
+struct guarded_executor {
+  void execute(takt::task t) {
+    inside = true;
+    t.run();
+    inside = false;
+  }
+  bool inside = false;
+};
+
+TEST(wheel_view, a_timer_that_is_due_at_once_resumes_within_its_executor) {
+  wheel_bench b;
+  guarded_executor on;
+  int resumed = 0;
+  const auto hop = [](wheel_scheduler& timers, guarded_executor& to, int& count) -> detached {
+    co_await timers.on(to).after(0s);
+    EXPECT_TRUE(to.inside);
+    ++count;
+  };
+  hop(b.wheel, on, resumed);
+  takt_test::fully_nested([&] { hop(b.wheel, on, resumed); });
+  EXPECT_EQ(resumed, 2);
 }
 
 }  // namespace

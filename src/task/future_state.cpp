@@ -30,7 +30,9 @@
 //      before it blocks: see deferred_continuations. Hence chains of any length need little stack.
 //      A list is empty unless that many are nested: no task of an executor leaves any behind, since
 //      tasks begin without nesting (see executor_scope). What another thread has listed, and is
-//      continued here, is called here at once, since that thread may be busy for long.
+//      continued here, is called here at once, since that thread may be busy for long. A coroutine
+//      that resumes on an executor is not deferred (may_defer_): it resumes while the executor
+//      runs its task, and so under a lock that an executor of the user's may hold then.
 //   5. Whoever changes the state holds a reference to it for as long as it does.
 //   6. What the body and its closure use is not touched after the state is neither running nor
 //      completing: results that come too late are destroyed before that.
@@ -415,6 +417,12 @@ future_core::taken_continuation future_core::take_continuation() noexcept {
 future_core::taken_continuation future_core::take_or_defer() noexcept {
   if (continuation_ == nullptr || deferred_by_ != nullptr) return {};
   if (!delivery_depth::of_this_thread().is_full()) return take_continuation();
+  // relaxed: under mu_
+  if (!may_defer_ && state_of(word_.load(std::memory_order_relaxed)) == with_value) {
+    taken_continuation now = take_continuation();
+    now.begins_anew = true;
+    return now;
+  }
   deferred_list& deferred = sync::tls<deferred_list>::get();
   deferred_by_ = &deferred;
   retain();
@@ -435,10 +443,12 @@ void future_core::taken_continuation::operator()() const noexcept {
 void future_core::deliver(const taken_continuation& c) noexcept {
   if (c.called == nullptr) return;
   delivery_depth& depth = delivery_depth::of_this_thread();
+  const std::size_t outer = depth.value;
+  if (c.begins_anew) depth.value = 0;  // as within a task of an executor
   ++depth.value;
   c();
-  if (depth.is_full()) detail::deferred_continuations::run();
-  --depth.value;
+  if (depth.is_full()) deferred_continuations::run();
+  depth.value = outer;
 }
 
 void future_core::deliver_deferred() noexcept {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include <takt/base/detail/mutex.hpp>
 #include <takt/base/detail/sync.hpp>
 #include <takt/base/parker.hpp>
 #include <takt/clock/manual_clock.hpp>
@@ -317,6 +318,32 @@ TEST(awaiter_model, schedule_of_a_strand_that_is_drained_within_continuations) {
     fully_nested(section);
     other.join();
     strand.close(drain);
+    require(inside.read() == 2, "each once");
+  });
+}
+
+// An executor of the user's, which runs tasks within execute(), one at a time.
+struct locked_executor {
+  void execute(task t) {
+    const detail::mutex_lock lock(mu);
+    t.run();
+  }
+  detail::mutex mu;
+};
+
+TEST(awaiter_model, resumes_under_the_lock_of_an_executor_that_runs_tasks_at_once) {
+  check({.runs = 10'000}, [] {
+    sync::var<int> inside;
+    locked_executor on;
+    const auto section = [&] {
+      [](locked_executor& to, sync::var<int>& in) -> detached {
+        co_await resume_on(to);
+        ++in.write();  // the checker looks for races on it
+      }(on, inside);
+    };
+    sync::thread other([&] { fully_nested(section); });
+    fully_nested(section);
+    other.join();
     require(inside.read() == 2, "each once");
   });
 }

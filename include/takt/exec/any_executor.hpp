@@ -61,6 +61,9 @@ class any_executor : public executor_interface<any_executor> {
     return takes_many() ? table_->try_execute(&object_, tasks) : 0;
   }
 
+  /// Whether the executor has set may_defer_resumption; see executor.
+  [[nodiscard]] bool defers_resumption() const noexcept { return table_->defers_resumption; }
+
   /// Whether both refer to the same executor, or hold equal ones of the same type.
   friend bool operator==(const any_executor& a, const any_executor& b) noexcept {
     return a.object_ == b.object_ && a.table_ == b.table_;
@@ -71,6 +74,7 @@ class any_executor : public executor_interface<any_executor> {
     void (*execute)(void** object, task&& t);
     takt::future_options (*options)(void* const* object);
     std::size_t (*try_execute)(void** object, std::span<task> tasks) noexcept;  // null: has none
+    bool defers_resumption;
   };
 
   // The executor: what `object` points to, or, if it is held, `object` itself.
@@ -103,7 +107,8 @@ class any_executor : public executor_interface<any_executor> {
 
   template <class E, bool Held>
   static constexpr table table_of{&execute_in<E, Held>, &options_in<E, Held>,
-                                  tries<E> ? &try_execute_in<E, Held> : nullptr};
+                                  tries<E> ? &try_execute_in<E, Held> : nullptr,
+                                  may_defer_resumption<E>};
 
   void* object_;
   const table* table_;

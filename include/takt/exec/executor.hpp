@@ -36,7 +36,14 @@ namespace takt::inline TAKT_ABI {
 ///   static constexpr bool is_serial = true;         // runs one task at a time
 ///   static constexpr bool is_fifo = true;           // begins them in the order of execute()
 ///   static constexpr bool never_runs_inline = true; // execute() returns before the task begins
+///   static constexpr bool may_defer_resumption = true;  // see below
 /// \endcode
+///
+/// A coroutine that awaits resume_on(e) resumes while the executor runs its task: within run(), and
+/// so under a lock that the executor holds then. If execute() itself runs tasks, coroutines that
+/// hop in a loop nest on the stack. An executor for which it does not matter where on the thread a
+/// coroutine continues, as inline_executor, sets `may_defer_resumption`; then takt resumes the
+/// coroutine after execute() has returned when too many continuations are nested.
 ///
 /// One that can take several tasks at the cost of one may have
 /// `std::size_t try_execute(std::span<task>) noexcept`: it takes as many as it can queue in one
@@ -67,6 +74,15 @@ inline constexpr bool may_run_inline = [] {
   return true;
 }();
 
+/// Whether a coroutine that resumes on E may continue after execute() has returned.
+template <class E>
+inline constexpr bool may_defer_resumption = [] {
+  if constexpr (requires { E::may_defer_resumption; }) {
+    return static_cast<bool>(E::may_defer_resumption);
+  }
+  return false;
+}();
+
 /// The clock and the unhandled hook of the futures that an executor makes: what its member
 /// future_options() returns, if it has one.
 template <executor E>
@@ -94,6 +110,16 @@ template <executor E, class F>
 
 namespace detail {
 
+/// As may_defer_resumption, also for an executor that knows it at run time only.
+template <class E>
+[[nodiscard]] bool defers_resumption(const E& e) noexcept {
+  if constexpr (requires { e.defers_resumption(); }) {
+    return e.defers_resumption();
+  } else {
+    return may_defer_resumption<E>;
+  }
+}
+
 /// What a task does with which a coroutine waits: nothing, since its end is what is waited for. Who
 /// gives back tasks does not give back these, but cancels them.
 struct resume_point {
@@ -115,6 +141,7 @@ class [[nodiscard]] resume_awaiter final : public awaiter_base<void> {
   void await_suspend(std::coroutine_handle<> waiting) {
     future_task<void> work(resume_point(), options_of(executor_));
     future<void> arrival = work.get_future();
+    if (!defers_resumption(executor_)) arrival.state().never_defer();
     suspend_and_arm(
         waiting, std::move(arrival),
         [&e = executor_, t = task(std::move(work), more_)]() mutable { e.execute(std::move(t)); });

@@ -21,6 +21,8 @@ namespace takt::inline TAKT_ABI {
 /// ever queued.
 class inline_executor : public executor_interface<inline_executor> {
  public:
+  static constexpr bool may_defer_resumption = true;
+
   // NOLINTNEXTLINE(readability-convert-member-functions-to-static): executors are called so
   void execute(task t) const { t.run(); }
 };

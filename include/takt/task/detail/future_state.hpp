@@ -72,6 +72,9 @@ class future_core : public detail::ref_counted<future_core> {
 
   /// Registers `c`, or, if the future is ready, calls it; see max_nested_continuations.
   void set_continuation(continuation& c) noexcept;
+  /// When the body has run, the continuation is called before run() returns, however many are
+  /// nested. Called before a continuation is set.
+  void never_defer() noexcept { may_defer_ = false; }
   /// Registers `c` and returns true, unless the future is ready.
   bool try_set_continuation(continuation& c) noexcept;
   /// True if `c` was registered and will not be called.
@@ -148,6 +151,7 @@ class future_core : public detail::ref_counted<future_core> {
   struct taken_continuation {
     continuation* called = nullptr;
     std::coroutine_handle<> resumed{};
+    bool begins_anew = false;  // nesting; see deliver()
     void operator()() const noexcept;
   };
 
@@ -183,6 +187,9 @@ class future_core : public detail::ref_counted<future_core> {
   // Written before the future becomes ready, then by its only owner.
   std::exception_ptr error_;
   bool observed_ = false;  // the error has been seen, or is nobody's fault
+
+  // Constant after a continuation was set.
+  bool may_defer_ = true;
 
   // Belongs to the thread that has the future in its list.
   future_core* next_deferred_ = nullptr;
