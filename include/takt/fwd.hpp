@@ -72,8 +72,6 @@ enum class cancel_result : std::uint8_t;
 // takt/task/unhandled.hpp
 enum class unhandled : std::uint8_t;
 class unhandled_hook;
-class strict_hook;
-class lenient_hook;
 
 // takt/task/future_options.hpp
 struct future_options;
@@ -247,7 +245,6 @@ struct test_scheduler_options;
 class test_scheduler;
 
 // takt/rx/action.hpp
-struct action_entry;
 class action_node;
 class action_ref;
 template <class State>
@@ -298,10 +295,6 @@ template <class T>
 struct marble_message;
 template <class T>
 class marble_observable;
-template <class T>
-struct inner_messages;
-template <class T>
-struct marble_content;
 
 // takt/rx/marble_scheduler.hpp
 class marble_mismatch;

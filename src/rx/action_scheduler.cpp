@@ -58,7 +58,7 @@ action_scheduler::action_scheduler() : home_(new detail::action_home(*this)) {}
 
 action_scheduler::~action_scheduler() {
   home_->scheduler = nullptr;
-  while (action_entry* const e = queue_.pop_front()) {
+  while (detail::action_entry* const e = queue_.pop_front()) {
     action_ref dropped(e->action, std::in_place);
     if (e != &dropped->place_) delete e;
   }
@@ -134,9 +134,9 @@ action_ref action_scheduler::first_pending() noexcept {
 // --- the queue
 
 void action_scheduler::enqueue(action_node& a, std::uint64_t batch) {
-  action_entry* place = &a.place_;
+  detail::action_entry* place = &a.place_;
   if (place->is_linked()) {
-    place = new action_entry;
+    place = new detail::action_entry;
     ++a.more_places_;
   }
   place->action = &a;
@@ -153,7 +153,7 @@ void action_scheduler::dequeue(action_node& a) noexcept {
     a.disown();
   }
   for (auto at = queue_.begin(); a.more_places_ != 0;) {
-    action_entry& e = *at++;
+    detail::action_entry& e = *at++;
     if (e.action != &a) continue;
     queue_.erase(e);
     delete &e;
@@ -168,7 +168,7 @@ bool action_scheduler::has_queued(std::uint64_t batch) const noexcept {
 
 action_ref action_scheduler::take(std::uint64_t batch) noexcept {
   while (!queue_.empty() && queue_.front().batch == batch) {
-    action_entry* const e = queue_.pop_front();
+    detail::action_entry* const e = queue_.pop_front();
     action_ref a(e->action, std::in_place);
     if (e != &a->place_) {
       delete e;

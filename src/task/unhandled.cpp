@@ -18,12 +18,14 @@ void report(unhandled kind, const std::exception_ptr& error) noexcept {
 
 }  // namespace
 
-void strict_hook::on_unhandled(unhandled kind, const std::exception_ptr& error) const noexcept {
+void detail::terminating_hook::on_unhandled(unhandled kind,
+                                            const std::exception_ptr& error) const noexcept {
   if (kind == unhandled::uncaught) std::rethrow_exception(error);  // noexcept: terminates with it
   report(kind, error);
 }
 
-void lenient_hook::on_unhandled(unhandled kind, const std::exception_ptr& error) const noexcept {
+void detail::logging_hook::on_unhandled(unhandled kind,
+                                        const std::exception_ptr& error) const noexcept {
   report(kind, error);
 }
 

@@ -21,13 +21,17 @@
 #include <takt/timer/timer_id.hpp>
 
 namespace takt::inline TAKT_ABI {
-namespace rx {
+namespace detail {
 
-/// A place in the queue of an action_scheduler. Owns its action while it is there.
-struct action_entry : detail::list_node<> {
-  action_node* action = nullptr;
+/// An entry of the queue of an action_scheduler. Owns its action while it is queued.
+struct action_entry : list_node<> {
+  rx::action_node* action = nullptr;
   std::uint64_t batch = 0;  ///< Which drain it is for, if the scheduler tells them apart.
 };
+
+}  // namespace detail
+
+namespace rx {
 
 /// An action without its work. What who writes a scheduler of his own gets to see; see
 /// action_scheduler.
@@ -70,7 +74,7 @@ class action_node : public detail::subscription_core, public detail::list_node<s
   int runs_ = 0;             // how many are under way: one may contain another
   std::uint64_t begun_ = 0;  // how many have begun
   int more_places_ = 0;      // in the queue, beside place_
-  action_entry place_;
+  detail::action_entry place_;
   // Of async_scheduler: its timer, and when that is or was due.
   timer_phase phase_ = timer_phase::none;
   timer_handle timer_;

@@ -170,7 +170,7 @@ class action_scheduler {
   void abandon(const std::exception_ptr& error, std::uint64_t batch);
 
   detail::action_home* const home_;  // retained
-  detail::intrusive_list<action_entry> queue_;
+  detail::intrusive_list<detail::action_entry> queue_;
   detail::intrusive_list<action_node, of_pending> pending_;
   bool draining_ = false;
 };

@@ -139,11 +139,15 @@ inline constexpr bool is_marble_observable = false;
 template <class T>
 inline constexpr bool is_marble_observable<marble_observable<T>> = true;
 
+}  // namespace rx
+
+namespace detail {
+
 /// What an observable within an observable says, from the time on at which it was seen.
 template <class T>
 struct inner_messages {
-  std::shared_ptr<std::vector<marble_message<T>>> all =
-      std::make_shared<std::vector<marble_message<T>>>();
+  std::shared_ptr<std::vector<rx::marble_message<T>>> all =
+      std::make_shared<std::vector<rx::marble_message<T>>>();
 
   friend bool operator==(const inner_messages& a, const inner_messages& b) {
     return *a.all == *b.all;
@@ -157,14 +161,14 @@ struct marble_content {
   static T of(const T& value) { return value; }
 };
 template <class T>
-struct marble_content<marble_observable<T>> {
+struct marble_content<rx::marble_observable<T>> {
   using type = inner_messages<T>;
-  static type of(const marble_observable<T>& drawn) {
+  static type of(const rx::marble_observable<T>& drawn) {
     type seen;
     *seen.all = drawn.messages();
     return seen;
   }
 };
 
-}  // namespace rx
+}  // namespace detail
 }  // namespace takt::inline TAKT_ABI

@@ -60,7 +60,7 @@ class marble_expectation {
 template <class T>
 class expected_observable {
  public:
-  using content = typename marble_content<T>::type;
+  using content = typename detail::marble_content<T>::type;
 
   /// It is that diagram.
   void to_be(std::string_view diagram, const marble_values<T>& values = {},
@@ -207,7 +207,8 @@ class marble_scheduler final : public virtual_time_scheduler {
                                                      const std::exception_ptr& error) const;
   /// For expectations: keeps what an observable says, from some time on.
   template <class T>
-  using record_of = std::shared_ptr<std::vector<marble_message<typename marble_content<T>::type>>>;
+  using record_of =
+      std::shared_ptr<std::vector<marble_message<typename detail::marble_content<T>::type>>>;
   template <class T>
   subscription record(const test_observable<T>& of, std::chrono::nanoseconds zero,
                       const record_of<T>& in);
@@ -319,7 +320,7 @@ std::vector<marble_message<T>> marble_scheduler::parse(std::string_view diagram,
 template <class T>
 subscription marble_scheduler::record(const test_observable<T>& of, std::chrono::nanoseconds zero,
                                       const record_of<T>& in) {
-  using message = marble_message<typename marble_content<T>::type>;
+  using message = marble_message<typename detail::marble_content<T>::type>;
   const auto note = [this, zero, in](message m) {
     m.time = elapsed() - zero;
     in->push_back(std::move(m));
@@ -328,7 +329,7 @@ subscription marble_scheduler::record(const test_observable<T>& of, std::chrono:
       {.next =
            [this, note](const T& value) {
              if constexpr (is_marble_observable<T>) {
-               const typename marble_content<T>::type seen;
+               const typename detail::marble_content<T>::type seen;
                record(value, elapsed(), seen.all);
                note({.value = seen});
              } else {
@@ -367,10 +368,10 @@ void expected_observable<T>::to_be(std::string_view diagram, const marble_values
   for (const marble_message<T>& m : of_.parse(diagram, values, error)) {
     marble_message<content>& e = check_->expected->emplace_back(
         marble_message<content>{.time = m.time, .kind = m.kind, .error = m.error});
-    if (m.value) e.value.emplace(marble_content<T>::of(*m.value));
+    if (m.value) e.value.emplace(detail::marble_content<T>::of(*m.value));
   }
   for (const auto& [symbol, value] : values) {
-    check_->symbols.emplace(symbol, marble_content<T>::of(value));
+    check_->symbols.emplace(symbol, detail::marble_content<T>::of(value));
   }
   check_->ready = true;
 }

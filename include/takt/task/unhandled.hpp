@@ -43,22 +43,27 @@ class unhandled_hook {
   ~unhandled_hook() = default;
 };
 
-/// The default: uncaught ends the program, as for a std::thread; unobserved goes to stderr.
-class strict_hook final : public unhandled_hook {
+namespace detail {
+
+/// Terminates on an uncaught error; reports an unobserved one.
+class terminating_hook final : public unhandled_hook {
  public:
   void on_unhandled(unhandled kind, const std::exception_ptr& error) const noexcept override;
 };
 
-/// Both kinds go to stderr, and the program goes on.
-class lenient_hook final : public unhandled_hook {
+/// Reports both kinds.
+class logging_hook final : public unhandled_hook {
  public:
   void on_unhandled(unhandled kind, const std::exception_ptr& error) const noexcept override;
 };
 
-/// What options default to.
-inline constexpr strict_hook terminate_on_unhandled{};
+}  // namespace detail
 
-/// To log and go on.
-inline constexpr lenient_hook log_unhandled{};
+/// The default. An uncaught error ends the program, as it does for a std::thread; an unobserved
+/// error is reported on stderr.
+inline constexpr detail::terminating_hook terminate_on_unhandled{};
+
+/// Both kinds of errors are reported on stderr, and the program continues.
+inline constexpr detail::logging_hook log_unhandled{};
 
 }  // namespace takt::inline TAKT_ABI
