@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/takt")
 
-install(TARGETS takt EXPORT takt INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS ${takt_components} takt EXPORT takt INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT takt NAMESPACE takt:: FILE takt-targets.cmake DESTINATION "${config_dir}")
 install(DIRECTORY include/takt DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp")
@@ -16,11 +16,22 @@ write_basic_package_version_file(takt-config-version.cmake COMPATIBILITY SameMin
 install(FILES "${PROJECT_BINARY_DIR}/takt-config.cmake"
               "${PROJECT_BINARY_DIR}/takt-config-version.cmake" DESTINATION "${config_dir}")
 
-# Relative to where the file lies, so that the installed tree can be moved.
+# takt_pkg_config(<name> <description> LIBS <flag>... REQUIRES <package>...): writes and installs <name>.pc. Its folders
+# are relative to the file, so that the installed tree can be moved.
 file(RELATIVE_PATH pc_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
-set(pc_definitions "")
-if(TAKT_PORTABLE_PARKING)
-  set(pc_definitions " -DTAKT_PORTABLE_PARKING")
-endif()
-configure_file(cmake/takt.pc.in takt.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/takt.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+function(takt_pkg_config pc_name pc_description)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LIBS;REQUIRES")
+  list(JOIN arg_LIBS " " pc_libs)
+  list(TRANSFORM arg_REQUIRES APPEND " = ${PROJECT_VERSION}")
+  list(JOIN arg_REQUIRES ", " pc_requires)
+  set(pc_definitions "")
+  if(TAKT_PORTABLE_PARKING)
+    set(pc_definitions " -DTAKT_PORTABLE_PARKING")
+  endif()
+  configure_file(cmake/takt.pc.in ${pc_name}.pc @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${pc_name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
+takt_pkg_config(takt-core "Executors, timers, schedulers, cancellation" LIBS -ltakt_core -pthread)
+takt_pkg_config(takt-rx "Subscriptions, workers, action schedulers, virtual time" LIBS -ltakt_rx REQUIRES takt-core)
+takt_pkg_config(takt-service "Services with a lifecycle" LIBS -ltakt_service REQUIRES takt-core)
+takt_pkg_config(takt "${PROJECT_DESCRIPTION}" REQUIRES takt-rx takt-service)

@@ -23,7 +23,7 @@ function(takt_own target)
   endif()
 endfunction()
 
-# takt_library(<target>): what takt and its model build have in common.
+# takt_library(<target>): what the components and the model build have in common.
 function(takt_library target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
@@ -54,25 +54,49 @@ function(takt_precompile target owner)
   endif()
 endfunction()
 
-# takt_test_base(<name> <library>): owns the precompiled headers of all tests that link <library>.
-function(takt_test_base name library)
+# takt_test_base(<name> [<library>]): owns the precompiled headers of all tests that link <library>, or the components.
+function(takt_test_base name)
   file(WRITE "${PROJECT_BINARY_DIR}/${name}.cpp" "// Owns the precompiled headers of the tests.\n")
   add_library(${name} OBJECT "${PROJECT_BINARY_DIR}/${name}.cpp")
   takt_own(${name})
-  target_link_libraries(${name} PRIVATE ${library} GTest::gmock GTest::gtest)
+  takt_library(${name})
+  target_link_libraries(${name} PRIVATE ${ARGN} GTest::gmock GTest::gtest)
   takt_precompile(${name} ${name} <gtest/gtest.h> <gmock/gmock.h>)
 endfunction()
 
+# takt_component(<name> MODULES <module>... [USES <component>...])
+# Adds the library takt::<name> with the modules in src/. `takt_components` lists all of them.
+set(takt_components "")
+function(takt_component name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "MODULES;USES")
+  set(component takt_${name})
+  add_library(${component})
+  add_library(takt::${name} ALIAS ${component})
+  takt_own(${component})
+  takt_library(${component})
+  list(TRANSFORM arg_USES PREPEND takt_ OUTPUT_VARIABLE used)
+  target_link_libraries(${component} PUBLIC ${used})
+  takt_precompile(${component} takt_core)
+  # Before 1.0 each minor version has an ABI of its own.
+  set_target_properties(${component} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION}
+                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  foreach(module IN LISTS arg_MODULES)
+    add_subdirectory(src/${module})
+  endforeach()
+  set(takt_components ${takt_components} ${component} PARENT_SCOPE)
+endfunction()
+
 # takt_module(<module> SOURCES x.cpp ... TESTS x_test.cpp ...)
-# Adds the sources to takt, and hence to takt_model; the tests become takt_<module>_tests.
+# Adds the sources to the component that takt_component() is adding; the tests become takt_<module>_tests, which link
+# that component only.
 function(takt_module module)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;TESTS")
   list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
-  target_sources(takt PRIVATE ${arg_SOURCES})
+  target_sources(${component} PRIVATE ${arg_SOURCES})
   if(TAKT_BUILD_TESTS AND arg_TESTS)
     add_executable(takt_${module}_tests ${arg_TESTS})
     takt_own(takt_${module}_tests)
-    target_link_libraries(takt_${module}_tests PRIVATE takt::takt GTest::gmock GTest::gtest_main)
+    target_link_libraries(takt_${module}_tests PRIVATE ${component} GTest::gmock GTest::gtest_main)
     takt_precompile(takt_${module}_tests takt_test_base)
     gtest_discover_tests(takt_${module}_tests DISCOVERY_MODE PRE_TEST)
   endif()
