@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks the Markdown files: links to files and headings lead somewhere, a program that is announced
-by <!-- path --> is that file, one announced by <!-- from path --> is a part of it, and the tokens of
-model checks name tests that exist. Usage: check_docs.py [--root DIR] | --self-test"""
+by <!-- path --> is that file, one announced by <!-- from path --> is a part of it (indented there or not), and the
+tokens of model checks name tests that exist. Usage: check_docs.py [--root DIR] | --self-test"""
 import pathlib
 import re
 import tempfile
+import textwrap
 
 import checking
 
@@ -29,7 +30,8 @@ def check(root):
         name, text = file.relative_to(root).as_posix(), file.read_text()
         for part, path, program in PROGRAM.findall(text):
             source = (root / path).read_text() if (root / path).is_file() else ""
-            if program not in source if part else program != source:
+            quoted = [program, textwrap.indent(program, "  ")]
+            if not any(text in source for text in quoted) if part else program != source:
                 found.append(f"{name}: the program is not that of {path}")
         for suite, test in TOKEN.findall(text):
             if not re.search(rf"TEST\w*\({suite}, {test}\)", tests):
@@ -51,7 +53,7 @@ def self_test():
             "docs/b.md": "# B\n## The `C`\n[up](../README.md)\n```\n# No heading [x](nowhere)\n```\n", "e.cpp": "int x;\n"}
     part = "# A\n<!-- from e.cpp -->\n```cpp\nint x;\n```\n"
     cases = [({}, None), ({"e.cpp": "int y;\n"}, "is not that of e.cpp"), ({"README.md": part, "e.cpp": "//\nint x;\n"}, None),
-             ({"README.md": part, "e.cpp": "int y;\n"}, "is not that of e.cpp"), ({"docs/b.md": "# B\n"}, "no heading"),
+             ({"README.md": part, "e.cpp": "{\n  int x;\n}\n"}, None), ({"README.md": part, "e.cpp": "int y;\n"}, "is not that of e.cpp"), ({"docs/b.md": "# B\n"}, "no heading"),
              ({"tests/model/a.cpp": "TEST(a, b) {}", "c.md": "`a.b@pct:3:1:7`"}, None), ({"c.md": "'a.b#2@dfs:1'"}, "no model check a.b"),
              ({"docs/b.md": "## The C\n[x](none.md)\n"}, "there is no none.md")]
     for changes, expected in cases:
