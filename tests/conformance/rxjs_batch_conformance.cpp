@@ -175,10 +175,12 @@ struct AnimationFrameScheduler : batch_suite<rx::animation_frame_scheduler> {};
 struct Immediate : takt_test::actions {};
 
 TEST_F(AsapScheduler, should_exist) { EXPECT_EQ(s.now(), time.now()); }
-TEST_F(AsapScheduler, should_act_like_the_async_scheduler_if_delay_Z3E_0) {
+TEST_F(AsapScheduler, should_act_like_the_async_scheduler_if_delay_greater_than_0) {
   acts_like_async_with_a_delay();
 }
-TEST_F(AsapScheduler, should_cancel_asap_actions_when_delay_Z3E_0) { cancels_with_a_delay(); }
+TEST_F(AsapScheduler, should_cancel_asap_actions_when_delay_greater_than_0) {
+  cancels_with_a_delay();
+}
 TEST_F(AsapScheduler,
        should_reuse_the_interval_for_recursively_scheduled_actions_with_the_same_delay) {
   std::vector<std::chrono::milliseconds> at;
@@ -249,10 +251,10 @@ TEST_F(AsapScheduler, scheduling_inside_of_an_executing_action_more_than_once_sh
 }
 
 TEST_F(AnimationFrameScheduler, should_exist) { EXPECT_EQ(s.now(), time.now()); }
-TEST_F(AnimationFrameScheduler, should_act_like_the_async_scheduler_if_delay_Z3E_0) {
+TEST_F(AnimationFrameScheduler, should_act_like_the_async_scheduler_if_delay_greater_than_0) {
   acts_like_async_with_a_delay();
 }
-TEST_F(AnimationFrameScheduler, should_cancel_animationFrame_actions_when_delay_Z3E_0) {
+TEST_F(AnimationFrameScheduler, should_cancel_animationFrame_actions_when_delay_greater_than_0) {
   cancels_with_a_delay();
 }
 TEST_F(AnimationFrameScheduler, should_schedule_an_action_to_happen_later) { happens_later(); }

@@ -65,25 +65,25 @@ TEST_F(TestScheduler, should_have_frameTimeFactor_set_initially) {
 // --- parsing
 
 TEST_F(TestScheduler,
-       parseMarblesZ28Z29_should_parse_a_marble_string_into_a_series_of_notifications_and_types) {
+       parseMarbles_should_parse_a_marble_string_into_a_series_of_notifications_and_types) {
   EXPECT_EQ(test.parse<std::string>("-------a---b---|", {{"a", "A"}, {"b", "B"}}, {}),
             (std::vector<rx::marble_message<std::string>>{
                 {.time = 70ms, .value = "A"},
                 {.time = 110ms, .value = "B"},
                 {.time = 150ms, .kind = marble_kind::complete}}));
 }
-TEST_F(TestScheduler, parseMarblesZ28Z29_should_parse_a_marble_stringZ2C_allowing_spaces_too) {
+TEST_F(TestScheduler, parseMarbles_should_parse_a_marble_string_allowing_spaces_too) {
   EXPECT_EQ(rx::parse_marbles("--a--b--|   ", plain), (marbles{{20ms, marble_kind::next, "a"},
                                                                {50ms, marble_kind::next, "b"},
                                                                {80ms, marble_kind::complete}}));
 }
-TEST_F(TestScheduler, parseMarblesZ28Z29_should_parse_a_marble_string_with_a_subscription_point) {
+TEST_F(TestScheduler, parseMarbles_should_parse_a_marble_string_with_a_subscription_point) {
   EXPECT_EQ(rx::parse_marbles("---^---a---b---|", plain),
             (marbles{{40ms, marble_kind::next, "a"},
                      {80ms, marble_kind::next, "b"},
                      {120ms, marble_kind::complete}}));
 }
-TEST_F(TestScheduler, parseMarblesZ28Z29_should_parse_a_marble_string_with_an_error) {
+TEST_F(TestScheduler, parseMarbles_should_parse_a_marble_string_with_an_error) {
   const auto error = std::make_exception_ptr(std::runtime_error("omg error!"));
   EXPECT_EQ(test.parse<std::string>("-------a---b---#", {}, error),
             (std::vector<rx::marble_message<std::string>>{
@@ -92,32 +92,31 @@ TEST_F(TestScheduler, parseMarblesZ28Z29_should_parse_a_marble_string_with_an_er
                 {.time = 150ms, .kind = marble_kind::error, .error = error}}));
 }
 TEST_F(TestScheduler,
-       parseMarblesZ28Z29_should_default_in_the_letter_for_the_value_if_no_value_hash_was_passed) {
+       parseMarbles_should_default_in_the_letter_for_the_value_if_no_value_hash_was_passed) {
   const auto parsed = test.parse<std::string>("--a--b--", {}, {});
   ASSERT_EQ(parsed.size(), 2U);
   EXPECT_EQ(parsed[0].value, "a");
   EXPECT_EQ(parsed[1].value, "b");
 }
-TEST_F(TestScheduler, parseMarblesZ28Z29_should_handle_grouped_values) {
+TEST_F(TestScheduler, parseMarbles_should_handle_grouped_values) {
   EXPECT_EQ(rx::parse_marbles("---(abc)---", plain), (marbles{{30ms, marble_kind::next, "a"},
                                                               {30ms, marble_kind::next, "b"},
                                                               {30ms, marble_kind::next, "c"}}));
 }
-TEST_F(TestScheduler, parseMarblesZ28Z29_should_ignore_whitespace_when_runModeZ3Dtrue) {
+TEST_F(TestScheduler, parseMarbles_should_ignore_whitespace_when_runMode_is_true) {
   EXPECT_EQ(rx::parse_marbles("  -a - b -    c |       "), (marbles{{1ms, marble_kind::next, "a"},
                                                                     {3ms, marble_kind::next, "b"},
                                                                     {5ms, marble_kind::next, "c"},
                                                                     {6ms, marble_kind::complete}}));
 }
-TEST_F(TestScheduler,
-       parseMarblesZ28Z29_should_support_time_progression_syntax_when_runModeZ3Dtrue) {
+TEST_F(TestScheduler, parseMarbles_should_support_time_progression_syntax_when_runMode_is_true) {
   EXPECT_EQ(rx::parse_marbles("10.2ms a 1.2s b 1.4m c|"),
             (marbles{{10'200us, marble_kind::next, "a"},
                      {10'200us + 1ms + 1200ms, marble_kind::next, "b"},
                      {10'200us + 2ms + 1200ms + 84s, marble_kind::next, "c"},
                      {10'200us + 3ms + 1200ms + 84s, marble_kind::complete}}));
 }
-TEST_F(TestScheduler, parseMarblesZ28Z29_should_support_emoji_characters) {
+TEST_F(TestScheduler, parseMarbles_should_support_emoji_characters) {
   EXPECT_EQ(rx::parse_marbles("--🙈--🙉--🙊--|"), (marbles{{2ms, marble_kind::next, "🙈"},
                                                            {5ms, marble_kind::next, "🙉"},
                                                            {8ms, marble_kind::next, "🙊"},
@@ -126,58 +125,56 @@ TEST_F(TestScheduler, parseMarblesZ28Z29_should_support_emoji_characters) {
 
 TEST_F(
     TestScheduler,
-    parseMarblesAsSubscriptionsZ28Z29_should_parse_a_subscription_marble_string_into_a_subscriptionLog) {
+    parseMarblesAsSubscriptions_should_parse_a_subscription_marble_string_into_a_subscriptionLog) {
   EXPECT_EQ(rx::parse_subscription_marbles("---^---!-", plain), (subscription_times{30ms, 70ms}));
 }
 TEST_F(
     TestScheduler,
-    parseMarblesAsSubscriptionsZ28Z29_should_parse_a_subscription_marble_string_with_an_unsubscription) {
+    parseMarblesAsSubscriptions_should_parse_a_subscription_marble_string_with_an_unsubscription) {
   EXPECT_EQ(rx::parse_subscription_marbles("---^-", plain), (subscription_times{30ms, never}));
 }
 TEST_F(
     TestScheduler,
-    parseMarblesAsSubscriptionsZ28Z29_should_parse_a_subscription_marble_string_with_a_synchronous_unsubscription) {
+    parseMarblesAsSubscriptions_should_parse_a_subscription_marble_string_with_a_synchronous_unsubscription) {
   EXPECT_EQ(rx::parse_subscription_marbles("---(^!)-", plain), (subscription_times{30ms, 30ms}));
 }
-TEST_F(TestScheduler,
-       parseMarblesAsSubscriptionsZ28Z29_should_ignore_whitespace_when_runModeZ3Dtrue) {
+TEST_F(TestScheduler, parseMarblesAsSubscriptions_should_ignore_whitespace_when_runMode_is_true) {
   EXPECT_EQ(rx::parse_subscription_marbles("  - -  - -  ^ -   - !  -- -      "),
             (subscription_times{4ms, 7ms}));
 }
-TEST_F(
-    TestScheduler,
-    parseMarblesAsSubscriptionsZ28Z29_should_support_time_progression_syntax_when_runModeZ3Dtrue) {
+TEST_F(TestScheduler,
+       parseMarblesAsSubscriptions_should_support_time_progression_syntax_when_runMode_is_true) {
   EXPECT_EQ(rx::parse_subscription_marbles("10.2ms ^ 1.2s - 1.4m !"),
             (subscription_times{10'200us, 10'200us + 2ms + 1200ms + 84s}));
 }
 TEST_F(TestScheduler,
-       parseMarblesAsSubscriptionsZ28Z29_should_throw_if_found_more_than_one_subscription_point) {
+       parseMarblesAsSubscriptions_should_throw_if_found_more_than_one_subscription_point) {
   EXPECT_THROW(static_cast<void>(rx::parse_subscription_marbles("---^-^-!-")),
                std::invalid_argument);
 }
 TEST_F(TestScheduler,
-       parseMarblesAsSubscriptionsZ28Z29_should_throw_if_found_more_than_one_unsubscription_point) {
+       parseMarblesAsSubscriptions_should_throw_if_found_more_than_one_unsubscription_point) {
   EXPECT_THROW(static_cast<void>(rx::parse_subscription_marbles("---^---!-!")),
                std::invalid_argument);
 }
 
-TEST_F(TestScheduler, createTimeZ28Z29_should_parse_a_simple_time_marble_string_to_a_number) {
+TEST_F(TestScheduler, createTime_should_parse_a_simple_time_marble_string_to_a_number) {
   EXPECT_EQ(test.time("-----|"), 50ms);
 }
-TEST_F(TestScheduler, createTimeZ28Z29_should_progress_time_with_whitespace) {
+TEST_F(TestScheduler, createTime_should_progress_time_with_whitespace) {
   EXPECT_EQ(test.time("     |"), 50ms);
 }
-TEST_F(TestScheduler, createTimeZ28Z29_should_progress_time_with_mix_of_whitespace_and_dashes) {
+TEST_F(TestScheduler, createTime_should_progress_time_with_mix_of_whitespace_and_dashes) {
   EXPECT_EQ(test.time("  --|"), 40ms);
 }
-TEST_F(TestScheduler, createTimeZ28Z29_should_throw_if_not_given_good_marble_input) {
+TEST_F(TestScheduler, createTime_should_throw_if_not_given_good_marble_input) {
   EXPECT_THROW(static_cast<void>(test.time("-a-b-#")), std::invalid_argument);
 }
-TEST_F(TestScheduler, timeZ28Z29_should_exist) { EXPECT_EQ(test.time("|"), 0ms); }
-TEST_F(TestScheduler, timeZ28Z29_should_parse_a_simple_time_marble_string_to_a_number) {
+TEST_F(TestScheduler, time_should_exist) { EXPECT_EQ(test.time("|"), 0ms); }
+TEST_F(TestScheduler, time_should_parse_a_simple_time_marble_string_to_a_number) {
   EXPECT_EQ(test.time("-----|"), 50ms);
 }
-TEST_F(TestScheduler, time_should_parse_a_simple_time_marble_string_to_a_number) {
+TEST_F(TestScheduler, time_should_parse_a_simple_time_marble_string_to_a_number_2) {
   test.run([&] { EXPECT_EQ(test.time("-----|"), 5ms); });
 }
 TEST_F(TestScheduler, time_should_ignore_whitespace) {
@@ -189,33 +186,31 @@ TEST_F(TestScheduler, time_should_throw_if_not_given_good_marble_input) {
 
 // --- observables
 
-TEST_F(TestScheduler, createColdObservableZ28Z29_should_create_a_cold_observable) {
+TEST_F(TestScheduler, createColdObservable_should_create_a_cold_observable) {
   const auto cold = test.cold("--a---b--|", {{"a", "A"}, {"b", "B"}});
   keep(cold);
   test.flush();
   EXPECT_EQ(log, (words{"A@20", "B@60", "|@90"}));
 }
-TEST_F(TestScheduler, createHotObservableZ28Z29_should_create_a_hot_observable) {
+TEST_F(TestScheduler, createHotObservable_should_create_a_hot_observable) {
   const auto hot = test.hot("--a---b--|", {{"a", "A"}, {"b", "B"}});
   keep(hot);
   test.flush();
   EXPECT_EQ(log, (words{"A@20", "B@60", "|@90"}));
 }
 TEST_F(TestScheduler, rxTestScheduler_should_exist) { EXPECT_EQ(test.loop().now(), test.now()); }
-TEST_F(TestScheduler, coldZ28Z29_should_exist) {
+TEST_F(TestScheduler, cold_should_exist) {
   EXPECT_THROW(test.cold("-^-a"), std::invalid_argument);
   EXPECT_THROW(test.cold("-!-a"), std::invalid_argument);
 }
-TEST_F(TestScheduler, coldZ28Z29_should_create_a_cold_observable) {
+TEST_F(TestScheduler, cold_should_create_a_cold_observable) {
   const auto cold = test.cold("--a--");
   test.schedule(10ms, [&] { keep(cold); });
   test.flush();
   EXPECT_EQ(log, words{"a@30"});
 }
-TEST_F(TestScheduler, hotZ28Z29_should_exist) {
-  EXPECT_THROW(test.hot("-!-a"), std::invalid_argument);
-}
-TEST_F(TestScheduler, hotZ28Z29_should_create_a_hot_observable) {
+TEST_F(TestScheduler, hot_should_exist) { EXPECT_THROW(test.hot("-!-a"), std::invalid_argument); }
+TEST_F(TestScheduler, hot_should_create_a_hot_observable) {
   const auto hot = test.hot("a-b^-c");
   test.schedule(10ms, [&] { keep(hot); });
   test.flush();
@@ -224,68 +219,67 @@ TEST_F(TestScheduler, hotZ28Z29_should_create_a_hot_observable) {
 
 // --- expectations
 
-TEST_F(TestScheduler, expectObservableZ28Z29_should_exist) {
+TEST_F(TestScheduler, expectObservable_should_exist) {
   EXPECT_NO_THROW(test.expect(test.cold("|")));
 }
-TEST_F(TestScheduler, expectObservableZ28Z29_should_return_an_object_with_a_toBe_function) {
+TEST_F(TestScheduler, expectObservable_should_return_an_object_with_a_toBe_function) {
   test.expect(test.cold("|")).to_be("|");
   EXPECT_NO_THROW(test.flush());
 }
-TEST_F(TestScheduler, expectObservableZ28Z29_should_append_to_flushTests_array) {
+TEST_F(TestScheduler, expectObservable_should_append_to_flushTests_array) {
   test.expect(test.cold("|")).to_be("-|");
   EXPECT_THROW(test.flush(), rx::marble_mismatch);
   EXPECT_NO_THROW(test.flush()) << "each is looked at once";
 }
-TEST_F(TestScheduler, expectObservableZ28Z29_should_handle_empty) {
+TEST_F(TestScheduler, expectObservable_should_handle_empty) {
   test.expect(test.cold("|")).to_be("|", {});
   test.flush();
 }
-TEST_F(TestScheduler, expectObservableZ28Z29_should_handle_never) {
+TEST_F(TestScheduler, expectObservable_should_handle_never) {
   test.expect(test.cold("-")).to_be("-", {});
   test.expect(test.cold("-")).to_be("---", {});
   test.flush();
 }
-TEST_F(TestScheduler, expectObservableZ28Z29_should_accept_an_unsubscription_marble_diagram) {
+TEST_F(TestScheduler, expectObservable_should_accept_an_unsubscription_marble_diagram) {
   test.expect(test.hot("---^-a-b-|"), "---!").to_be("--a");
   test.flush();
 }
-TEST_F(TestScheduler, expectObservableZ28Z29_should_accept_a_subscription_marble_diagram) {
+TEST_F(TestScheduler, expectObservable_should_accept_a_subscription_marble_diagram) {
   test.expect(test.hot("-a-b-c|"), "---^").to_be("---b-c|");
   test.flush();
 }
-TEST_F(TestScheduler, expectSubscriptionsZ28Z29_should_exist) {
+TEST_F(TestScheduler, expectSubscriptions_should_exist) {
   EXPECT_NO_THROW(test.expect_subscriptions(test.cold("|")));
 }
-TEST_F(TestScheduler, expectSubscriptionsZ28Z29_should_return_an_object_with_a_toBe_function) {
+TEST_F(TestScheduler, expectSubscriptions_should_return_an_object_with_a_toBe_function) {
   test.expect_subscriptions(test.cold("|")).to_be(words{});
   test.flush();
 }
-TEST_F(TestScheduler, expectSubscriptionsZ28Z29_should_append_to_flushTests_array) {
+TEST_F(TestScheduler, expectSubscriptions_should_append_to_flushTests_array) {
   test.expect_subscriptions(test.cold("|")).to_be("^!");
   EXPECT_THROW(test.flush(), rx::marble_mismatch);
 }
-TEST_F(TestScheduler, expectSubscriptionsZ28Z29_should_assert_subscriptions_of_a_cold_observable) {
+TEST_F(TestScheduler, expectSubscriptions_should_assert_subscriptions_of_a_cold_observable) {
   const auto cold = test.cold("---a---b-|");
   test.expect_subscriptions(cold).to_be("^--------!");
   test.expect(cold).to_be("---a---b-|");
   test.flush();
 }
-TEST_F(TestScheduler, expectSubscriptionsZ28Z29_should_support_empty_subscription_marbles) {
+TEST_F(TestScheduler, expectSubscriptions_should_support_empty_subscription_marbles) {
   test.expect_subscriptions(test.cold("---a---b-|")).to_be("----");
   test.flush();
 }
-TEST_F(TestScheduler,
-       expectSubscriptionsZ28Z29_should_support_empty_subscription_marbles_within_arrays) {
+TEST_F(TestScheduler, expectSubscriptions_should_support_empty_subscription_marbles_within_arrays) {
   test.expect_subscriptions(test.cold("---a---b-|")).to_be(words{"----"});
   test.flush();
 }
-TEST_F(TestScheduler, endZ2DtoZ2Dend_helper_tests_should_be_awesome) {
+TEST_F(TestScheduler, end_to_end_helper_tests_should_be_awesome) {
   const rx::marble_values<int> values{{"a", 1}, {"b", 2}};
   const auto hot = test.hot<int>("---^----a-----b-----|", values);
   test.expect(hot).to_be("-----a-----b-----|", values);
   test.flush();
 }
-TEST_F(TestScheduler, endZ2DtoZ2Dend_helper_tests_should_support_testing_metastreams) {
+TEST_F(TestScheduler, end_to_end_helper_tests_should_support_testing_metastreams) {
   using inner = rx::marble_observable<std::string>;
   const auto outer =
       test.hot<inner>("---x---y----|", {{"x", test.cold("-a-b|")}, {"y", test.cold("-c-d|")}});
@@ -347,7 +341,7 @@ TEST_F(TestScheduler, marble_diagrams_should_support_explicit_flushing) {
     EXPECT_EQ(test.elapsed(), 2ms);
   });
 }
-TEST_F(TestScheduler, marble_diagrams_should_passZ2Dthrough_return_valuesZ2C_eZ2EgZ2E_Promises) {
+TEST_F(TestScheduler, marble_diagrams_should_pass_through_return_values_e_g_Promises) {
   EXPECT_EQ(*test.run([] { return std::make_unique<int>(42); }), 42);
 }
 TEST_F(TestScheduler, marble_diagrams_should_restore_changes_upon_thrown_errors) {
@@ -366,24 +360,24 @@ TEST_F(TestScheduler, marble_diagrams_should_flush_expectations_correctly) {
                rx::marble_mismatch);
 }
 
-TEST_F(TestScheduler, animate_should_throw_if_animateZ28Z29_is_not_called_when_needed) {
+TEST_F(TestScheduler, animate_should_throw_if_animate_is_not_called_when_needed) {
   rx::animation_frame_scheduler frames{test.loop()};
   EXPECT_THROW(test.run([&] { frames.schedule([] {}); }), std::logic_error);
 }
-TEST_F(TestScheduler, animate_should_throw_if_animateZ28Z29_is_called_more_than_once) {
+TEST_F(TestScheduler, animate_should_throw_if_animate_is_called_more_than_once) {
   EXPECT_THROW(test.run([&] {
     test.animate("--x");
     test.animate("--x");
   }),
                std::logic_error);
 }
-TEST_F(TestScheduler, animate_should_throw_if_animateZ28Z29_completes) {
+TEST_F(TestScheduler, animate_should_throw_if_animate_completes) {
   EXPECT_THROW(test.run([&] { test.animate("--|"); }), std::invalid_argument);
 }
-TEST_F(TestScheduler, animate_should_throw_if_animateZ28Z29_errors) {
+TEST_F(TestScheduler, animate_should_throw_if_animate_errors) {
   EXPECT_THROW(test.run([&] { test.animate("--#"); }), std::invalid_argument);
 }
-TEST_F(TestScheduler, animate_should_schedule_async_requests_within_animateZ28Z29) {
+TEST_F(TestScheduler, animate_should_schedule_async_requests_within_animate) {
   rx::animation_frame_scheduler frames{test.loop()};
   test.run([&] {
     test.animate("--x");
@@ -391,7 +385,7 @@ TEST_F(TestScheduler, animate_should_schedule_async_requests_within_animateZ28Z2
   });
   EXPECT_EQ(log, words{"frame@2"});
 }
-TEST_F(TestScheduler, animate_should_schedule_sync_requests_within_animateZ28Z29) {
+TEST_F(TestScheduler, animate_should_schedule_sync_requests_within_animate) {
   rx::animation_frame_scheduler frames{test.loop()};
   test.run([&] {
     test.animate("--x-y");
@@ -402,7 +396,7 @@ TEST_F(TestScheduler, animate_should_schedule_sync_requests_within_animateZ28Z29
   });
   EXPECT_EQ(log, (words{"frame@2", "next@4"}));
 }
-TEST_F(TestScheduler, animate_should_support_request_cancellation_within_animateZ28Z29) {
+TEST_F(TestScheduler, animate_should_support_request_cancellation_within_animate) {
   rx::loop_requests frames{test.loop().frames()};
   test.run([&] {
     test.animate("--x");
@@ -460,7 +454,7 @@ TEST_F(TestScheduler,
   EXPECT_EQ(log, (words{"immediate@0", "interval@0", "timeout@0"}));
 }
 
-TEST_F(TestScheduler, schedulers_should_support_animationFrameZ2C_async_and_asap_schedulers) {
+TEST_F(TestScheduler, schedulers_should_support_animationFrame_async_and_asap_schedulers) {
   rx::animation_frame_scheduler frames{test.loop()};
   rx::async_scheduler async{test.loop()};
   rx::asap_scheduler asap{test.loop()};

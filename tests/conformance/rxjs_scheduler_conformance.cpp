@@ -42,7 +42,7 @@ TEST_F(Scheduler, should_schedule_things_recursively) {
   EXPECT_EQ(first, 1);
   EXPECT_EQ(second, 1);
 }
-TEST_F(Scheduler, should_schedule_things_recursively_via_thisZ2Eschedule) {
+TEST_F(Scheduler, should_schedule_things_recursively_via_this_schedule) {
   int calls = 0;
   queue.schedule(
       0ms,
@@ -69,7 +69,7 @@ TEST_F(Scheduler, should_be_reusable_after_an_error_is_thrown_during_execution) 
   EXPECT_EQ(seen, (std::vector{1, 2}));
 }
 
-TEST_F(QueueScheduler, should_act_like_the_async_scheduler_if_delay_Z3E_0) {
+TEST_F(QueueScheduler, should_act_like_the_async_scheduler_if_delay_greater_than_0) {
   queue.schedule(5ms, [&] {
     log += 'a';
     queue.schedule(says("c"));

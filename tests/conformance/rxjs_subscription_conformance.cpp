@@ -13,22 +13,21 @@ namespace {
 
 using namespace takt;
 
-TEST(Subscription, addZ28Z29_should_unsubscribe_child_subscriptions) {
+TEST(Subscription, add_should_unsubscribe_child_subscriptions) {
   const rx::composite_subscription main;
   const auto child = rx::subscription::empty();
   main.add(child);
   main.unsubscribe();
   EXPECT_TRUE(child.is_unsubscribed());
 }
-TEST(Subscription,
-     addZ28Z29_should_unsubscribe_child_subscriptions_if_it_has_already_been_unsubscribed) {
+TEST(Subscription, add_should_unsubscribe_child_subscriptions_if_it_has_already_been_unsubscribed) {
   const rx::composite_subscription main;
   main.unsubscribe();
   const auto child = rx::subscription::empty();
   main.add(child);
   EXPECT_TRUE(child.is_unsubscribed());
 }
-TEST(Subscription, addZ28Z29_should_unsubscribe_a_finalizer_function_that_was_passed) {
+TEST(Subscription, add_should_unsubscribe_a_finalizer_function_that_was_passed) {
   bool called = false;
   const rx::composite_subscription main;
   main.add([&] { called = true; });
@@ -37,14 +36,14 @@ TEST(Subscription, addZ28Z29_should_unsubscribe_a_finalizer_function_that_was_pa
 }
 TEST(
     Subscription,
-    addZ28Z29_should_unsubscribe_a_finalizer_function_that_was_passed_immediately_if_it_has_been_unsubscribed) {
+    add_should_unsubscribe_a_finalizer_function_that_was_passed_immediately_if_it_has_been_unsubscribed) {
   bool called = false;
   const rx::composite_subscription main;
   main.unsubscribe();
   main.add([&] { called = true; });
   EXPECT_TRUE(called);
 }
-TEST(Subscription, addZ28Z29_should_unsubscribe_an_Unsubscribable_when_unsubscribed) {
+TEST(Subscription, add_should_unsubscribe_an_Unsubscribable_when_unsubscribed) {
   int calls = 0;
   struct unsubscribable {
     int& calls;
@@ -55,13 +54,13 @@ TEST(Subscription, addZ28Z29_should_unsubscribe_an_Unsubscribable_when_unsubscri
   main.unsubscribe();
   EXPECT_EQ(calls, 1);
 }
-TEST(Subscription, addZ28Z29_should_unsubscribe_an_Unsubscribable_if_it_is_already_unsubscribed) {
+TEST(Subscription, add_should_unsubscribe_an_Unsubscribable_if_it_is_already_unsubscribed) {
   int calls = 0;
   const rx::subscription main;
   main.add([&] { ++calls; });
   EXPECT_EQ(calls, 1);
 }
-TEST(Subscription, removeZ28Z29_should_remove_added_Subscriptions) {
+TEST(Subscription, remove_should_remove_added_Subscriptions) {
   const rx::composite_subscription main;
   const auto child = rx::subscription::empty();
   main.add(child);
@@ -69,7 +68,7 @@ TEST(Subscription, removeZ28Z29_should_remove_added_Subscriptions) {
   main.unsubscribe();
   EXPECT_FALSE(child.is_unsubscribed());
 }
-TEST(Subscription, removeZ28Z29_should_remove_added_functions) {
+TEST(Subscription, remove_should_remove_added_functions) {
   bool called = false;
   const rx::composite_subscription main;
   const rx::subscription f{[&] { called = true; }};
@@ -78,7 +77,7 @@ TEST(Subscription, removeZ28Z29_should_remove_added_functions) {
   main.unsubscribe();
   EXPECT_FALSE(called);
 }
-TEST(Subscription, removeZ28Z29_should_remove_added_unsubscribables) {
+TEST(Subscription, remove_should_remove_added_unsubscribables) {
   int calls = 0;
   const rx::composite_subscription main;
   const rx::subscription u{[&] { ++calls; }};
@@ -88,8 +87,7 @@ TEST(Subscription, removeZ28Z29_should_remove_added_unsubscribables) {
   main.unsubscribe();
   EXPECT_EQ(calls, 0);
 }
-TEST(Subscription,
-     unsubscribeZ28Z29_should_unsubscribe_from_all_subscriptionsZ2C_when_some_of_them_throw) {
+TEST(Subscription, unsubscribe_should_unsubscribe_from_all_subscriptions_when_some_of_them_throw) {
   std::vector<int> called;
   const rx::composite_subscription main;
   main.add([&] { called.push_back(1); });
@@ -103,7 +101,7 @@ TEST(Subscription,
 }
 TEST(
     Subscription,
-    unsubscribeZ28Z29_should_unsubscribe_from_all_subscriptionsZ2C_when_adding_a_bad_custom_subscription_to_a_subscription) {
+    unsubscribe_should_unsubscribe_from_all_subscriptions_when_adding_a_bad_custom_subscription_to_a_subscription) {
   std::vector<int> called;
   const auto sub = rx::subscription::empty();
   sub.add([&] { called.push_back(1); });
@@ -116,14 +114,14 @@ TEST(
   EXPECT_THROW(sub.unsubscribe(), std::runtime_error);
   EXPECT_EQ(called, (std::vector{1, 2, 3}));
 }
-TEST(Subscription, unsubscribeZ28Z29_should_have_idempotent_unsubscription) {
+TEST(Subscription, unsubscribe_should_have_idempotent_unsubscription) {
   int calls = 0;
   const rx::subscription s{[&] { ++calls; }};
   s.unsubscribe();
   s.unsubscribe();
   EXPECT_EQ(calls, 1);
 }
-TEST(Subscription, unsubscribeZ28Z29_should_unsubscribe_from_all_parents) {
+TEST(Subscription, unsubscribe_should_unsubscribe_from_all_parents) {
   const rx::composite_subscription a;
   const rx::composite_subscription b;
   const rx::composite_subscription c;
