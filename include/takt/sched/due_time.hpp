@@ -1,5 +1,5 @@
 /// \file
-/// When something is to happen.
+/// When a task is due.
 #pragma once
 
 #include <algorithm>
@@ -11,37 +11,38 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// A moment: so long after now, or a time of takt::clock. Times of other clocks do not compile.
-/// What schedulers take; nobody has to name it.
+/// When a task is due: a delay from now, or a point in time of takt::clock. Time points of other
+/// clocks do not compile. Schedulers take it as a parameter; callers need not name it.
 ///
 /// \code
-/// timers.execute(30s, drop);                       // a duration: from now on
-/// timers.execute(timers.now() + 30s, drop);        // a time
+/// timers.execute(30s, drop);                       // a delay, from now
+/// timers.execute(timers.now() + 30s, drop);        // a point in time
 /// \endcode
 ///
-/// **Thread safety**: as for an int.
+/// **Thread safety.** A plain value, not synchronized.
 class due_time {
  public:
-  /// So long after now; less than 0 is now. \throws std::invalid_argument if it is not a number.
+  /// Due after a delay; a negative delay means now. \throws std::invalid_argument if it is not a
+  /// number.
   template <class Rep, class Period>
   due_time(std::chrono::duration<Rep, Period> delay)  // NOLINT(google-explicit-constructor)
       : count_(to_nanoseconds(delay)) {}
-  /// At that time; time_point::max() is never.
+  /// Due at a point in time; time_point::max() means never.
   due_time(clock::time_point time) noexcept  // NOLINT(google-explicit-constructor)
       : count_(time.time_since_epoch()), absolute_(true) {}
 
-  /// Whether it is a delay, and which.
+  /// Whether it is a delay, which delay() then returns.
   [[nodiscard]] bool is_delay() const noexcept { return !absolute_; }
   [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return count_; }
 
-  /// The time by that clock.
+  /// The deadline on clock `c`; a delay starts now.
   [[nodiscard]] clock::time_point on(const clock& c) const noexcept {
     if (absolute_) return clock::time_point(count_);
     return deadline_after(c.now(), std::max(count_, std::chrono::nanoseconds(0)));
   }
 
  private:
-  // No more than two words: those are passed in registers.
+  // At most two words, so that it is passed in registers.
   std::chrono::nanoseconds count_;  // the delay, or the time since the epoch
   bool absolute_ = false;
 };

@@ -1,5 +1,5 @@
 /// \file
-/// One thread that does everything in turn: what is posted, what is due, microtasks and frames.
+/// A single-threaded executor and scheduler: posted tasks, timers, microtasks and frames.
 #pragma once
 
 #include <chrono>
@@ -24,27 +24,29 @@ class loop_core;
 class loop_intervals;
 }  // namespace detail
 
-/// How an event_loop is made.
+/// Options of event_loop.
 struct event_loop_options {
-  /// From one frame to the next. `never`: there is a frame when run_frame() says so.
+  /// Period of the frame grid. `never` means that frames run only in run_frame().
   std::chrono::nanoseconds frame = std::chrono::nanoseconds(16'666'667);
-  missed_runs missed{};  ///< What periodic tasks do when they are behind.
+  missed_runs missed{};  ///< Default for periodic tasks that are behind.
 
-  const clock* time = &steady;  ///< Of all deadlines. Outlives the loop, its futures and handles.
-  const unhandled_hook* unhandled =
-      &terminate_on_unhandled;        ///< Of its futures only. Outlives them.
-  task_observer* observer = nullptr;  ///< Told of everything, if given. Outlives the loop.
+  /// Clock of all deadlines. Must outlive the loop, its futures and its handles.
+  const clock* time = &steady;
+  /// Hook of the loop's futures only. Must outlive them.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;
+  /// Receives every event, unless null. Must outlive the loop.
+  task_observer* observer = nullptr;
 };
 
-/// A queue of an event_loop that has its own turn: an executor. Made by event_loop, and gone with
-/// it; see there for what a shutdown does to its tasks.
+/// A queue of an event_loop: its microtasks or its frames. An executor that the loop makes and
+/// owns; event_loop describes when its tasks run, and what a shutdown does to them.
 ///
 /// \code
 /// loop.frames().execute([] { draw(); });
 /// co_await takt::resume_on(loop.frames());
 /// \endcode
 ///
-/// **Thread safety**: all members, from any thread.
+/// **Thread safety.** All members may be called from any thread.
 class loop_queue : public executor_interface<loop_queue> {
  public:
   static constexpr bool is_serial = true;
@@ -54,7 +56,7 @@ class loop_queue : public executor_interface<loop_queue> {
   loop_queue(const loop_queue&) = delete;
   loop_queue& operator=(const loop_queue&) = delete;
 
-  /// As event_loop::execute().
+  /// Queues a task, with the errors of event_loop::execute().
   void execute(task t);
   [[nodiscard]] takt::future_options future_options() const noexcept { return futures_; }
 
@@ -69,50 +71,30 @@ class loop_queue : public executor_interface<loop_queue> {
   const takt::future_options futures_;
 };
 
-/// Runs tasks one after the other, on the thread that calls run(): what any thread posts, what is
-/// due, microtasks and frames. It is where a single-threaded program lives, a GUI, a game; and it
-/// can live in another loop.
+/// Runs posted tasks, timers, microtasks and frames one after the other, on the thread that calls
+/// run(). For single-threaded programs, such as GUIs and games; another loop can embed it. It is a
+/// scheduler and an executor. See docs/scheduling.md#event_loop.
 ///
 /// \code
 /// takt::event_loop loop;
-///
-/// loop.execute([] { greet(); });                                    // from any thread
+/// loop.execute([] { greet(); });                      // from any thread
 /// auto tick = loop.schedule_at_fixed_rate(0ms, 1s, [] { count(); });
-/// loop.microtasks().execute([] { tidy_up(); });                     // before all that waits
-/// loop.frames().execute([] { draw(); });                            // once, with the next frame
+/// loop.microtasks().execute([] { tidy_up(); });       // before all other tasks
+/// loop.frames().execute([] { draw(); });              // once, in the next frame
 /// loop.execute(10s, [&] { loop.stop(); });
-///
-/// loop.run();                                                       // until stop()
+/// loop.run();                                         // until stop()
 /// \endcode
-/// It is a scheduler, see there, and an executor: `loop.submit(f)`, `co_await loop.after(10ms)`,
-/// `co_await takt::resume_on(loop.frames())`.
 ///
-/// **Order.** Microtasks first, those included that they add. Then what is due, by deadline, where
-/// that of a posted task is when it was posted (if the two are equal to the nanosecond, what was
-/// delayed goes first). After each task, microtasks again. A frame runs what was asked of it before
-/// it began; what is added meanwhile is for the next one. Frames are due on a grid, that of the
-/// option `frame`, which is looked at only while something is asked of the next frame; one that is
-/// late is not made up for.
+/// **Order.** Microtasks first, then all others by deadline; that of a posted task is the time of
+/// its post. **Errors** of tasks without a future leave run(); the next call continues with the
+/// next task.
 ///
-/// **Errors** of tasks without a future leave run(), run_one(), run_for(), poll() or run_frame().
-/// Nothing is lost by that: the next call goes on where this one was.
+/// **Shutdown.** shutdown() rejects later tasks, cancels periodic tasks and the next frame, runs
+/// all else, and then run() returns. shutdown_now() returns the tasks that have not begun, and
+/// requests stop. The destructor cancels them. stop() only makes run() return.
 ///
-/// **In another loop**: wait there until descriptor() is readable or next_deadline() has come, and
-/// then call poll(). Ask for next_deadline() each time before waiting.
-///
-/// **Shutdown.** shutdown(): takes no more; what is posted, due and delayed is run, and run() ends
-/// when nothing is left; periodic tasks and what was asked of the next frame are cancelled.
-/// shutdown_now() gives back what has not begun, asks what runs to stop, and run() ends; a series
-/// does not run again. shutdown_and_cancel() and the destructor cancel instead. Later tasks are
-/// rejected. run() returns when these calls have ended what they took, so that the thread that has
-/// run the loop may then destroy it. A task of the loop must not destroy it: std::terminate() with
-/// a message. In a child process after fork() the destructor does nothing. stop() is something
-/// else: run() returns, and everything stays as it is, for the next call after restart().
-///
-/// **Thread safety**: all members from any thread, but for the destructor. One thread at a time
-/// runs it; a second one, or a task of its own, gets a std::logic_error from run() and the like. A
-/// task that waits for another one of the loop, without a deadline, gets a std::system_error
-/// (resource_deadlock_would_occur).
+/// **Thread safety.** All members but the destructor, from any thread; one thread at a time runs
+/// the loop. A task must not destroy its loop: that ends the program.
 class event_loop : public scheduler, public executor_interface<event_loop> {
  public:
   using options = event_loop_options;
@@ -126,61 +108,70 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   event_loop& operator=(const event_loop&) = delete;
 
   /// Posts a task. \throws takt::rejected after shutdown; std::invalid_argument if the task is
-  /// empty; std::bad_alloc. If it throws, the task is not run.
+  /// empty; std::bad_alloc. If it throws, the task does not run.
   void execute(task t);
   using scheduler::execute;
 
-  /// Tasks that go before all others. They can keep all others from their turn.
+  /// Queue of tasks that run before all others. They can starve all others.
   [[nodiscard]] loop_queue& microtasks() noexcept { return microtasks_; }
-  /// Tasks that run with the next frame.
+  /// Queue of tasks that run in the next frame.
   [[nodiscard]] loop_queue& frames() noexcept { return frames_; }
 
-  /// Runs tasks, and waits for more, until stop(), or until it is shut down and nothing is left.
-  /// \return how many it ran. \throws what a task throws that has no future; std::logic_error if it
-  /// is being run already. The same is true of all below.
+  /// Runs tasks and waits for more, until stop(), or until the loop is shut down and no task is
+  /// left.
+  /// \return how many tasks it ran. \throws the exception of a task without a future;
+  /// std::logic_error if the loop is already being run. All functions below that run tasks throw
+  /// the same.
   std::size_t run();
-  /// As run(), but no longer than that. A task that runs is not interrupted.
+  /// Like run(), but returns after `time` at the latest. A task that runs is not interrupted.
   template <class Rep, class Period>
   std::size_t run_for(std::chrono::duration<Rep, Period> time) {
     return run_until(deadline_after(now(), to_nanoseconds(time)));
   }
-  /// As run(), but no longer than until then.
+  /// Like run(), but returns at `deadline` at the latest.
   std::size_t run_until(clock::time_point deadline);
-  /// Waits for one task and runs it. \return false if there was none, for the reasons of run().
+  /// Waits for one task and runs it. \return false if it ran none, because the loop was stopped, or
+  /// was shut down with no task left.
   bool run_one();
-  /// Runs what is due, as long as there is some, and does not wait. \return how many.
+  /// Runs tasks that are due until there are none, without waiting. \return how many tasks it ran.
   std::size_t poll();
-  /// Runs what was asked of the next frame, and microtasks. \return how many.
+  /// Runs the tasks queued for the next frame, and microtasks. \return how many tasks it ran.
   std::size_t run_frame();
-  /// Whether something was asked of the next frame: a render loop may leave it out otherwise.
+  /// Whether tasks are queued for the next frame. If not, a render loop may skip it.
   [[nodiscard]] bool wants_frame() const noexcept;
 
-  /// Has run() and the like return, after the task that runs; later calls return at once.
+  /// Makes run() and the other functions that run tasks return after the current task. Later calls
+  /// return at once. All tasks stay queued.
   void stop() noexcept;
   [[nodiscard]] bool is_stopped() const noexcept;
-  /// After stop(): it can be run again.
+  /// Ends the effect of stop(): the loop can run again.
   void restart() noexcept;
 
-  /// Whether somebody is in run() or the like.
+  /// Whether a thread is inside run() or another function that runs tasks.
   [[nodiscard]] bool is_running() const noexcept;
-  /// Whether the calling thread runs it, or was the last to do so; true if nobody has yet. Who
-  /// keeps data that belongs to the loop's thread asks before touching it.
+  /// Whether the calling thread runs the loop, or was the last to run it; true if no thread has run
+  /// it yet. For checks before data of the loop's thread is accessed.
   [[nodiscard]] bool running_in_this_thread() const noexcept;
 
-  /// When there is something to do: min() if that is now, max() if nothing is there. What comes
-  /// later and is earlier makes descriptor() readable.
+  /// When the loop next has a task to run: a time that has passed, such as min(), means now; max()
+  /// means that no task is waiting. If the next task becomes due earlier after this call,
+  /// descriptor() becomes readable.
   [[nodiscard]] clock::time_point next_deadline() noexcept;
-  /// A descriptor that is readable when poll() is to be called before next_deadline(). For waiting
-  /// only; belongs to the loop. \throws std::system_error if there is none.
+  /// A descriptor that is readable when poll() is to be called before next_deadline(). The loop
+  /// owns it; use it only to wait. \throws std::system_error if the system has no such descriptor.
   [[nodiscard]] int descriptor();
 
-  /// See above.
+  /// Rejects later tasks, and cancels periodic tasks and the next frame. run() returns when the
+  /// other tasks have run.
   void shutdown() noexcept;
+  /// Rejects later tasks, requests stop of the running task, and returns the tasks that have not
+  /// begun. run() returns.
   [[nodiscard]] task_list shutdown_now() noexcept;
+  /// Like shutdown_now(), but cancels the tasks that have not begun.
   void shutdown_and_cancel() noexcept;
   [[nodiscard]] bool is_shutdown() const noexcept;
 
-  /// The ledger.
+  /// The ledger: counts of the loop's tasks and their outcomes.
   [[nodiscard]] task_totals totals() const;
 
  private:
@@ -188,11 +179,11 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
 
   event_loop(detail::delay_queue& delays, const options& how);
 
-  detail::delay_queue& delays_;  // of the core
-  detail::loop_core& core_;      // counted
+  detail::delay_queue& delays_;  // the core has a reference
+  detail::loop_core& core_;      // reference-counted
   loop_queue microtasks_;
   loop_queue frames_;
-  detail::loop_intervals* intervals_ = nullptr;  // of who moves its time, if there are some
+  detail::loop_intervals* intervals_ = nullptr;  // null unless its time is virtual
 };
 
 }  // namespace takt::inline TAKT_ABI

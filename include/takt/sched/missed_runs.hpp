@@ -1,5 +1,5 @@
 /// \file
-/// What becomes of the runs of a periodic task that could not begin in time.
+/// The policy for runs of a periodic task that could not begin in time.
 #pragma once
 
 #include <chrono>
@@ -11,24 +11,25 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What a fixed rate does when it is behind: because its last run took long, all threads were busy,
-/// or the process was stopped for a while.
+/// What a fixed-rate series does when it is behind: because its last run took long, all threads
+/// were busy, or the process was suspended.
 ///
 /// \code
 /// auto a = pool.schedule_at_fixed_rate(0s, 10ms, poll);  // the pool's policy
-/// auto b = pool.schedule_at_fixed_rate(0s, 10ms, bill, {.missed = takt::catch_up});  // every one
+/// auto b = pool.schedule_at_fixed_rate(0s, 10ms, bill, {.missed = takt::catch_up});  // every run
 /// auto c = pool.schedule_at_fixed_rate(0s, 10ms, draw, {.missed = takt::catch_up_within(0s)});
 /// \endcode
 ///
-/// The run that waits is made, however late it is. As long as the next one would be late by no more
-/// than the tolerance, it catches up: runs follow each other without a pause. Otherwise all whose
-/// time has passed are left out and counted, and it goes on with the next one of its grid. So a
-/// process that was stopped for an hour does not wake up to a storm.
+/// The run that is due always takes place, however late. If the next run would be late by at most
+/// the tolerance, the series catches up: runs follow each other without a pause. Otherwise all runs
+/// whose time has passed are skipped and counted as missed, and the series continues with the next
+/// point of its grid. A process that was suspended for an hour therefore does not wake up to a
+/// storm of runs.
 ///
-/// **Thread safety**: as for an int.
+/// **Thread safety.** A plain value, not synchronized.
 class missed_runs {
  public:
-  /// Catches up while it is behind by one second at most.
+  /// A tolerance of one second.
   constexpr missed_runs() noexcept = default;
   /// \throws std::invalid_argument if it is negative.
   constexpr explicit missed_runs(std::chrono::nanoseconds tolerance) : tolerance_(tolerance) {
@@ -43,11 +44,11 @@ class missed_runs {
   std::chrono::nanoseconds tolerance_ = std::chrono::seconds(1);
 };
 
-/// No run is left out, however far behind it is; as in java.util.concurrent.
+/// Skips no run, however far behind the series is; as in java.util.concurrent.
 inline constexpr missed_runs catch_up{never};
 
-/// Catches up while it is behind by no more than that; 0: after a late run, what has passed is left
-/// out.
+/// Catches up while the next run is late by at most `tolerance`. With 0, all runs that have passed
+/// when a late run ends are skipped.
 /// \throws std::invalid_argument if it is negative.
 template <class Rep, class Period>
 [[nodiscard]] missed_runs catch_up_within(std::chrono::duration<Rep, Period> tolerance) {

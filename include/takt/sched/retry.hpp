@@ -1,5 +1,5 @@
 /// \file
-/// Work that is tried again when it fails, after a delay that grows.
+/// Retries a function that fails, with growing delays.
 #pragma once
 
 #include <algorithm>
@@ -22,35 +22,39 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How often something is tried, and how long it is left alone in between.
+/// How often retry() calls its function, and how long it waits between attempts.
 struct backoff {
-  std::chrono::nanoseconds initial = std::chrono::milliseconds(100);  ///< After the first failure.
-  double factor = 2;  ///< From one delay to the next; at least 1.
-  std::chrono::nanoseconds limit = std::chrono::seconds(30);  ///< Of a delay, before jitter.
-  std::size_t attempts = 5;  ///< In all, the first included; at least 1.
+  /// Delay after the first failure.
+  std::chrono::nanoseconds initial = std::chrono::milliseconds(100);
+  /// Ratio of each delay to the previous one; at least 1.
+  double factor = 2;
+  /// Maximum delay, before jitter.
+  std::chrono::nanoseconds limit = std::chrono::seconds(30);
+  /// Maximum number of attempts, the first included; at least 1.
+  std::size_t attempts = 5;
 
-  /// Given each delay; what it returns, but 0 at least, is waited instead. So that those who failed
-  /// together do not come back together:
+  /// Receives each delay and returns the delay to wait instead; a negative result counts as 0. With
+  /// jitter, callers that failed together do not retry together:
   /// \code
   /// .jitter = [random = std::minstd_rand(seed)](auto delay) mutable {
   ///   return std::uniform_int_distribution<std::int64_t>(0, delay.count())(random) * 1ns;
   /// }
   /// \endcode
-  /// Called where the attempts run, by one at a time for each retry(), which has its own copy.
+  /// Called where the attempts run, by one thread at a time; each retry() has its own copy.
   std::function<std::chrono::nanoseconds(std::chrono::nanoseconds)> jitter{};
 
-  /// How long to wait after so many failures, from 1 on; without jitter.
+  /// The delay after that many failures (1 or more), without jitter.
   [[nodiscard]] std::chrono::nanoseconds delay_after(std::size_t failures) const noexcept;
-  /// \throws std::invalid_argument if a delay is negative, the factor is less than 1 or not a
-  /// number, or there are no attempts; it names the value and the limit.
+  /// \throws std::invalid_argument, with the value and the limit, if a delay is negative, factor is
+  /// less than 1 or not a number, or attempts is 0.
   void check() const;
 };
 
 namespace detail {
 
-/// The future of a retry(), with its closure. It is a periodic task of the scheduler, that ends
-/// when it succeeds: what it is called again by, and who may cancel it when, stands in
-/// delay_queue.hpp.
+/// The future of a retry(), with its closure. To the scheduler it is a periodic task that ends when
+/// an attempt succeeds; delay_queue.hpp describes when periodic tasks run again, and when they can
+/// be cancelled.
 template <class T, class F>
 class retry_state final : public delayed_state<T, F> {
  public:
@@ -89,7 +93,7 @@ class retry_state final : public delayed_state<T, F> {
         error = std::current_exception();
       }
       if (error != nullptr && ++failures_ < policy_.attempts && set_delay(error)) {
-        error = nullptr;  // before anybody who has joined it may go on
+        error = nullptr;  // released before a joining thread returns
         if (this->reset()) return !this->end_if_dropped();
         was_cancelled = true;
       }
@@ -104,7 +108,7 @@ class retry_state final : public delayed_state<T, F> {
   retry_state(const future_options& options, G&& f, backoff&& policy)
       : delayed_state<T, F>(options, std::forward<G>(f)), policy_(std::move(policy)) {}
 
-  // False if it cannot, and `error` is why.
+  // False if jitter throws; `error` is then its exception.
   bool set_delay(std::exception_ptr& error) noexcept {
     std::chrono::nanoseconds delay = policy_.delay_after(failures_);
     try {
@@ -117,13 +121,14 @@ class retry_state final : public delayed_state<T, F> {
     return true;
   }
 
-  // Of who runs it; the queue reads the period on the same thread, and hands it to the next one.
+  // Used by the thread that runs an attempt. The queue reads the period on that thread; its lock
+  // publishes the period to the next one.
   backoff policy_;
   std::size_t failures_ = 0;
   period_state periods_;
 };
 
-/// What retry() gives for an F, which it calls as an lvalue.
+/// The result type of retry() for an F, which is called as an lvalue.
 template <class F, bool WithToken = takes_stop_token<F&>>
 struct retry_result : owned_result<std::invoke_result_t<F&, sync::stop_token>> {};
 template <class F>
@@ -131,37 +136,29 @@ struct retry_result<F, false> : owned_result<std::invoke_result_t<F&>> {};
 
 }  // namespace detail
 
-/// Has `f` run by a scheduler, and again as long as it throws: after a delay, and then a longer
-/// one, and so on, as `policy` says. \return the future of its result; if all attempts fail, of the
-/// last error.
+/// Runs `f` on a scheduler, and again as long as it throws, after delays that `policy` determines.
+/// \return the future of its result; if all attempts fail, of the last error. See
+/// docs/scheduling.md.
 ///
 /// \code
 /// takt::future<reply> answer = takt::retry(pool, [&] { return ask(server); });
-///
 /// auto stored = takt::retry(pool, [&](std::stop_token stop) { upload(file, stop); },
 ///                           {.initial = 50ms, .factor = 3, .limit = 10s, .attempts = 8});
 /// stored.cancel();
 /// \endcode
 ///
 /// `f` takes a `std::stop_token` or nothing, and is called as an lvalue, by one thread at a time;
-/// each attempt happens before the next. If it throws takt::cancelled, that is the end: for errors
-/// that another attempt would not mend, store them and throw that, or return them.
+/// each attempt happens before the next. Throwing takt::cancelled ends the attempts: to report an
+/// error that another attempt would not fix, store it and throw that, or return it.
 ///
-/// **Cancelling** the future prevents further attempts: a delay leaves the scheduler at once; an
-/// attempt that is under way is asked to stop, if it takes a token. cancel_and_join() waits for it.
+/// **Cancellation.** Cancelling the future prevents further attempts, and requests stop of a
+/// running one. cancel_and_join() waits for it. Destroying the future neither waits nor cancels.
 ///
-/// **Thread safety**: as for the scheduler and for a future. **Destruction** of the future neither
-/// waits nor cancels.
+/// **Shutdown** treats it as one periodic task with a run for each attempt.
 ///
-/// **Shutdown**: to the scheduler it is one periodic task, with a run for each attempt. shutdown()
-/// cancels it, unless that keeps periodic tasks: also if the first attempt has not begun; one
-/// that is under way may still succeed. One that shutdown_now() gives back makes its last attempt
-/// when it is run.
+/// **Cost.** One allocation. Further attempts do not allocate.
 ///
-/// **Cost**: one allocation; further attempts have none, and cannot be rejected; except by the
-/// executor of a wheel_scheduler::on(), to which each is given anew.
-///
-/// \throws std::invalid_argument if the policy is bad, see backoff::check(), or `f` is empty;
+/// \throws std::invalid_argument if `f` is empty, or for the reasons of backoff::check();
 /// takt::rejected if the scheduler is shut down or has no thread; std::bad_alloc.
 template <class F>
   requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
@@ -170,7 +167,7 @@ template <class F>
   using result = typename detail::retry_result<call>::type;
   return detail::retry_state<result, call>::start(timers, std::forward<F>(f), std::move(policy));
 }
-/// The same: `timers` is used within the call only, so that a wheel_scheduler::on() will do.
+/// The same for a temporary, such as wheel_scheduler::on(): `timers` is used only during the call.
 template <class F>
   requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
 [[nodiscard]] auto retry(scheduler&& timers, F&& f, backoff policy = {}) {

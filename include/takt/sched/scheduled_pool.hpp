@@ -1,5 +1,5 @@
 /// \file
-/// Threads that run tasks now, later, and again and again.
+/// A thread pool that runs tasks now, later and periodically.
 #pragma once
 
 #include <chrono>
@@ -27,136 +27,123 @@ namespace detail {
 class delay_queue;
 }  // namespace detail
 
-/// What a pool that is shut down still does with what waits for its time.
+/// Which delayed and periodic tasks of a scheduled_pool still run after shutdown().
 struct after_shutdown {
-  /// Whether tasks that run once are waited for and run. If not, they are cancelled, except those
+  /// Whether delayed tasks still run, each when it is due. If not, they are cancelled, except those
   /// that are due already.
   bool delayed = true;
-  /// Whether periodic tasks go on; the pool then ends when they are cancelled.
+  /// Whether periodic tasks continue; the pool then terminates when they have been cancelled.
   bool periodic = false;
 };
 
-/// How a scheduled_pool is made.
+/// Options of scheduled_pool.
 struct scheduled_pool_options {
-  /// How many threads there are; each starts when there is work for it. 0: one, as long as
-  /// something waits.
+  /// Number of threads; each starts when there is work for it. 0 means one thread, as long as a
+  /// task is waiting.
   std::size_t threads = default_pool_size();
-  /// How long a thread waits for work before it ends, if core is 0 or core_times_out is set. The
-  /// last one stays while something waits for its time.
+  /// How long an idle thread waits for work before it ends, if threads is 0 or core_times_out is
+  /// set. The last one stays while a delayed task is waiting.
   std::chrono::nanoseconds keep_alive = std::chrono::seconds(60);
-  bool core_times_out = false;
+  bool core_times_out = false;  ///< Whether idle threads end after keep_alive.
 
-  after_shutdown keep{};  ///< What goes on after shutdown().
-  missed_runs missed{};   ///< What periodic tasks do when they are behind.
+  after_shutdown keep{};  ///< Which tasks still run after shutdown().
+  missed_runs missed{};   ///< Default for periodic tasks that are behind.
 
   /// As in thread_pool_options.
   std::string name = "takt";
   thread_options thread{};
   bool resizable = true;
 
-  /// As in thread_pool_options; for a periodic task, around each run.
+  /// As in thread_pool_options. They are called around each run of a periodic task.
   std::function<void(const task&)> before{};
   std::function<void(const task&, const std::exception_ptr&)> after{};
   std::function<void()> terminated{};
-  /// Called with each task, or each run of a periodic task, right before it runs. The task that it
+  /// Receives each task, or each run of a periodic task, right before it runs. The task that it
   /// returns runs instead, on the same thread. If it throws, the task fails with that error, and a
   /// series ends. If it returns an empty task, a series misses this run, and any other task is
-  /// cancelled. The task that it gets runs within the returned task, or not at all: do not keep it.
+  /// cancelled. The task that it receives runs within the returned task, or not at all: do not keep
+  /// it.
   std::function<task(task)> decorate{};
 
-  const clock* time = &steady;  ///< Of all deadlines. Outlives the pool, its futures and handles.
-  const unhandled_hook* unhandled =
-      &terminate_on_unhandled;        ///< Outlives the pool and its futures.
-  task_observer* observer = nullptr;  ///< Told of everything, if given. Outlives the pool.
+  /// Clock of all deadlines. Must outlive the pool, its futures and its handles.
+  const clock* time = &steady;
+  /// Must outlive the pool and its futures.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;
+  /// Receives every event, unless null. Must outlive the pool.
+  task_observer* observer = nullptr;
 };
 
-/// Runs tasks on a set of threads: at once, at a time, or again and again. It is a thread_pool with
-/// an unbounded queue that also knows the time, and what java.util.concurrent calls
-/// ScheduledThreadPoolExecutor. What is true of delayed and periodic tasks stands in scheduler.
+/// A thread_pool with an unbounded queue that is also a scheduler: it runs tasks at once, at a
+/// time, or periodically. java.util.concurrent calls it ScheduledThreadPoolExecutor. See
+/// docs/scheduling.md.
 ///
 /// \code
 /// takt::scheduled_pool pool{{.threads = 4, .name = "work"}};
-///
-/// pool.execute([] { step(); });                                     // now, without a future
 /// takt::future<int> sum = pool.submit([] { return 40 + 2; });       // now
 /// auto guard  = pool.execute(30s, [] { drop_connection(); });       // later, without a future
 /// auto report = pool.schedule(5s, [] { return make_report(); });    // later
 /// auto poll   = pool.schedule_at_fixed_rate(0ms, 10ms, [] { read_sensor(); });
-/// auto sync   = pool.schedule_with_fixed_delay(1s, 1min, [](std::stop_token stop) { ... });
 ///
-/// guard.reschedule(30s);
 /// guard.cancel();                                                   // prevented, running or done
 /// poll.cancel_and_join();
-///
-/// pool.shutdown();                                                  // what waits is still run
+/// pool.shutdown();                                                  // delayed tasks still run
 /// if (!pool.await_termination(5s)) save(pool.shutdown_now());
 /// \endcode
-/// In a coroutine of yours, `co_await pool.after(10ms)` goes on on the pool.
 ///
-/// **Order.** Tasks begin in the order of their deadlines, and of equal ones in the order of their
-/// submission, where a periodic one keeps its turn; for a task without a delay that is when it was
-/// submitted. (If the two are equal to the nanosecond, what was delayed goes first.)
+/// **Order.** Tasks begin in the order of their deadlines, and for equal ones in the order of their
+/// submission. The deadline of a task without a delay is the time of its submission.
 ///
-/// **Waiting.** While nothing is due, one idle thread waits for the next deadline, the others just
-/// for work. An idle pool uses no CPU and wakes for nothing but a deadline. On Linux its threads
-/// have no timer slack: a wait within a task ends as sharply.
+/// **Shutdown.** shutdown() rejects later tasks. Queued tasks run, and by default so do delayed
+/// tasks, each when it is due; periodic tasks are cancelled. shutdown_now() returns all tasks that
+/// have not begun. The destructor cancels them, and never waits for a deadline.
 ///
-/// **Errors**, **waiting for futures** within tasks, **thread safety**: as for thread_pool.
-///
-/// **Shutdown.** shutdown(): takes no more; what is queued is run, and what waits for its time as
-/// `keep` says: by default delayed tasks are waited for, and periodic ones cancelled (a run under
-/// way finishes first). shutdown_now(): gives back all that has not begun, periodic tasks included,
-/// with their deadlines; what runs is asked to stop, and does not run again. Running one that was
-/// given back fulfils its future; of a periodic one that is the last run. Coroutines that wait are
-/// not given back, but see takt::cancelled. The destructor cancels all that, and never waits for a
-/// deadline.
-///
-/// **Cost**: as in thread_pool and scheduler.
+/// **Errors, thread safety and cost** are those of thread_pool and scheduler. An idle pool sleeps.
 class scheduled_pool : public scheduler,
                        public executor_interface<scheduled_pool>,
                        public lifecycle_interface<scheduled_pool> {
  public:
   using options = scheduled_pool_options;
 
-  /// One thread, that cannot be made more: tasks run one after the other.
+  /// Options of a pool with one thread, which runs tasks one after the other. It cannot be resized.
   [[nodiscard]] static options single();
 
-  /// \throws std::invalid_argument if keep_alive is negative, or 0 while threads are to time out;
-  /// if time or unhandled is null.
+  /// \throws std::invalid_argument if keep_alive is negative, or 0 while threads is 0 or
+  /// core_times_out is set; if time or unhandled is null.
   explicit scheduled_pool(options how = {});
   ~scheduled_pool();
   scheduled_pool(const scheduled_pool&) = delete;
   scheduled_pool& operator=(const scheduled_pool&) = delete;
 
-  /// Has a task run as soon as a thread is free. \throws takt::rejected if the pool is shut down or
-  /// has no thread; std::invalid_argument if the task is empty; std::bad_alloc. If it throws, the
-  /// task is not run. The same is true of all below.
+  /// Runs a task as soon as a thread is free.
+  /// \throws takt::rejected if the pool is shut down or has no thread; std::invalid_argument if the
+  /// task is empty; std::bad_alloc. If it throws, the task does not run.
   void execute(task t);
   using scheduler::execute;
   using scheduler::schedule;
 
-  /// Takes no more work; see above.
+  /// Rejects later tasks. Queued tasks run; delayed and periodic ones run if `keep` says so, and
+  /// are cancelled otherwise.
   void shutdown() noexcept;
-  /// Takes no more work, asks what runs to stop, and gives back what has not begun: first what was
-  /// queued, in order, then what waited for its time, in no order. Those that were cancelled are
-  /// not among them.
+  /// Rejects later tasks, requests stop of running ones, and returns those that have not begun:
+  /// first the queued tasks, in order, then the delayed and periodic ones, in no order. Tasks that
+  /// were cancelled are not among them.
   [[nodiscard]] task_list shutdown_now() noexcept;
-  /// As shutdown_now(), but what has not begun is cancelled.
+  /// Like shutdown_now(), but cancels the tasks that have not begun.
   void shutdown_and_cancel() noexcept;
 
-  /// Changes what goes on after shutdown(), before or after it. After it, what is no longer kept is
-  /// cancelled at once, and what was cancelled stays so.
+  /// Changes which tasks still run after shutdown(). May be called before or after it. After it,
+  /// tasks that are no longer kept are cancelled at once; tasks that were cancelled stay cancelled.
   void keep_after_shutdown(after_shutdown what) noexcept;
   [[nodiscard]] after_shutdown kept_after_shutdown() const noexcept;
 
-  /// Starts threads in advance, up to `core`. \return how many.
+  /// Starts threads in advance, up to `threads`. \return how many it started.
   std::size_t prestart(std::size_t at_most = unbounded);
 
-  /// Changes the number of threads: those beyond it end when they have no task; if it grows,
-  /// threads are started for what is queued. \throws std::logic_error if not resizable.
+  /// Changes the number of threads. Surplus threads end when they have no task; new ones start for
+  /// queued tasks. \throws std::logic_error if not resizable.
   void resize(std::size_t threads);
 
-  /// The ledger, and what it is doing. As in thread_pool.
+  /// The ledger: counts of tasks and their outcomes. As in thread_pool, like the two below.
   [[nodiscard]] task_totals totals() const;
   [[nodiscard]] pool_statistics statistics() const;
   [[nodiscard]] std::size_t threads() const;
@@ -168,8 +155,8 @@ class scheduled_pool : public scheduler,
  private:
   scheduled_pool(detail::delay_queue& delays, options&& how);
 
-  detail::delay_queue& delays_;  // of the core
-  detail::pool_core* core_;      // counted: each worker has a reference, too
+  detail::delay_queue& delays_;  // the core has a reference
+  detail::pool_core* core_;      // reference-counted; each worker has a reference, too
 };
 
 }  // namespace takt::inline TAKT_ABI

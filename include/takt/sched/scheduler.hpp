@@ -1,5 +1,5 @@
 /// \file
-/// What all schedulers do: run a task later, or again and again.
+/// The common interface of schedulers: run a task later, or periodically.
 #pragma once
 
 #include <chrono>
@@ -30,77 +30,63 @@ template <class T, class F>
 class retry_state;
 }  // namespace detail
 
-/// What can be said of a task that is run once, later.
+/// Options of a task that runs once, later.
 struct timer_options {
   task_name name{};
-  /// How much later it may be, so that it shares a wake-up with others.
+  /// How much later than its deadline the task may run, in order to share a wake-up with others.
   std::chrono::nanoseconds slack{0};
-  /// Whether wheel_scheduler::close() runs it before its time; others do not look at it.
+  /// Whether wheel_scheduler::close() runs the task before it is due. Other schedulers ignore it.
   bool run_at_close = false;
 };
 
-/// What can be said of a periodic task.
+/// Options of a periodic task.
 struct periodic_options {
   task_name name{};
   /// As in timer_options, for each run.
   std::chrono::nanoseconds slack{0};
-  /// If it is behind; empty: as the scheduler's options say.
+  /// What the series does when it is behind. Empty means the default of the scheduler.
   std::optional<missed_runs> missed{};
-  /// As in timer_options: once more, then.
+  /// As in timer_options: wheel_scheduler::close() then runs it once more.
   bool run_at_close = false;
 };
 
-/// Runs tasks at a time, or again and again: what scheduled_pool and event_loop have in common, and
-/// wheel_scheduler::on(where); what helpers like with_timeout() and retry() ask for.
+/// Runs tasks at a time, or periodically. The common base of scheduled_pool, event_loop and
+/// wheel_scheduler::on(executor), and a parameter of with_timeout() and retry(). A wheel_scheduler
+/// differs in some points. See docs/scheduling.md.
 ///
 /// \code
 /// auto guard  = timers.execute(30s, [] { drop_connection(); });     // later, without a future
 /// auto report = timers.schedule(5s, [] { return make_report(); });  // later
 /// auto poll   = timers.schedule_at_fixed_rate(0ms, 10ms, [] { read_sensor(); });
-/// auto sync   = timers.schedule_with_fixed_delay(1s, 1min, [](std::stop_token stop) { ... });
-///
 /// guard.reschedule(30s);
-/// guard.cancel();                                                   // prevented, running or done
 /// poll.cancel_and_join();
 /// co_await timers.after(10ms);
 /// \endcode
 ///
-/// For wheel_scheduler::on(), wheel_scheduler's own paragraphs on when, time, cancelling and cost
-/// come first.
+/// **Time.** No task runs early. A time that has passed, or a negative delay, means now; `never`,
+/// and a delay too long to be counted, means never. Tasks begin in the order of their deadlines,
+/// and for equal ones in the order of their submission.
 ///
-/// **When** is a duration, from now on, or a `clock::time_point`. A negative one is 0; nothing is
-/// early. `never`, and any duration beyond counting, is never. A time in the past is due at once;
-/// at a fixed rate the grid begins there, so that runs in between are missed ones.
+/// **Errors.** A series ends when its body throws; its future gets the exception. To end it from
+/// inside without an error, throw takt::cancelled. **Cancellation** removes the task at once.
 ///
-/// **Order.** Tasks begin in the order of their deadlines, and of equal ones in the order of their
-/// submission, where a periodic one keeps its turn.
-///
-/// **Periodic tasks.** At a fixed rate: due at first, first + period, first + 2 periods and so on;
-/// if it is behind, see missed_runs. With a fixed delay: due that long after the last run has
-/// ended. Runs of one task do not overlap; each happens before the next. The series ends when it is
-/// cancelled or when the body throws, which is what its future then throws; to end it from inside
-/// without an error, throw takt::cancelled. Its future gets a value only if a task that
-/// shutdown_now() gave back is run.
-///
-/// **Cancelling**, by the handle or the future, takes the task out at once.
-///
-/// **Thread safety**: all members, from any thread. **Shutdown**: as the class says that is one.
-///
-/// **Cost**: a lock, and O(log n) for n delayed tasks. execute(when, what) of a callable of up to
-/// 32 bytes does not allocate by itself once there were as many before, schedule() once.
+/// **Thread safety.** All members may be called from any thread. **Cost.** A lock, and O(log n) for
+/// n delayed tasks.
 class scheduler {
  public:
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
 
-  /// Has a task run at some time. Without a future: what it throws ends the program, unless
-  /// the unhandled hook decides otherwise.
+  /// Runs a task at some time, without a future. An exception of the task goes to the unhandled
+  /// hook, which by default ends the program; in an event_loop it leaves run(). A callable of up to
+  /// 32 bytes needs no allocation if the scheduler has held as many tasks before.
   /// \throws takt::rejected if the scheduler is shut down or has no thread; std::invalid_argument
-  /// if the task is empty, or the slack negative; std::bad_alloc. If it throws, the task is not
-  /// run. The same is true of all below.
+  /// if the task is empty, or the slack negative; std::bad_alloc. If it throws, the task does not
+  /// run. All members below that add tasks throw the same.
   timer_handle execute(due_time due, task t, const timer_options& more = {});
 
-  /// Has `f` run at some time. \return the future of its result, and a handle.
+  /// Runs `f` at some time. \return the future of its result, and a handle. Allocates once, if the
+  /// scheduler has held as many tasks before.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   auto schedule(due_time due, F&& f, const timer_options& more = {}) {
@@ -115,8 +101,9 @@ class scheduler {
     return scheduled_future<result>(std::move(filled), std::move(handle));
   }
 
-  /// Has `f` run at first, first + period, first + 2 periods and so on; a run that is due while the
-  /// last one is under way begins when that has ended.
+  /// Runs `f` at first, first + period, first + 2 periods and so on. Runs do not overlap: a run
+  /// that is due while the last one is still under way begins when that ends. For late runs see
+  /// missed_runs; if `first` has passed, the grid still begins there.
   /// \throws std::invalid_argument also if the period is not above 0.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
@@ -125,7 +112,7 @@ class scheduler {
     return add_periodic(first, to_nanoseconds(period), false, std::forward<F>(f), more);
   }
 
-  /// Has `f` run at `first`, and then again `delay` after each run has ended.
+  /// Runs `f` at `first`, and then again `delay` after each run has ended.
   /// \throws std::invalid_argument also if the delay is not above 0.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
@@ -135,37 +122,38 @@ class scheduler {
     return add_periodic(first, to_nanoseconds(delay), true, std::forward<F>(f), more);
   }
 
-  /// `co_await timers.after(10ms)`: the coroutine goes on where tasks run, that long from now.
-  /// \throws takt::rejected from the co_await if the scheduler takes no more; takt::cancelled,
-  /// wherever that happens, if stop is requested or the scheduler is stopped first.
+  /// `co_await timers.after(10ms)`: resumes the coroutine after that delay, where tasks run.
+  /// \throws takt::rejected from the co_await if the scheduler is shut down; takt::cancelled if
+  /// stop is requested, or the scheduler cancels its tasks, before the coroutine resumes. It may
+  /// then resume on the thread that requests stop or ends the scheduler.
   ///
-  /// If the frame is destroyed while it is suspended, the timer is cancelled; who destroys it has
-  /// to know, as with any coroutine, that it is not being resumed at that moment.
+  /// Destroying a suspended frame cancels the timer. As with any coroutine, the frame must not be
+  /// resumed at that moment.
   template <class Rep, class Period>
   [[nodiscard]] detail::timer_awaiter after(std::chrono::duration<Rep, Period> delay,
                                             sync::stop_token stop = {}) {
     return {*this, delay, std::move(stop)};
   }
-  /// The same at a time. One that has passed is now.
+  /// The same at a point in time; one that has passed means now.
   [[nodiscard]] detail::timer_awaiter at(clock::time_point time,
                                          sync::stop_token stop = {}) noexcept {
     return {*this, time, std::move(stop)};
   }
 
-  /// The time by its clock.
+  /// The current time of its clock.
   [[nodiscard]] clock::time_point now() const noexcept { return time().now(); }
-  /// What its futures are made with.
+  /// The options of the futures that it makes.
   [[nodiscard]] takt::future_options future_options() const noexcept { return futures_; }
 
  protected:
-  /// For who derives from it. `source` lives as long as it, and longer for handles. Tasks run
-  /// `where` it says, or where the source does.
+  /// For derived classes. `source` must live as long as the scheduler and the handles. Tasks run on
+  /// `where`, or, if that is empty, where `source` runs them.
   scheduler(detail::timer_driver& source, const takt::future_options& futures,
             const missed_runs& missed, std::optional<any_executor> where = {}) noexcept
       : source_(source), where_(where), futures_(futures), missed_(missed) {}
   ~scheduler() = default;
 
-  /// \throws std::invalid_argument if it is negative.
+  /// \throws std::invalid_argument if the slack is negative.
   static void check_slack(std::chrono::nanoseconds slack);
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// A limit to how long one waits for a future.
+/// Time-outs of futures.
 #pragma once
 
 #include <utility>
@@ -13,8 +13,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// The result of `source`, if it is there in time; if not, `source` is cancelled, and the future
-/// that is returned throws takt::timeout_error.
+/// \return a future that gets the result of `source`, if that is ready in time. If not, `source` is
+/// cancelled and the future throws takt::timeout_error. See docs/scheduling.md.
 ///
 /// \code
 /// takt::future<reply> answer = takt::with_timeout(200ms, timers, client.ask(question));
@@ -25,32 +25,18 @@ namespace takt::inline TAKT_ABI {
 /// }
 /// \endcode
 ///
-/// **When** is as for scheduler: a duration from now on, or a time of its clock. The time-out is a
-/// task of that scheduler, and late if all its threads are busy; if it is `source` that keeps them
-/// busy, it comes when that has ended by itself. So do not take the pool that runs `source`:
-/// scheduled_pool::single() will do for any number of time-outs. A source that is ready already is
-/// returned as it is, whatever the time.
+/// The time-out is a task of `timers`, and late if all threads there are busy: do not pass the pool
+/// that runs `source`. A source that is already ready is returned as it is.
 ///
-/// **Cancelling** the returned future cancels `source`. What it gives says nothing of the body of
-/// `source`, and cancel_and_join() does not wait for that: if it refers to what is about to be
-/// destroyed, it has to be joined by other means. The same goes for a time-out.
+/// **Cancellation.** Cancelling the returned future cancels `source` and the timer. Neither that
+/// nor a time-out waits for the body of `source`, and cancel_and_join() does not either.
 ///
-/// When `source` is ready, or the future is cancelled, the timer leaves the scheduler at once.
-/// Values and errors that come too late are dropped.
+/// **Shutdown.** If the scheduler drops the timer, `source` and the returned future are cancelled.
 ///
-/// **Thread safety**: as for the scheduler and for a future. **Destruction** of the returned future
-/// neither waits nor cancels: `source` is still cancelled in time, and the time-out then an error
-/// that nobody has looked at.
-///
-/// **Shutdown**: a scheduler that is shut down waits for the time-out as for any delayed task. If
-/// it drops it, for one of the reasons that its class names, `source` and the returned future are
-/// cancelled: nobody goes on waiting without the limit that was asked for. One that
-/// shutdown_now() gave back is a time-out when it is run.
-///
-/// **Cost**: one allocation beside the timer, which has none of its own in steady state.
+/// **Cost.** One allocation in addition to the timer's.
 ///
 /// \throws takt::rejected if the scheduler is shut down or has no thread; std::bad_alloc;
-/// std::future_error (no_state) if `source` is empty. If it throws, `source` is as it was.
+/// std::future_error (no_state) if `source` is empty. If it throws, `source` is unchanged.
 template <class T>
 [[nodiscard]] future<T> with_timeout(due_time due, scheduler& timers, future<T>&& source) {
   if (source.is_ready()) return std::move(source);
@@ -60,7 +46,7 @@ template <class T>
   made->retain();
   return future<T>(detail::intrusive_ptr<detail::future_state<T>>(made.get()));
 }
-/// The same: `timers` is used within the call only, so that a wheel_scheduler::on() will do.
+/// The same for a temporary, such as wheel_scheduler::on(): `timers` is used only during the call.
 template <class T>
 [[nodiscard]] future<T> with_timeout(due_time due, scheduler&& timers, future<T>&& source) {
   return with_timeout(due, timers, std::move(source));

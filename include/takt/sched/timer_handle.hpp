@@ -1,5 +1,5 @@
 /// \file
-/// Handles of tasks that wait for their time.
+/// Handles of delayed and periodic tasks.
 #pragma once
 
 #include <chrono>
@@ -17,23 +17,23 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Names one delayed task, to cancel it, to move it, to stop its time. Made by execute(when, what),
-/// and a part of scheduled_future and periodic_future.
+/// Refers to a delayed task: cancels it, moves it, pauses it. Returned by execute(when, fn); also a
+/// base of scheduled_future and periodic_future.
 ///
 /// \code
 /// takt::timer_handle guard = pool.execute(30s, [c = weak(connection)] { drop(c); });
 /// ...
-/// guard.reschedule(30s);       // it is alive: 30 s more
+/// guard.reschedule(30s);       // the connection is alive: 30 s more
 /// ...
 /// guard.cancel();              // prevented, running or done
 /// \endcode
 ///
-/// It is a name and does not own the task: copies name the same one, and dropping them changes
-/// nothing. One that is default-constructed, or whose task has ended, or whose scheduler is gone,
-/// names nothing: cancel() gives `done`, the others false or never. So does one whose task was
-/// given back by shutdown_now(), even if that is run later.
+/// A handle does not own its task: copies refer to the same task, and dropping them has no effect.
+/// A handle refers to no task if it is default-constructed, its task has ended or was returned by
+/// shutdown_now(), or its scheduler is gone. Then cancel() returns `done`, and the others return
+/// false or never.
 ///
-/// **Thread safety**: const members from any thread, also several at once.
+/// **Thread safety.** const members may be called from any thread, also concurrently.
 class timer_handle {
  public:
   timer_handle() noexcept = default;
@@ -56,30 +56,30 @@ class timer_handle {
   }
   ~timer_handle() = default;
 
-  /// Ends the task, unless it has ended, and tells what that did. It leaves the queue at once; a
-  /// periodic one does not run again.
+  /// Cancels the task: it leaves the queue at once, and a periodic task does not run again. \return
+  /// what that did.
   ///
-  /// Without a future, `running` (of a wheel_scheduler: `done`, once the executor has it) only says
-  /// that the body runs: it is not asked to stop, later calls say the same, and nothing tells when
-  /// it has ended. If it refers to what is about to be destroyed, use schedule() and
-  /// cancel_and_join().
+  /// Without a future, `running` (of a wheel_scheduler, `done`) may mean that the body is running:
+  /// it gets no stop request, later calls return the same, and no call reports when it ends. If the
+  /// body refers to an object that is about to be destroyed, use schedule() and cancel_and_join().
   cancel_result cancel() const noexcept;
 
-  /// Moves the next run to so long after now, or to that time; a periodic task goes on from there,
-  /// and one that is paused is no longer. False if there is no next run; or if that is further
-  /// ahead than a wheel_scheduler reaches, and then it keeps its time.
+  /// Moves the next run to `due`. A periodic task continues from there, and a paused task is
+  /// resumed.
+  /// \return false if there is no next run; or, with no effect, if `due` is beyond max_delay() of a
+  /// wheel_scheduler.
   bool reschedule(due_time due) const noexcept;
 
-  /// Stops its time: what is left until the next run will be left when it is resumed. A run that is
-  /// under way goes on. False if there is no next run, it is paused already, or the scheduler is
-  /// shut down; a shutdown cancels what is paused.
+  /// Stops the task's time: resume() restores the delay that is left now. A run that is under way
+  /// continues. A shutdown cancels paused tasks. \return false if there is no next run, the task is
+  /// already paused, or the scheduler is shut down.
   bool pause() const noexcept;
-  /// Lets its time go on. False if it is not paused, or there is no next run.
+  /// Ends a pause. \return false if the task is not paused, or there is no next run.
   bool resume() const noexcept;
 
-  /// When the next run is due. max() if there is none, it is paused, or a run is under way.
+  /// When the next run is due; max() if there is none, the task is paused, or a run is under way.
   [[nodiscard]] clock::time_point next_time() const noexcept;
-  /// How long that is from now: negative if it is late, `never` if there is none.
+  /// The time until next_time(): negative if the task is late, `never` if that is max().
   [[nodiscard]] std::chrono::nanoseconds time_left() const noexcept;
 
  protected:
@@ -90,18 +90,17 @@ class timer_handle {
   detail::intrusive_ptr<detail::future_core> state_;  // null: it has no future
 };
 
-/// The result of a task that is run once, at its time; and the handle of that.
+/// The result of a task that runs once, later, and the handle of its timer.
 ///
 /// \code
 /// takt::scheduled_future<int> answer = pool.schedule(5s, [] { return 42; });
-/// answer.time_left();              // 5 s, and then less
-/// answer.get();                    // waits for the time, and for the result
+/// answer.time_left();              // 5 s at first, then less
+/// answer.get();                    // waits until the task has run
 /// \endcode
 ///
-/// It can be moved into a future<T>, which may be waited for, continued and cancelled just the
-/// same.
+/// It converts to a future<T> by move. Destroying it neither waits nor cancels.
 ///
-/// **Thread safety** as for future and timer_handle. **Destruction** neither waits nor cancels.
+/// **Thread safety.** As for future and timer_handle.
 template <class T>
 class [[nodiscard]] scheduled_future : public future<T>, public timer_handle {
  public:
@@ -110,12 +109,11 @@ class [[nodiscard]] scheduled_future : public future<T>, public timer_handle {
   scheduled_future(future<T> result, timer_handle timer) noexcept
       : future<T>(std::move(result)), timer_handle(std::move(timer)) {}
 
-  /// As future::cancel(); also when the result was taken already.
+  /// As future::cancel(), also after the result has been taken.
   cancel_result cancel() const noexcept { return timer_handle::cancel(); }
 };
 
-/// A task that runs again and again, until it is cancelled or throws; what it throws is what get()
-/// throws.
+/// A periodic task. It runs until it is cancelled or throws; get() throws what the task threw.
 ///
 /// \code
 /// takt::periodic_future poll = pool.schedule_at_fixed_rate(0ms, 10ms, [] { read_sensor(); });
@@ -123,10 +121,12 @@ class [[nodiscard]] scheduled_future : public future<T>, public timer_handle {
 /// poll.set_period(20ms);
 /// poll.pause();
 /// poll.resume();
-/// poll.cancel_and_join();      // what it refers to may go now
+/// poll.cancel_and_join();      // the task no longer uses what it refers to
 /// \endcode
 ///
-/// **Thread safety** as for scheduled_future. **Destruction** neither waits nor cancels.
+/// Destroying it neither waits nor cancels.
+///
+/// **Thread safety.** As for scheduled_future.
 class [[nodiscard]] periodic_future : public scheduled_future<void> {
  public:
   periodic_future() noexcept = default;
@@ -134,17 +134,18 @@ class [[nodiscard]] periodic_future : public scheduled_future<void> {
   periodic_future(future<void> result, timer_handle timer, detail::period_state& periods) noexcept
       : scheduled_future<void>(std::move(result), std::move(timer)), periods_(&periods) {}
 
-  /// Requests stop of the run that is in progress. If there is none, it does nothing: the series
-  /// goes on, and later runs have tokens of their own. cancel() ends the series.
+  /// Requests stop of the run that is under way, if there is one. The series continues, and each
+  /// later run gets a token of its own. cancel() ends the series.
   void request_stop() const;
 
-  /// How many runs have begun.
+  /// Number of runs that have begun.
   [[nodiscard]] std::uint64_t run_count() const noexcept;
-  /// How many were left out; see missed_runs.
+  /// Number of runs that were skipped; see missed_runs.
   [[nodiscard]] std::uint64_t missed_count() const noexcept;
 
-  /// Changes the time between two runs. A run that waits keeps its time, and reschedule() moves it;
-  /// after one that is under way the new period applies.
+  /// Changes the period. A run that is waiting keeps its time, which reschedule() can change, and
+  /// the new period applies after it. If a run is under way, the new period determines the next
+  /// one.
   /// \throws std::invalid_argument if it is not above 0, or is beyond max_delay() of a
   /// wheel_scheduler.
   template <class Rep, class Period>

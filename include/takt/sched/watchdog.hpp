@@ -1,5 +1,5 @@
 /// \file
-/// Tells of tasks that run for too long, while they still do.
+/// Reports tasks that run for too long, while they still run.
 #pragma once
 
 #include <array>
@@ -19,21 +19,22 @@ namespace takt::inline TAKT_ABI {
 
 class scheduler;
 
-/// How a watchdog is made.
+/// Options of watchdog.
 struct watchdog_options {
-  /// A run that takes longer is reported.
+  /// Runs that take longer than this are reported.
   std::chrono::nanoseconds limit = std::chrono::seconds(1);
-  /// Where it waits and reports. Outlives the watchdog, and has the clock of what is watched. Not a
-  /// pool that is watched itself: if all its threads are stuck, nobody is left to tell.
+  /// Runs the reports. Must outlive the watchdog, use the clock of the watched pools, and accept
+  /// `never`, which a wheel_scheduler does not. Must not be watched itself: if all its threads are
+  /// stuck, no report is made.
   scheduler* timers = nullptr;
-  /// Given the `started` event, and how long the run has taken so far. Does not throw.
+  /// Receives the `started` event, and how long the run has taken so far. Must not throw.
   std::function<void(const task_event& started, std::chrono::nanoseconds so_far)> report{};
-  /// Told of everything, too, if given. Outlives the watchdog.
+  /// Receives every event as well, unless null. Must outlive the watchdog.
   task_observer* next = nullptr;
 };
 
-/// An observer that reports each run of a task that takes longer than a limit: once, and while it
-/// is under way. What has just ended may still be reported.
+/// An observer that reports each run of a task that exceeds a limit: once, while it is under way. A
+/// run that has just ended may still be reported. See docs/scheduling.md.
 ///
 /// \code
 /// takt::task_statistics figures;
@@ -47,19 +48,15 @@ struct watchdog_options {
 /// takt::thread_pool pool{{.core_threads = 4, .observer = &watch}};
 /// \endcode
 ///
-/// It can watch several pools at once, and a wheel_scheduler; `timers` is none, as it asks for
-/// deadlines that never come. Names of tasks are kept up to their 63rd character.
+/// It can watch several pools and wheel_schedulers at once.
 ///
-/// **Cost**: per run twice a lock, and a search among the runs that are under way. However many
-/// there are, there is one timer, which wakes a thread once per limit at most, and none when
-/// nothing runs. Nothing is allocated, unless more runs are under way than ever before; if there is
-/// no memory for that, the run is not watched.
+/// **Destruction.** After the watched pools, before `timers` and `next`. The destructor waits for a
+/// report that is under way. Reporting ends when `timers` is shut down.
 ///
-/// **Thread safety**: on_event() from any thread. Reports come one after the other, from a thread
-/// of `timers`, and may use everything but the watchdog's destructor; while one lasts, others wait.
+/// **Thread safety.** on_event() may be called from any thread. Reports follow one another on the
+/// threads of `timers`; a report must not destroy the watchdog.
 ///
-/// **Destruction**: after the pools that borrow it, before `timers` and `next`; waits for a report
-/// that is under way. When `timers` is shut down, nothing is reported any more.
+/// **Cost.** It locks a mutex twice per run, and searches the runs that are under way.
 class watchdog final : public task_observer {
  public:
   using options = watchdog_options;
@@ -75,7 +72,7 @@ class watchdog final : public task_observer {
   struct run {
     [[nodiscard]] task_event event() const noexcept;
 
-    task_event started;  // but for its name
+    task_event started;  // without its name
     std::array<char, 64> name{};
     std::size_t name_size = 0;
     sync::thread::id thread;
@@ -90,10 +87,10 @@ class watchdog final : public task_observer {
   // Constant after construction.
   const options how_;
   const clock& time_;
-  periodic_future looks_;  // due when the next run reaches its limit, if nothing ends before
+  periodic_future looks_;  // due at next_look_, or looking
 
   detail::mutex mu_;
-  std::vector<run> runs_ TAKT_GUARDED_BY(mu_);  // those of one thread in the order of their begin
+  std::vector<run> runs_ TAKT_GUARDED_BY(mu_);  // runs of a thread in order of begin
   clock::time_point next_look_ TAKT_GUARDED_BY(mu_) = clock::time_point::max();
 };
 

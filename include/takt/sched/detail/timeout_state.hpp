@@ -18,19 +18,20 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// What with_timeout() returns the future of. It is the continuation of its source; a timer of the
-/// scheduler has a reference to it.
+/// State of the future that with_timeout() returns. It is the continuation of its source; the task
+/// of a timer has a reference to it.
 ///
-/// Three things may end it, and the first takes it out of `pending`, alone: the source is ready
-/// (begin()), the timer ends (claim()), it is cancelled (future_core::cancel()). That one also ends
-/// the other two. `source_` stays until the end: whoever comes too late may look at it.
+/// Three events can complete it: the source becomes ready (begin()), the timer expires or is
+/// dropped (claim()), or the future is cancelled (future_core::cancel()). The first event alone
+/// takes it out of `pending`, and ends the other two. The losers still access `source_`, which
+/// stays until destruction.
 template <class T>
 class timeout_state final : public future_state<T>, public continuation {
  public:
   explicit timeout_state(future<T>&& source)
       : future_state<T>(source.state().options()), source_(std::move(source)) {}
 
-  /// If it throws, the source is in `source` again, as it was.
+  /// If it throws, `source` has the unchanged source again.
   void start(due_time due, scheduler& timers, future<T>& source) {
     this->retain();
     try {
@@ -45,10 +46,10 @@ class timeout_state final : public future_state<T>, public continuation {
   }
 
  private:
-  // The task of the timer: run in time, or dropped.
+  // The task of the timer, which expires when it runs. Destroyed before that, it was dropped.
   class expiry {
    public:
-    // Takes over a reference.
+    // Adopts a reference.
     explicit expiry(timeout_state& owner) noexcept : owner_(&owner) {}
     expiry(expiry&&) noexcept = default;
     expiry& operator=(expiry&&) = delete;
@@ -64,13 +65,13 @@ class timeout_state final : public future_state<T>, public continuation {
     intrusive_ptr<timeout_state> owner_;
   };
 
-  // A timer that is dropped ends the future, but not if that is because it was rejected: so the
-  // second of the two does it, of who drops the timer and who has started it.
+  // A timer that is dropped ends the future; but not if it is dropped because it was rejected, when
+  // start() throws. Therefore the second of start() and the drop ends it.
   bool is_second() noexcept {
-    return half_.exchange(true, std::memory_order_acq_rel);  // acq_rel: source_, for end()
+    return half_.exchange(true, std::memory_order_acq_rel);  // acq_rel: publishes source_ to end()
   }
 
-  // The time is over, or, if `error` is null, will not be told.
+  // The timer has expired, or, if `error` is null, was dropped.
   void end(std::exception_ptr error) noexcept {
     if (!this->claim()) return;
     source_.state().cancel();
@@ -84,7 +85,7 @@ class timeout_state final : public future_state<T>, public continuation {
   void on_ready() noexcept override {
     const intrusive_ptr<future_core> mine(this);
     future_state<T>& source = source_.state();
-    if (!this->begin()) {  // what comes too late is dropped
+    if (!this->begin()) {  // too late: the result is dropped
       if (!source.has_value()) static_cast<void>(source.take_error());
       return;
     }
@@ -103,9 +104,9 @@ class timeout_state final : public future_state<T>, public continuation {
 
   // Constant after start().
   future<T> source_;
-  timer_handle timer_;  // not for the timer itself, which may be quicker
+  timer_handle timer_;  // not used by the timer's task, which may run before it is set
 
-  // Atomic. Written by who has started the timer, and who drops it unrun.
+  // Atomic. Written by start(), and when the timer's task is dropped.
   sync::atomic<bool> half_{false};
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// Awaiter of timers.
+/// The awaiter of timers.
 #pragma once
 
 #include <coroutine>
@@ -18,19 +18,20 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// The state of a coroutine's wait for a timer. A stop request may arrive before the timer is
-/// armed. The gate keeps it until then: a task that is still being added cannot be cancelled.
+/// The state of a coroutine that waits for a timer. A stop request may arrive before the timer is
+/// armed, while the task is still being added and cannot be cancelled. The gate keeps the request
+/// until then.
 class awaited_timer final : public delayed_state<void, resume_point> {
  public:
   explicit awaited_timer(const future_options& options)
       : delayed_state<void, resume_point>(options, resume_point()) {}
 
-  /// Cancels the wait if the timer is armed; otherwise whoever arms it does.
+  /// Cancels the wait if the timer is armed. Otherwise open_gate() cancels it.
   void request_cancel() noexcept {
-    // acq_rel: what the requester did, to whoever arms; what that one did, to the requester
+    // acq_rel: orders the requester and the arming thread, whichever comes second
     if (gate_.exchange(gate::stopped, std::memory_order_acq_rel) == gate::armed) cancel();
   }
-  /// The timer is armed. Cancels the wait if stop was requested before.
+  /// Called when the timer is armed. Cancels the wait if stop was requested before.
   void open_gate() noexcept {
     auto expected = gate::closed;
     // acq_rel, acquire: as above
@@ -66,7 +67,8 @@ class [[nodiscard]] timer_awaiter final : public awaiter_base<void> {
   }
 
  private:
-  // The awaiter keeps the wait alive until the callback is destroyed, or is within it.
+  // The awaiter keeps the wait alive until the callback has been destroyed, or resumes the
+  // coroutine.
   struct cancel_wait {
     awaited_timer& wait;
     void operator()() const noexcept { wait.request_cancel(); }

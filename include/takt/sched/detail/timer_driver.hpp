@@ -1,5 +1,5 @@
 /// \file
-/// The inside of a scheduler, as handles see it.
+/// The interface of schedulers to their handles.
 #pragma once
 
 #include <chrono>
@@ -19,38 +19,38 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// When a periodic task runs. For schedulers; guarded by the lock of the entry that it belongs to.
+/// The period of a periodic task, and its counts. For schedulers; guarded by the lock of its entry.
 struct period_state {
   std::chrono::nanoseconds period{};
   missed_runs missed{};
-  bool after_end = false;  // counts from the end of a run; otherwise from when that was due
+  bool after_end = false;  // fixed delay: counts from the end of a run; else from its deadline
   std::uint64_t runs = 0;
   std::uint64_t runs_missed = 0;
-  std::optional<clock::time_point> moved_to{};  // the next run, said while one is under way
+  std::optional<clock::time_point> moved_to{};  // deadline of the next run, set during a run
 };
 
 class timer_ref;
 
-/// What else is said of a task that is added. For schedulers.
+/// Options of a task that is added. For schedulers.
 struct timer_request {
   any_executor* where = nullptr;  ///< Null if the scheduler runs it itself.
   std::chrono::nanoseconds slack{0};
-  timer_ref* place = nullptr;       ///< If given, told where it is before anybody can cancel it.
-  period_state* periods = nullptr;  ///< Null: it runs once. Else part of the state of the task.
+  timer_ref* place = nullptr;       ///< If given, set before the task can be cancelled.
+  period_state* periods = nullptr;  ///< Null: runs once. Otherwise part of the task's state.
   bool run_at_close = false;
 };
 
-/// The inside of a scheduler: entries of delayed tasks, as handles see them. An entry stays as long
-/// as it is held, though its task has ended; and so does what it is in. For schedulers.
+/// The entries of a scheduler's delayed tasks, as handles access them. An entry, and the memory
+/// that it is in, stays as long as it is held, even after its task has ended. For schedulers.
 ///
-/// **Thread safety**: all members, from any thread.
+/// **Thread safety.** All members may be called from any thread.
 class timer_driver {
  public:
   timer_driver(const timer_driver&) = delete;
   timer_driver& operator=(const timer_driver&) = delete;
 
-  /// Adds a task, and moves it from `t`. \throws takt::rejected, std::invalid_argument,
-  /// std::bad_alloc; the task has not been run then.
+  /// Adds a task, which it moves from `t`. \throws takt::rejected, std::invalid_argument,
+  /// std::bad_alloc; then the task has not run.
   virtual timer_ref add(const due_time& due, task& t, const timer_request& more) = 0;
 
   virtual void hold(timer_id id) noexcept = 0;
@@ -65,7 +65,8 @@ class timer_driver {
   [[nodiscard]] virtual period_state look_at(timer_id id, const period_state& periods) noexcept = 0;
   virtual void change_period(timer_id id, period_state& periods,
                              std::chrono::nanoseconds period) = 0;
-  /// \throws std::invalid_argument if it is not above 0, or beyond a limit.
+  /// \throws std::invalid_argument if the period is not above 0, or exceeds the scheduler's
+  /// maximum.
   virtual void check_period(std::chrono::nanoseconds period) const;
 
  protected:
@@ -73,11 +74,11 @@ class timer_driver {
   ~timer_driver() = default;
 };
 
-/// Where a delayed task is kept. For schedulers.
+/// A counted reference to the entry of a delayed task. For schedulers.
 class timer_ref {
  public:
   timer_ref() noexcept = default;
-  /// Takes over a hold.
+  /// Adopts a hold.
   timer_ref(timer_driver& source, timer_id id) noexcept : source_(&source), id_(id) {}
   timer_ref(const timer_ref& other) noexcept : source_(other.source_), id_(other.id_) {
     if (source_ != nullptr) source_->hold(id());
@@ -94,13 +95,13 @@ class timer_ref {
   }
 
   [[nodiscard]] timer_driver* source() const noexcept { return source_; }
-  // By its parts, as it was written: a processor waits for those of what it reads as one.
+  // Copied by members, as it was written: a wider load would wait for both stores.
   [[nodiscard]] timer_id id() const noexcept { return {id_.generation, id_.index}; }
 
   /// Leaves the hold to the caller.
   void detach() noexcept { source_ = nullptr; }
 
-  /// The task was cancelled: who keeps it lets go of it.
+  /// Removes the task from the scheduler. Called when its future is cancelled.
   void leave() const noexcept {
     if (source_ != nullptr) source_->cancel(id());
   }
@@ -110,12 +111,12 @@ class timer_ref {
   timer_id id_;
 };
 
-/// The future of a delayed task, with its closure, in one allocation. For schedulers.
+/// The future of a delayed task and its closure, in one allocation. For schedulers.
 template <class T, class F>
 class delayed_state : public task_state<T, F> {
  public:
   using task_state<T, F>::task_state;
-  timer_ref place;  // written before anybody can cancel it
+  timer_ref place;  // set before the task can be cancelled
 
  private:
   void leave_queue() noexcept override { place.leave(); }
