@@ -1,26 +1,27 @@
 // A loop is
-//   at work   somebody is in run() or the like, and looks for tasks before it waits
-//   waiting   it found none, or who has another loop asked for next_deadline(): whoever changes
-//             something that is earlier wakes it
-//   left      nobody runs it, and nobody has asked: what comes is found when somebody does
 //
-//   at work -> waiting     arm(), under the lock, if nothing is to be done
-//   left -> waiting        the same, by next_deadline()
-//   waiting -> at work     disarm(): it was woken, or the time has come
-//   waiting -> left        wake(), once: it leaves a token, and makes the descriptor readable
+//   active    a thread is inside run() and will look for tasks before it waits
+//   waiting   that thread found no task, or another loop that embeds this one has called
+//             next_deadline(): a producer of an earlier task wakes the loop
+//   inactive  no thread runs it or waits for it: the next call that runs it finds new tasks
+//
+//   active -> waiting      arm(), under the lock, if no task is due
+//   inactive -> waiting    the same, by next_deadline()
+//   waiting -> active      disarm(): it was woken, or the deadline has come
+//   waiting -> inactive    wake(), once: unparks the thread, and makes the descriptor readable
 //
 // Invariants
-//   1. While it waits, the attention of the delayed tasks is their earliest deadline: who adds an
-//      earlier one calls attend(). Else it is any time, and nobody calls.
-//   2. What is in a list is there before waits_ is looked at, under the same lock: so it is found
-//      by arm(), or its owner wakes the loop.
-//   3. batch_ is what is left of the frame that has begun, frames_ what was asked of the next one;
-//      frame_due_ is when that is, if there is a ticker and something was asked.
-//   4. A task that was taken is counted when it has been run, before anything leaves the loop by an
-//      exception.
-//   5. It is over when it was shut down, nothing is left to be run, and no call holds it that ends
-//      it: run() returns then. It terminates when it is over and nobody runs it, which the
-//      destructor waits for.
+//   1. While the loop waits, the attention of its delayed tasks is their earliest deadline: a
+//      producer of an earlier one calls attend(). Otherwise it is min(), and no producer calls.
+//   2. A task is in its queue before its producer reads waits_, both under mu_: so arm() finds the
+//      task, or the producer wakes the loop.
+//   3. batch_ is the rest of the frame that has begun, frames_ holds the tasks of the next one.
+//      frame_due_ is the deadline of the next frame: max() if it has no task, or if there is no
+//      grid.
+//   4. A task that was taken is counted after it has run, and before its exception leaves the loop.
+//   5. The loop is over when it was shut down, no task is left to run, and no other call that ends
+//      it is in progress: then run() returns. It terminates when it is over and no thread runs it;
+//      the destructor waits for that.
 #include <takt/sched/event_loop.hpp>
 
 #include <algorithm>
@@ -55,7 +56,7 @@ class loop_core final : public delayed_tasks_owner {
   using time_point = clock::time_point;
   enum class where : std::uint8_t { posts, microtasks, frames };
 
-  // Takes over a reference to the queue.
+  // Adopts a reference to `delays`.
   loop_core(delay_queue& delays, const event_loop_options& how)
       : delays_(delays),
         frame_(how.frame),
@@ -83,7 +84,7 @@ class loop_core final : public delayed_tasks_owner {
         wake();
         return;
       }
-    } catch (...) {  // there is no memory
+    } catch (...) {  // out of memory
       ++book_.totals.rejected;
       lock.unlock();
       book_.tell(task_event::kind::rejected, t);
@@ -96,7 +97,7 @@ class loop_core final : public delayed_tasks_owner {
     throw rejected(rejection::shut_down);
   }
 
-  // --- running
+  // --- running tasks
 
   std::size_t run(time_point deadline, std::size_t most) {
     const delivery_scope deliveries;
@@ -147,7 +148,7 @@ class loop_core final : public delayed_tasks_owner {
   void restart() noexcept {
     const mutex_lock lock(mu_);
     stopped_ = false;
-    wake();  // who has it in another loop, and has asked while it was stopped
+    wake();  // next_deadline() may have been called while it was stopped
   }
   bool is_stopped() const noexcept {
     const mutex_lock lock(mu_);
@@ -159,12 +160,12 @@ class loop_core final : public delayed_tasks_owner {
     return runs_;
   }
   bool running_in_this_thread() const noexcept {
-    // relaxed: a thread knows whether it was itself; and if not, it does not matter who it was
+    // relaxed: a thread sees its own store; for all others any other value gives the same result
     const sync::thread::id home = home_.load(std::memory_order_relaxed);
     return home == sync::thread::id() || home == sync::this_thread_id();
   }
 
-  // --- in another loop
+  // --- embedding in another loop
 
   time_point next_deadline() noexcept {
     const mutex_lock lock(mu_);
@@ -175,11 +176,11 @@ class loop_core final : public delayed_tasks_owner {
   int descriptor() {
     const mutex_lock lock(mu_);
     const int opened = signal_.open();
-    if (signalled_) signal_.raise();  // it was woken before there was a descriptor
+    if (signalled_) signal_.raise();  // woken before the descriptor was opened
     return opened;
   }
 
-  // --- the end
+  // --- ending
 
   void shutdown() noexcept {
     const ending_guard ending(*this, life_);
@@ -197,7 +198,7 @@ class loop_core final : public delayed_tasks_owner {
     book_.totals.cancelled += cancelled;
   }
 
-  // Gives back what has not begun, or cancels it and gives back nothing.
+  // Returns the tasks that have not begun if `give_back`, otherwise cancels them.
   task_list stop_now(bool give_back) noexcept {
     const ending_guard ending(*this, life_);
     task_list unstarted;
@@ -205,7 +206,7 @@ class loop_core final : public delayed_tasks_owner {
     {
       const mutex_lock lock(mu_);
       life_.advance_to(life_state::stop);
-      delays_.close(true);  // before what runs is asked to stop
+      delays_.close(true);  // before stop is requested: so no running task is queued again
       unstarted = std::move(microtasks_);
       more = {std::move(batch_), std::move(posts_), std::move(frames_)};
       frame_due_ = time_point::max();
@@ -214,33 +215,33 @@ class loop_core final : public delayed_tasks_owner {
     for (task_list& list : more) unstarted.append(std::move(list));
     const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
     const std::size_t returned = unstarted.size();
-    delays_.stop(unstarted, give_back);  // counts its own
+    delays_.stop(unstarted, give_back);  // counts these tasks itself
     const mutex_lock lock(mu_);
     book_.totals.cancelled += cancelled;
     book_.totals.returned += returned;
     return unstarted;
   }
 
-  // For ending_guard.
+  // Called by ending_guard.
   void end_if_over() noexcept {
     bool last = false;
     {
       const mutex_lock lock(mu_);
-      wake();  // run(), which may have waited for this call
+      wake();  // run() may be waiting for this call
       last = !runs_ && life_.try_tidy(is_drained());
     }
     if (last) life_.terminate();
   }
 
   void destroy() noexcept {
-    // After fork() the mutex is in no known state.
+    // In a child process after fork() the state of the mutex is unknown.
     if (!process_.is_here()) return;
     if (executor_scope::of(this) != nullptr || is_ending_here(life_)) {
       refuse_own_destruction("takt::event_loop");
     }
     static_cast<void>(stop_now(false));
     delays_.await_told();
-    life_.await_unused();  // other calls that end it
+    life_.await_unused();  // waits for other calls that end the loop, and for run()
     release();
   }
 
@@ -253,7 +254,7 @@ class loop_core final : public delayed_tasks_owner {
     return all;
   }
 
-  // --- for the delayed tasks
+  // --- delayed_tasks_owner
   bool attend() noexcept override {
     const mutex_lock lock(mu_);
     wake();
@@ -263,12 +264,12 @@ class loop_core final : public delayed_tasks_owner {
   [[nodiscard]] const ledger& book() const noexcept override { return book_; }
 
  private:
-  // On the stack of who runs it.
+  // On the stack of the thread that runs the loop.
   class runner final : public executor_scope {
    public:
     explicit runner(loop_core& of) : executor_scope(&of), of_(of) {
       const mutex_lock lock(of.mu_);
-      if (of.runs_) throw std::logic_error("takt::event_loop: it is being run already");
+      if (of.runs_) throw std::logic_error("takt::event_loop: the loop is already being run");
       of.runs_ = true;
       of.home_.store(sync::this_thread_id(),
                      std::memory_order_relaxed);  // relaxed: see running_in_this_thread()
@@ -307,7 +308,7 @@ class loop_core final : public delayed_tasks_owner {
     }
   }
 
-  // The next point of the grid.
+  // The first point of the frame grid after `t`.
   [[nodiscard]] time_point frame_after(time_point t) const noexcept {
     const std::chrono::nanoseconds past = time_between(start_, t);
     return deadline_after(t, frame_ - past % frame_);
@@ -328,7 +329,7 @@ class loop_core final : public delayed_tasks_owner {
     return state != life_state::shutdown || is_drained();
   }
 
-  // What is to be done now: microtasks, the frame that has begun, and then by deadline.
+  // Takes the next task: microtasks first, then the rest of the frame, then by deadline.
   bool take(task& t, delayed_tasks::ticket& which, bool& delayed) noexcept TAKT_REQUIRES(mu_) {
     if (take_of_frame(t)) return true;
     const time_point post = posts_.empty() ? time_point::max() : posts_[0].deadline();
@@ -354,7 +355,7 @@ class loop_core final : public delayed_tasks_owner {
     return true;
   }
 
-  // Runs what is next; waits for it until the deadline. False if there is none.
+  // Runs the next task, for which it waits until the deadline. False if it ran none.
   bool run_next(time_point deadline) {
     for (;;) {
       time_point until;
@@ -394,7 +395,8 @@ class loop_core final : public delayed_tasks_owner {
     if (uncaught != nullptr) std::rethrow_exception(uncaught);
   }
 
-  // When there is something to do. If that is not now, who makes it earlier wakes the loop.
+  // When the next task is due: min() for queued tasks. Otherwise producers of earlier tasks wake
+  // the loop.
   [[nodiscard]] time_point arm() noexcept TAKT_REQUIRES(mu_) {
     if (!microtasks_.empty() || !batch_.empty() || !posts_.empty()) return time_point::min();
     waits_ = true;
@@ -417,7 +419,7 @@ class loop_core final : public delayed_tasks_owner {
   }
 
   // Constant after construction.
-  delay_queue& delays_;  // counted
+  delay_queue& delays_;  // has a reference
   const std::chrono::nanoseconds frame_;
   const clock& time_;
   const time_point start_;
@@ -427,7 +429,7 @@ class loop_core final : public delayed_tasks_owner {
   ledger book_;  // its counts: guarded by mu_
   running_task running_;
   parker wake_;
-  // Atomic. Written by who begins to run it.
+  // Atomic. Written by each thread that begins to run the loop.
   sync::atomic<sync::thread::id> home_{};
 
   mutable mutex mu_;
@@ -466,7 +468,7 @@ detail::delay_queue& make_queue(const event_loop_options& how) {
   return *new detail::delay_queue({}, *how.time);
 }
 
-// Takes over the reference.
+// Adopts the reference to `delays`.
 detail::loop_core& make_core(detail::delay_queue& delays, const event_loop_options& how) {
   detail::intrusive_ptr<detail::delay_queue> kept(&delays);
   auto* const made = new detail::loop_core(delays, how);

@@ -303,7 +303,7 @@ TEST_F(event_loop_test, errors_leave_it_and_nothing_is_lost) {
 }
 
 TEST_F(event_loop_test, one_at_a_time_runs_it) {
-  const std::string already = "takt::event_loop: it is being run already";
+  const std::string already = "takt::event_loop: the loop is already being run";
   loop.execute([&] {
     EXPECT_EQ(complaint([&] { loop.run(); }), already);
     EXPECT_EQ(complaint([&] { loop.poll(); }), already);

@@ -1,4 +1,4 @@
-/// Timers that go before the others of an event_loop, in virtual time.
+/// Timers that precede all others of an event_loop with virtual time.
 #pragma once
 
 #include <chrono>
@@ -14,24 +14,25 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// The intervals of an event_loop whose time stands still while it works: those that are due go
-/// before all other timers of that moment. A loop has none, unless who moves its time gives it one.
+/// The intervals of an event_loop whose time stands still while it runs tasks. Intervals that are
+/// due run before all other timers of the same time. Only a loop with virtual time has intervals.
 ///
 /// Thread safety: none; for the thread of the loop.
 class loop_intervals {
  public:
-  /// Gives itself to a loop, which it outlives.
+  /// Attaches itself to a loop, which it must outlive.
   void attach(event_loop& loop) noexcept { loop.intervals_ = this; }
 
-  /// As loop.execute(due, t), with an interval. \throws the same.
+  /// As loop.execute(due, t), for an interval. \throws the same.
   static timer_handle execute(event_loop& loop, clock::time_point due, task t) {
     if (loop.intervals_ == nullptr) return loop.execute(due, std::move(t));
     timer_handle& kept = loop.intervals_->timers_.emplace(due, timer_handle())->second;
     return kept = loop.execute(due, std::move(t));
   }
 
-  /// To be called before a task of the loop is run: moves what is due to the front, which nobody
-  /// sees but by the order. What was cancelled or has run names nothing any more.
+  /// Moves due intervals before the other timers, by 1 ns, which only affects the order. To be
+  /// called before the loop runs a task. Handles of tasks that were cancelled or have run have no
+  /// effect.
   void move_due(clock::time_point now) noexcept {
     while (!timers_.empty() && timers_.begin()->first <= now) {
       const auto due = timers_.begin();
@@ -41,7 +42,7 @@ class loop_intervals {
   }
 
  private:
-  std::multimap<clock::time_point, timer_handle> timers_;  // of equal ones as they were asked for
+  std::multimap<clock::time_point, timer_handle> timers_;  // equal ones in the order of execute()
 };
 
 }  // namespace detail

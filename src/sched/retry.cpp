@@ -10,7 +10,7 @@ using std::chrono::nanoseconds;
 
 nanoseconds backoff::delay_after(std::size_t failures) const noexcept {
   if (initial == nanoseconds(0) || failures == 0) return nanoseconds(0);
-  // As floating point, for it to become too large instead of wrapping around.
+  // In floating point, so that a large result does not wrap around.
   const double delay =
       static_cast<double>(initial.count()) * std::pow(factor, static_cast<double>(failures - 1));
   if (!(delay < static_cast<double>(limit.count()))) return limit;
@@ -25,7 +25,7 @@ void backoff::check() const {
   };
   check_delay("initial", initial);
   check_delay("limit", limit);
-  if (!(factor >= 1)) {  // nor not a number
+  if (!(factor >= 1)) {  // or not a number
     throw std::invalid_argument("takt::backoff: factor is " + std::to_string(factor) +
                                 "; it has to be at least 1");
   }

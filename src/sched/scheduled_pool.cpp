@@ -14,7 +14,7 @@ scheduled_pool::options scheduled_pool::single() { return {.threads = 1, .resiza
 
 namespace {
 
-// What does not fit is told before anything is made.
+// Checks the options before anything is created.
 detail::delay_queue& make_queue(const scheduled_pool_options& how) {
   if (how.keep_alive < std::chrono::nanoseconds(0)) {
     throw std::invalid_argument("takt::scheduled_pool: keep_alive is negative (" +
@@ -22,8 +22,8 @@ detail::delay_queue& make_queue(const scheduled_pool_options& how) {
   }
   if (how.keep_alive == std::chrono::nanoseconds(0) && (how.core_times_out || how.threads == 0)) {
     throw std::invalid_argument(
-        "takt::scheduled_pool: keep_alive is 0 ns, but has to be above 0 for threads to be kept "
-        "with core_times_out, or if core is 0");
+        "takt::scheduled_pool: keep_alive is 0 ns; it has to be above 0 if threads is 0 or "
+        "core_times_out is set");
   }
   if (how.time == nullptr) throw std::invalid_argument("takt::scheduled_pool: time is null");
   if (how.unhandled == nullptr) {
@@ -36,7 +36,7 @@ detail::delay_queue& make_queue(const scheduled_pool_options& how) {
 
 scheduled_pool::scheduled_pool(options how) : scheduled_pool(make_queue(how), std::move(how)) {}
 
-// Takes over the reference to `delays`.
+// Adopts the reference to `delays`.
 scheduled_pool::scheduled_pool(detail::delay_queue& delays, options&& how)
     : scheduler(delays, {.time = how.time, .unhandled = how.unhandled}, how.missed),
       delays_(delays) {
@@ -60,7 +60,7 @@ scheduled_pool::scheduled_pool(detail::delay_queue& delays, options&& how)
 }
 
 scheduled_pool::~scheduled_pool() {
-  // After fork() the threads are not in this process, and the mutex is in no known state.
+  // A child process after fork() has no threads of the pool, and the state of its mutex is unknown.
   if (core_->is_here()) core_->destroy("takt::scheduled_pool");
 }
 

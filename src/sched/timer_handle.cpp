@@ -6,7 +6,7 @@
 namespace takt::inline TAKT_ABI {
 namespace {
 
-// One that runs may be cancelled, and its entry is still there.
+// The entry of a running task stays after the task was cancelled.
 bool is_cancelled(const detail::intrusive_ptr<detail::future_core>& state) noexcept {
   return state && state->is_cancelled();
 }
@@ -49,7 +49,7 @@ std::chrono::nanoseconds timer_handle::time_left() const noexcept {
 
 void periodic_future::request_stop() const {
   detail::future_core& work = state();
-  const detail::state_guard mine(work);  // a stop callback may release the last owner
+  const detail::state_guard mine(work);  // a stop callback may release the last reference
   if (run_count() != 0) static_cast<void>(work.request_stop_of_run());
 }
 

@@ -1,4 +1,4 @@
-/// When timers are due: slack, and the next run of a series.
+/// Due times of timers: slack, and the next run of a series.
 #pragma once
 
 #include <bit>
@@ -14,14 +14,15 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// A slack that is not negative, as a power of two that is not above it.
+/// The binary logarithm of a slack, rounded down; 0 for a slack of 0. Requires a slack that is not
+/// negative.
 inline std::uint8_t slack_bits(std::chrono::nanoseconds slack) noexcept {
   return static_cast<std::uint8_t>(std::bit_width(static_cast<std::uint64_t>(slack.count()) | 1) -
                                    1);
 }
 
-/// The next multiple of 2^bits, so that deadlines that are near become one; itself if there is none
-/// before max(), which would be never.
+/// Rounds `due` up to a multiple of 2^bits ns, so that near deadlines coincide. Returns `due`
+/// itself if the result would be max(), which means never.
 inline clock::time_point rounded(clock::time_point due, unsigned bits) noexcept {
   if (bits == 0) return due;
   const std::uint64_t below = (std::uint64_t{1} << bits) - 1;
@@ -30,14 +31,15 @@ inline clock::time_point rounded(clock::time_point due, unsigned bits) noexcept 
   return next == clock::time_point::max() ? due : next;
 }
 
-/// When one that was due at `due`, and has ended now, is to run again; and how many are left out.
+/// The next deadline of a series whose run was due at `due` and has ended now, and how many runs it
+/// skips.
 inline std::pair<clock::time_point, std::uint64_t> next_run(const detail::period_state& p,
                                                             clock::time_point due,
                                                             clock::time_point now) noexcept {
   if (p.after_end) return {deadline_after(now, p.period), 0};
   const clock::time_point next = deadline_after(due, p.period);
   if (next >= now || time_between(next, now) <= p.missed.tolerance()) return {next, 0};
-  // Without a sign: what is between may be more than a duration holds.
+  // Unsigned, as the difference may exceed the range of a duration.
   const auto first = static_cast<std::uint64_t>(next.time_since_epoch().count());
   const auto late = static_cast<std::uint64_t>(now.time_since_epoch().count()) - first;
   const auto period = static_cast<std::uint64_t>(p.period.count());

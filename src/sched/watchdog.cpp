@@ -1,10 +1,11 @@
 // Invariants
-//   1. A run is in runs_ from its `started` to its `ran` or `finished`, which come from the same
-//      thread; within a run others may begin and end there, of other pools or of the same.
-//   2. Whenever mu_ is free, next_look_ is not later than the limit of any run in runs_ that has
-//      not been reported, and looks_ is due then, or is looking just now.
-// A run that ends does not move the timer: it comes for nothing then, and finds the next one. So
-// there is no more than one wake-up per limit.
+//   1. A run is in runs_ from its `started` to its `ran` or `finished` event, which comes from the
+//      same thread. Runs of other pools, or of the same, may begin and end within it.
+//   2. Whenever mu_ is free, next_look_ is at or before the limit of every run in runs_ that has
+//   not
+//      been reported; looks_ is due at that time, or is running look().
+// The end of a run does not move the timer: it then expires in vain, and finds the next limit. So
+// there is at most one wake-up per limit.
 #include <takt/sched/watchdog.hpp>
 
 #include <algorithm>

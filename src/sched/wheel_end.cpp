@@ -239,14 +239,14 @@ task_list wheel_core::close(nanoseconds timeout, at_close policy) {
 void wheel_core::throw_if_timer_thread() const {
   if (!is_timer_thread()) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                          "takt::wheel_scheduler: its timer thread would wait for itself");
+                          "takt::wheel_scheduler: the timer thread would wait for itself");
 }
 
 void wheel_core::throw_if_own_task() const {
   throw_if_timer_thread();
   if (executor_scope::of(this) == nullptr && !is_ending_here(life_)) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                          "takt::wheel_scheduler: a task of it waits for its end");
+                          "takt::wheel_scheduler: one of its own tasks waits for its termination");
 }
 
 // One that has not come to its end when its executor has it: a run of a series, or by close().
