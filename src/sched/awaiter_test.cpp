@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using takt_test::detached;
 
-// Calls `run` with each task, within execute().
+// Passes each task to `run`, within execute().
 struct eager_executor {
   std::function<void(takt::task)> run;
   void execute(takt::task t) const { run(std::move(t)); }
@@ -123,7 +123,7 @@ TEST_F(co_await_after_0, resumes_once_if_the_executor_runs_the_task_and_throws) 
   EXPECT_EQ(w.outcome, "arrived");
 }
 
-// The stop callback ends with the wait, though the awaiter lives on.
+// The stop callback is gone after the wait, although the awaiter still exists.
 TEST_F(co_await_after_0, a_stop_request_after_the_wait_does_nothing) {
   eager_executor here{[](takt::task t) { t.run(); }};
   std::string outcome;
@@ -138,8 +138,8 @@ TEST_F(co_await_after_0, a_stop_request_after_the_wait_does_nothing) {
   EXPECT_EQ(outcome, "arrived");
 }
 
-// Each wait is over within add(). The coroutine would continue within execute(), again and again,
-// if the executor did not allow takt to defer its resumption.
+// Each wait completes within add(). Unless the executor allowed takt to defer the resumption, the
+// coroutine would resume within execute(), and the waits would nest on the stack.
 TEST_F(co_await_after_0, a_million_times_on_an_inline_executor_needs_no_stack) {
   constexpr int count = 1'000'000;
   takt::inline_executor here;

@@ -1,5 +1,5 @@
-// Results that tasks of a loop deliver reach their continuations before run() returns, from
-// whatever code the loop is run.
+// Results that tasks of a loop deliver reach their continuations before run() returns, whatever
+// code calls run().
 #include <cstddef>
 #include <functional>
 #include <utility>
@@ -28,7 +28,7 @@ void in_a_resumed_coroutine(const std::function<void()>& f) {
   start.set_value();
 }
 
-// A task delivers a result. The tasks that follow look for it, at most a hundred times.
+// A task delivers a result. The tasks after it check for it, at most a hundred times.
 void run_delivers() {
   event_loop loop;
   bool called = false;
@@ -55,7 +55,7 @@ void run_delivers() {
 TEST(delivery, by_a_loop_that_a_coroutine_runs) { in_a_resumed_coroutine(run_delivers); }
 TEST(delivery, by_a_loop_that_a_continuation_runs) { fully_nested(run_delivers); }
 
-// What was deferred before the loop is run does not wait for an idle moment.
+// Continuations deferred before the loop runs do not wait until the loop is idle.
 void busy_loop(std::size_t (event_loop::*run)()) {
   fully_nested([&] {
     event_loop loop;
@@ -90,8 +90,7 @@ TEST(delivery, a_frame_calls_deferred_continuations) {
   });
 }
 
-// As in exec/delivery_test.cpp: a continuation that were called later would use a frame that is
-// gone.
+// As in exec/delivery_test.cpp: a continuation called later would use a stack frame that is gone.
 constexpr int deep = 5 * static_cast<int>(takt::max_nested_continuations);
 
 void run_at_each_level(int level) {
@@ -110,7 +109,7 @@ void run_at_each_level(int level) {
 
 TEST(delivery, running_a_loop_is_not_deferred_however_deep) { run_at_each_level(1); }
 
-// The call that ends the loop is on the same stack: run() does not wait for it.
+// run() is called within the call that ends the loop, and does not wait for that call.
 TEST(delivery, a_loop_that_its_own_end_runs_has_nothing_to_wait_for) {
   event_loop loop;
   std::size_t ran = 1;

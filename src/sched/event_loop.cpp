@@ -419,7 +419,7 @@ class loop_core final : public delayed_tasks_owner {
   }
 
   // Constant after construction.
-  delay_queue& delays_;  // has a reference
+  delay_queue& delays_;  // the core holds a reference
   const std::chrono::nanoseconds frame_;
   const clock& time_;
   const time_point start_;

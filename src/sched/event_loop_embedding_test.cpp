@@ -1,5 +1,5 @@
-// event_loop inside of other loops. These wait in real time, for descriptors; none of it decides
-// what is expected.
+// event_loop embedded in other loops. These tests wait for descriptors in real time; no expectation
+// depends on that.
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ TEST(event_loop_embedding, there_is_no_descriptor) {
 
 #else
 
-// A loop of the user's own: it waits with epoll, for the descriptor or the deadline.
+// A loop that waits with epoll for the descriptor or the deadline.
 void run_with_epoll(event_loop& loop, const bool& done) {
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   ASSERT_GE(epoll, 0);
@@ -50,7 +50,7 @@ void run_with_epoll(event_loop& loop, const bool& done) {
   close(epoll);
 }
 
-// The same as a part of asio's.
+// The same within asio's loop.
 class asio_guest {
  public:
   asio_guest(asio::io_context& host, event_loop& loop)
@@ -79,7 +79,8 @@ class asio_guest {
   asio::steady_timer timer_;
 };
 
-// What happens in both: posts from a thread, a series that begins far away and comes near, frames.
+// The tasks of both tests: posts from a thread, a series that is moved from far ahead to near,
+// frames.
 class traffic {
  public:
   explicit traffic(event_loop& loop) : loop_(loop) {
@@ -146,7 +147,7 @@ TEST(event_loop_embedding, in_asio) {
   if (!all.done()) host.run();
 }
 
-// The descriptor tells of what comes after next_deadline() was asked, and only of that.
+// Whether the descriptor is readable: only tasks added after next_deadline() make it so.
 bool is_readable(int descriptor) {
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{};
@@ -157,7 +158,7 @@ bool is_readable(int descriptor) {
   return found;
 }
 
-// What came after the question, and before there was a descriptor.
+// The task is posted after next_deadline(), and before the descriptor is opened.
 TEST(event_loop_embedding, a_descriptor_that_is_opened_late_is_readable) {
   event_loop loop;
   EXPECT_EQ(loop.next_deadline(), clock::time_point::max());
@@ -187,7 +188,7 @@ TEST(event_loop_embedding, the_descriptor_is_readable_when_it_has_to_be) {
   EXPECT_EQ(loop.next_deadline(), clock::time_point::max());
   EXPECT_FALSE(readable());
   auto far = loop.execute(2h, [] {});
-  EXPECT_TRUE(readable());  // nothing was there before
+  EXPECT_TRUE(readable());  // there was no task before
   EXPECT_EQ(loop.poll(), 0u);
   EXPECT_FALSE(readable());
   EXPECT_EQ(loop.next_deadline(), far.next_time());

@@ -31,7 +31,7 @@ using takt_test::recording_hook;
 
 using log = std::vector<std::string>;
 
-// A loop on a clock that stands still, and what its tasks said.
+// A loop on a manual clock, and the log of its tasks.
 struct event_loop_test : testing::Test {
   manual_clock time;
   event_loop loop{{.frame = 10ms, .time = &time}};
@@ -58,7 +58,7 @@ std::string complaint(Call call) {
   return "";
 }
 
-// --- what runs, and in which order
+// --- order
 
 TEST_F(event_loop_test, runs_what_is_posted_in_order) {
   loop.execute(say("a"));
@@ -96,7 +96,7 @@ TEST_F(event_loop_test, what_is_due_runs_by_deadline_among_what_was_posted) {
   loop.execute(1ms, say("1 ms"));
   loop.execute(say("now"));
   time.advance(1ms);
-  loop.execute(say("at 1 ms"));  // behind what was due then
+  loop.execute(say("at 1 ms"));  // after the timer that was due then
   time.advance(2ms);
   loop.execute(say("at 3 ms"));
   loop.poll();
@@ -160,7 +160,7 @@ TEST_F(event_loop_test, a_frame_runs_what_was_asked_before_it_began) {
   time.advance(10ms);
   loop.poll();
   EXPECT_EQ(said.back(), "next");
-  EXPECT_EQ(loop.next_deadline(), clock::time_point::max());  // nobody ticks for nothing
+  EXPECT_EQ(loop.next_deadline(), clock::time_point::max());  // no frame is due without tasks
 }
 
 TEST_F(event_loop_test, a_late_frame_is_not_made_up_for) {
@@ -270,7 +270,7 @@ TEST_F(event_loop_test, run_for_ends_in_time) {
   other.join();
   EXPECT_EQ(loop.run_for(0ms), 0u);
   EXPECT_EQ(loop.run_for(-1ms), 0u);
-  // Also if there is always something to do.
+  // Even if there is always a task.
   std::function<void()> again = [&] {
     time.advance(1ms);
     loop.execute([&] { again(); });
@@ -340,7 +340,7 @@ TEST_F(event_loop_test, names_what_is_wrong_and_queues_nothing) {
   EXPECT_EQ(loop.totals().submitted, 0u);
 }
 
-// --- the end
+// --- shutdown
 
 TEST_F(event_loop_test, shutdown_runs_what_is_there_and_cancels_series_and_frames) {
   loop.execute(say("posted"));
@@ -359,7 +359,7 @@ TEST_F(event_loop_test, shutdown_runs_what_is_there_and_cancels_series_and_frame
     time.wait_for_waiters(1);
     time.advance(5ms);
   });
-  EXPECT_EQ(loop.run(), 2u);  // and ends by itself
+  EXPECT_EQ(loop.run(), 2u);  // and returns without stop()
   other.join();
   EXPECT_EQ(said, (log{"posted", "5 ms"}));
   EXPECT_EQ(loop.run(), 0u);
@@ -423,7 +423,7 @@ TEST_F(event_loop_test, the_destructor_cancels) {
   EXPECT_TRUE(later.is_cancelled());
 }
 
-// --- what is built on schedulers
+// --- with_timeout() and others on a loop
 
 TEST_F(event_loop_test, time_outs_and_retries_live_on_it) {
   takt::promise<int> silent;

@@ -1,4 +1,4 @@
-// Who waits while it owes calls to others makes them first.
+// A thread that has deferred continuations runs them before it waits.
 #include "../../tests/support/owing.hpp"
 
 #include <chrono>

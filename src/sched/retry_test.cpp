@@ -56,7 +56,7 @@ struct retry_test : testing::Test {
   scheduled_pool pool{{.threads = 1, .time = &time, .unhandled = &unhandled}};
   tally attempts;
 
-  // Fails so many times.
+  // A function that fails the first `times` attempts.
   auto failing(std::size_t times) {
     return [this, times] {
       attempts.add();
@@ -66,7 +66,7 @@ struct retry_test : testing::Test {
       return 7;
     };
   }
-  // Lets the delay pass after that attempt.
+  // Waits for that attempt, and lets the delay after it pass.
   void pass(std::size_t attempt, std::chrono::nanoseconds delay) {
     attempts.wait_for(attempt);
     time.wait_for_waiters(1);
@@ -105,7 +105,7 @@ TEST_F(retry_test, the_last_error_is_the_result) {
   auto f = retry(pool, failing(9), {.initial = 1ms, .attempts = 2});
   pass(1, 1ms);
   f.wait();
-  pool.close(takt::drain);  // it has let go of the error
+  pool.close(takt::drain);  // the thread has released the error
   try {
     f.get();
     FAIL();
@@ -125,7 +125,7 @@ TEST_F(retry_test, jitter_is_what_you_say) {
                                       seen.push_back(delay);
                                       return seen.size() == 1 ? -1h : delay / 2;
                                     }});
-  attempts.wait_for(2);  // negative: at once
+  attempts.wait_for(2);  // a negative delay means at once
   pass(2, 10ms);
   pass(3, 20ms);
   EXPECT_EQ(f.get(), 7);
@@ -157,7 +157,7 @@ TEST_F(retry_test, cancelling_a_delay_takes_it_out) {
   EXPECT_EQ(waiting(), 1u);
   EXPECT_EQ(f.cancel(), cancel_result::prevented);
   EXPECT_EQ(waiting(), 0u);
-  EXPECT_EQ(alive.use_count(), 1);  // what it called is gone
+  EXPECT_EQ(alive.use_count(), 1);  // the closure is destroyed
   EXPECT_THROW(f.get(), takt::cancelled);
 }
 
@@ -176,7 +176,7 @@ TEST_F(retry_test, cancelling_an_attempt_asks_it_to_stop) {
   EXPECT_EQ(pool.totals().started, 1u);
 }
 
-// An error that uses what the caller has.
+// An error whose destruction uses objects of the caller.
 class error_with_end : public std::runtime_error {
  public:
   explicit error_with_end(std::shared_ptr<void> end)
@@ -286,7 +286,7 @@ TEST_F(retry_test, results_of_any_type) {
   EXPECT_EQ(*retry(pool, [] { return std::make_unique<int>(3); }).get(), 3);
 }
 
-// What is wrong is named, with its limit; nothing is queued.
+// The error names the wrong option and its limit; no task is queued.
 TEST_F(retry_test, bad_policies) {
   const auto message = [this](backoff policy) -> std::string {
     try {

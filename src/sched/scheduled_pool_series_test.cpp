@@ -1,4 +1,4 @@
-// Periodic tasks, and what is around a run.
+// Periodic tasks; before, after and decorate.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ using takt_test::gate;
 using takt_test::recording_hook;
 using takt_test::tally;
 
-// When the runs of a series began.
+// The times at which the runs of a series began.
 class beats {
  public:
   explicit beats(const manual_clock& time) : time_(time) {}
@@ -75,7 +75,7 @@ TEST(scheduled_series, repeats_at_a_fixed_rate) {
   expect_balance(pool);
 }
 
-// A delay counts from the end of a run, a rate from when it was due.
+// A fixed delay counts from the end of a run, a fixed rate from its deadline.
 TEST(scheduled_series, a_fixed_delay_counts_from_the_end) {
   manual_clock time;
   std::vector<std::chrono::nanoseconds> delays;
@@ -83,7 +83,7 @@ TEST(scheduled_series, a_fixed_delay_counts_from_the_end) {
   for (const bool rate : {false, true}) {
     tally ran;
     const auto body = [&] {
-      time.advance(3ms);  // that long it takes
+      time.advance(3ms);  // the run takes that long
       ran.add();
     };
     auto series = rate ? pool.schedule_at_fixed_rate(0s, 10ms, body)
@@ -125,16 +125,16 @@ TEST_P(missed, runs) {
 
 INSTANTIATE_TEST_SUITE_P(scheduled_series, missed,
                          ::testing::Values(
-                             // All are made up for.
+                             // No run is skipped.
                              missed_case{takt::catch_up, 45ms, {0, 45, 45, 45, 45}, 0},
-                             // That of 10 ms is run, late; those of 20, 30 and 40 ms are left out.
+                             // The run of 10 ms is late; those of 20, 30 and 40 ms are skipped.
                              missed_case{takt::catch_up_within(0s), 45ms, {0, 45}, 3},
-                             // After that of 10 ms it is behind by 25 ms: too much.
+                             // After the run of 10 ms it is behind by 25 ms, which is too much.
                              missed_case{takt::catch_up_within(24ms), 45ms, {0, 45}, 3},
                              missed_case{takt::catch_up_within(25ms), 45ms, {0, 45, 45, 45, 45}, 0},
-                             // One whose time is just now is not left out.
+                             // A run that is due just now is not skipped.
                              missed_case{takt::catch_up_within(0s), 40ms, {0, 40, 40}, 2},
-                             // One second, if nothing else is said.
+                             // The default is one second.
                              missed_case{takt::missed_runs(), 1030ms, {0, 1030, 1030}, 101}));
 
 TEST(scheduled_series, the_pool_says_what_is_done_about_missed_runs) {
@@ -159,7 +159,7 @@ TEST(scheduled_series, begins_in_the_most_distant_past) {
   pool.submit([] {}).get();
   EXPECT_GE(series.next_time(), time.now());
   EXPECT_LE(series.run_count(), 2u);
-  EXPECT_EQ(series.run_count(), 1u);  // all that are over are left out, however many
+  EXPECT_EQ(series.run_count(), 1u);  // all runs that have passed are skipped, however many
 }
 
 TEST(scheduled_series, what_it_throws_ends_it) {
@@ -180,7 +180,7 @@ TEST(scheduled_series, what_it_throws_ends_it) {
   expect_balance(pool);
 }
 
-// Also if nobody looks at it.
+// Even if the future of the series is dropped.
 TEST(scheduled_series, an_error_that_nobody_sees_goes_to_the_hook) {
   recording_hook hook;
   {
@@ -252,7 +252,7 @@ TEST(scheduled_series, that_was_cancelled_while_it_runs_has_no_next_run) {
   expect_balance(pool);
 }
 
-// --- what is around a run
+// --- before, after and decorate
 
 TEST(scheduled_series, hooks_are_around_each_run) {
   manual_clock time;
@@ -337,7 +337,7 @@ TEST(scheduled_series, a_decoration_that_throws_or_drops_the_task) {
   auto series = pool.schedule_at_fixed_rate(0s, 1ms, [] {});
   while (series.missed_count() == 0) takt::sync::yield();
   time.wait_for_waiters(1);
-  EXPECT_FALSE(series.is_ready());  // it goes on
+  EXPECT_FALSE(series.is_ready());  // the series continues
   EXPECT_EQ(series.run_count(), 0u);
   throws = true;
   time.advance(1ms);
@@ -350,7 +350,7 @@ TEST(scheduled_series, a_decoration_that_throws_or_drops_the_task) {
   EXPECT_EQ(hook.uncaught(), (std::vector<std::string>{"decorate"}));
   const takt::task_totals totals = pool.totals();
   EXPECT_EQ(totals.ran,
-            0u);  // a run that was dropped is missed, and one that fails ends its series
+            0u);  // a dropped run is missed, and a failed one ends its series
   EXPECT_EQ(totals.failed, 3u);
   EXPECT_EQ(totals.cancelled, 1u);
   EXPECT_EQ(totals.missed, 1u);
@@ -433,7 +433,7 @@ TEST(scheduled_series, a_stop_request_between_two_runs_does_nothing) {
     if (stop.stop_requested()) asked.add();
     ran.add();
   });
-  series.request_stop();  // before the first one
+  series.request_stop();  // before the first run
   for (std::size_t runs = 1; runs <= 3; ++runs) {
     time.wait_for_waiters(1);
     time.advance(1s);
@@ -446,8 +446,7 @@ TEST(scheduled_series, a_stop_request_between_two_runs_does_nothing) {
   EXPECT_EQ(series.cancel(), cancel_result::prevented);
 }
 
-// Another test is that of the run in progress: future_task,
-// the_last_run_of_a_series_can_be_stopped.
+// For a run that is under way see future_task, the_last_run_of_a_series_can_be_stopped.
 TEST(scheduled_series, a_stop_request_reaches_the_run_in_progress) {
   manual_clock time;
   scheduled_pool pool({.threads = 1, .time = &time});

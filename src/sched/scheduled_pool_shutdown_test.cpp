@@ -1,4 +1,4 @@
-// How a scheduled pool ends, and coroutines that wait on one.
+// Shutdown of a scheduled_pool, and coroutines that wait on one.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -54,7 +54,7 @@ TEST_P(after_shutdown_policy, says_what_is_still_run) {
   EXPECT_EQ(series.is_cancelled(), !periodic);
   EXPECT_FALSE(later.pause());
   worker.release();
-  due.get();  // in any case
+  due.get();  // runs in all cases
   if (delayed || periodic) {
     time.wait_for_waiters(1);
     EXPECT_FALSE(pool.is_terminated());
@@ -172,7 +172,7 @@ TEST(scheduled_pool_end, shutdown_now_gives_back_what_has_not_begun_with_its_dea
   EXPECT_FALSE(later.reschedule(1ms));
   std::chrono::nanoseconds left{0};
   for (takt::task& t : unstarted) {
-    EXPECT_GE(t.deadline(), time.now());  // also of what was queued
+    EXPECT_GE(t.deadline(), time.now());  // queued tasks have one, too
     if (t.deadline() > time.now()) left += t.deadline() - time.now();
     if (t.deadline() == time.now() + 30ms) {
       EXPECT_EQ(t.name(), "guard");
@@ -182,7 +182,7 @@ TEST(scheduled_pool_end, shutdown_now_gives_back_what_has_not_begun_with_its_dea
   EXPECT_EQ(left, 60ms);
   EXPECT_EQ(queued.get(), 1);
   EXPECT_EQ(later.get(), 2);
-  series.get();  // its last run
+  series.get();  // the last run of the series
   EXPECT_EQ(ran.count(), 2u);
   worker.release();
   pool.await_termination();
@@ -222,7 +222,7 @@ TEST(scheduled_pool_end, gives_back_a_hundred_thousand) {
   expect_balance(pool);
 }
 
-// What has no time to come would keep the pool for ever: also if it gets there later.
+// A task that is never due would keep the pool for ever; also one that becomes so after shutdown().
 TEST(scheduled_pool_end, a_kept_series_that_was_paused_while_it_ran_is_cancelled) {
   for (const bool pauses : {true, false}) {
     manual_clock time;
@@ -240,7 +240,7 @@ TEST(scheduled_pool_end, a_kept_series_that_was_paused_while_it_ran_is_cancelled
     }
     pool.shutdown();
     go_on.open();
-    EXPECT_TRUE(pool.await_termination(10s));  // by the pool's clock: for ever, if it hangs
+    EXPECT_TRUE(pool.await_termination(10s));  // by the pool's clock, which stands still
     EXPECT_TRUE(series.is_cancelled());
     expect_balance(pool);
   }
@@ -281,7 +281,7 @@ TEST(scheduled_pool_end, what_was_paused_and_given_back_is_not_resumed) {
   EXPECT_EQ(f.time_left(), takt::never);
 }
 
-// What waits with no time to come has a thread, for when it gets one.
+// A task that is never due has a thread, in case it is rescheduled.
 TEST(scheduled_pool_end, what_was_accepted_is_run_though_no_thread_can_be_started_later) {
   manual_clock time;
   bool may = false;
@@ -298,7 +298,7 @@ TEST(scheduled_pool_end, what_was_accepted_is_run_though_no_thread_can_be_starte
   expect_balance(pool);
 }
 
-// As seen by a thread that was held up after it had looked.
+// The clock of a thread that was suspended after it had read the time.
 class late_clock final : public takt::clock {
  public:
   [[nodiscard]] time_point now() const noexcept override {
@@ -312,7 +312,7 @@ class late_clock final : public takt::clock {
 };
 thread_local takt::clock::time_point late_clock::stale{};
 
-// shutdown() has decided that it is run, and is busy with others, when a worker comes to it.
+// shutdown() has decided that the due task runs, and is cancelling others, when a worker takes it.
 TEST(scheduled_pool_end, what_is_due_is_not_left_out_while_others_are_cancelled) {
   late_clock time;
   time.time.advance(1h);
@@ -443,7 +443,8 @@ TEST(co_await_after, leaves_with_its_frame) {
   expect_balance(pool);
 }
 
-// Whether a task is such a wait is asked while another thread cancels it: for ThreadSanitizer.
+// shutdown_now() checks whether a task resumes a coroutine while another thread cancels the task:
+// for ThreadSanitizer.
 TEST(co_await_after, hears_a_stop_request_while_its_pool_stops) {
   constexpr std::size_t many = 200;
   manual_clock time;

@@ -43,7 +43,7 @@ static_assert(can_be_when<std::chrono::duration<double>>);
 static_assert(!can_be_when<std::chrono::system_clock::time_point>);
 static_assert(!can_be_when<int>);
 
-// What ran, in order.
+// The log of the tasks that ran.
 class log {
  public:
   void add(const std::string& what) {
@@ -60,7 +60,7 @@ class log {
   std::string all_ TAKT_GUARDED_BY(mu_);
 };
 
-// What `call` says is wrong with its arguments.
+// The message of the std::invalid_argument that `call` throws.
 template <class Call>
 std::string complaint(Call&& call) {
   try {
@@ -71,7 +71,7 @@ std::string complaint(Call&& call) {
   return "";
 }
 
-// --- when
+// --- due times
 
 TEST(scheduled_pool, runs_at_once_and_later) {
   manual_clock time;
@@ -99,7 +99,7 @@ TEST(scheduled_pool, takes_absolute_times) {
   EXPECT_EQ(later.next_time(), due);
   time.advance_to(due);
   EXPECT_EQ(later.get(), 2);
-  EXPECT_EQ(pool.schedule(due - 5ms, [] { return 3; }).get(), 3);  // it is over: at once
+  EXPECT_EQ(pool.schedule(due - 5ms, [] { return 3; }).get(), 3);  // the time has passed: at once
 }
 
 TEST(scheduled_pool, runs_at_once_what_has_a_delay_below_zero) {
@@ -116,7 +116,7 @@ TEST(scheduled_pool, never_is_never) {
   auto farther = pool.schedule(takt::clock::time_point::max(), [] {});
   auto most = pool.schedule(nanoseconds::max() - 1ns, [] {});
   EXPECT_EQ(far.time_left(), takt::never);
-  // What is overdue stands before them all the same.
+  // An overdue task runs before them.
   EXPECT_EQ(pool.schedule(-1s, [] { return 1; }).get(), 1);
   time.advance(10000h);
   EXPECT_EQ(pool.submit([] { return 2; }).get(), 2);
@@ -185,7 +185,7 @@ TEST(scheduled_pool, cancelling_takes_a_task_out_at_once) {
   EXPECT_FALSE(h.pause());
   EXPECT_FALSE(h.resume());
   EXPECT_THROW(f.get(), takt::cancelled);
-  EXPECT_EQ(f.cancel(), cancel_result::done);  // by the handle, the future is empty
+  EXPECT_EQ(f.cancel(), cancel_result::done);  // by the handle, as the future is empty
   pool.close(takt::drain);
   expect_balance(pool);
 }
@@ -240,7 +240,7 @@ TEST(scheduled_pool, handles_outlive_their_pool) {
   EXPECT_EQ(timer_handle().time_left(), takt::never);
 }
 
-// A clock that is gone when its pool is.
+// A clock that is destroyed after its pool.
 class short_lived_clock final : public takt::clock {
  public:
   [[nodiscard]] time_point now() const noexcept override {
@@ -437,7 +437,7 @@ TEST(scheduled_pool, works_without_core_threads) {
   scheduled_pool pool({.threads = 0, .keep_alive = 1s, .time = &time});
   auto f = pool.schedule(1h, [] {});
   time.wait_for_waiters(1);
-  time.advance(30min);  // longer than it is kept
+  time.advance(30min);  // longer than keep_alive
   time.wait_for_waiters(1);
   EXPECT_EQ(pool.statistics().threads, 1u);
   time.advance(30min);
@@ -465,7 +465,7 @@ TEST(scheduled_pool, a_thread_ends_after_the_last_delayed_task_was_cancelled) {
   }
 }
 
-// Also for a thread that had been idle before the delayed task came.
+// Also for a thread that was idle before the delayed task was added.
 TEST(scheduled_pool, keep_alive_begins_anew_when_a_delayed_task_is_cancelled) {
   manual_clock time;
   scheduled_pool pool({.threads = 0, .keep_alive = 10s, .time = &time});
@@ -474,7 +474,7 @@ TEST(scheduled_pool, keep_alive_begins_anew_when_a_delayed_task_is_cancelled) {
   auto f = pool.schedule(1h, [] {});
   time.advance(
       11s);  // the thread is on its way now, or was before: it has seen the task when it is
-  time.wait_for_waiters(1);  // back
+  time.wait_for_waiters(1);  // the thread waits again
   EXPECT_EQ(f.cancel(), cancel_result::prevented);
   while (time.waiters() == 0 && pool.statistics().threads != 0) takt::sync::yield();
   ASSERT_EQ(pool.statistics().threads, 1u);
@@ -483,7 +483,7 @@ TEST(scheduled_pool, keep_alive_begins_anew_when_a_delayed_task_is_cancelled) {
   while (pool.statistics().threads != 0) takt::sync::yield();
 }
 
-// The same if the last one is a series that another thread runs meanwhile.
+// The same if the last delayed task is a series that another thread is running.
 TEST(scheduled_pool, a_thread_ends_after_the_last_run_of_a_series) {
   manual_clock time;
   scheduled_pool pool({.threads = 2, .keep_alive = 1s, .core_times_out = true, .time = &time});
@@ -495,7 +495,7 @@ TEST(scheduled_pool, a_thread_ends_after_the_last_run_of_a_series) {
     go.park();
   });
   begun.park();
-  pool.submit([] {}).get();  // the other thread goes idle again, now with a task to stay for
+  pool.submit([] {}).get();  // the other thread is idle again, and stays for the series
   time.wait_for_waiters(1);
   EXPECT_EQ(series.cancel(), cancel_result::running);
   go.unpark();
@@ -522,7 +522,7 @@ TEST(scheduled_pool, changes_its_size) {
   EXPECT_THROW(one.resize(2), std::logic_error);
 }
 
-// One waits for the deadline, the others just for work.
+// One thread waits for the deadline, the others only for work.
 TEST(scheduled_pool, only_one_thread_wakes_for_a_deadline) {
   manual_clock time;
   scheduled_pool pool({.threads = 3, .time = &time});
@@ -530,7 +530,7 @@ TEST(scheduled_pool, only_one_thread_wakes_for_a_deadline) {
   const timer_handle h = pool.execute(1h, [] {});
   time.wait_for_waiters(3);
   EXPECT_EQ(h.cancel(), cancel_result::prevented);
-  ASSERT_TRUE(time.advance_to_next());  // the leader, in vain
+  ASSERT_TRUE(time.advance_to_next());  // wakes the leader in vain
   time.wait_for_waiters(3);
   EXPECT_FALSE(time.advance_to_next());
 }

@@ -64,7 +64,7 @@ TEST_F(with_timeout_test, too_late) {
   time.advance(1ms);
   EXPECT_THROW(f.get(), takt::timeout_error);
   EXPECT_TRUE(source.is_cancelled());
-  source.set_value(7);  // is dropped
+  source.set_value(7);  // too late: dropped
 }
 
 TEST_F(with_timeout_test, a_time_instead_of_a_duration) {
@@ -94,7 +94,7 @@ TEST_F(with_timeout_test, a_cancellation_in_time) {
   EXPECT_EQ(waiting(), 0u);
 }
 
-// Nobody looks at it, and nobody needs to, as with the source itself.
+// The broken promise is not reported as unobserved, as with the source itself.
 TEST_F(with_timeout_test, an_abandoned_source) {
   {
     auto f = limited();
@@ -126,7 +126,7 @@ TEST_F(with_timeout_test, a_dropped_future_still_limits_the_source) {
   static_cast<void>(limited());
   EXPECT_FALSE(source.is_cancelled());
   time.advance(10ms);
-  pool.submit([] {}).get();  // after the timer
+  pool.submit([] {}).get();  // runs after the timer
   EXPECT_TRUE(source.is_cancelled());
   pool.close(takt::drain);
   EXPECT_EQ(unhandled.take_unobserved(), std::vector<std::string>{takt::timeout_error().what()});
@@ -175,7 +175,7 @@ TEST_F(with_timeout_test, a_rejected_one_leaves_the_source_as_it_was) {
             takt::rejection::shut_down);
   ASSERT_TRUE(f.valid());
   EXPECT_FALSE(source.is_cancelled());
-  auto g = std::move(f).then([](int n) { return n + 1; });  // nothing is registered
+  auto g = std::move(f).then([](int n) { return n + 1; });  // no timer is added
   source.set_value(7);
   EXPECT_EQ(g.get(), 8);
 }
@@ -274,7 +274,7 @@ TEST_F(with_timeout_test, continues) {
   EXPECT_EQ(seen, -1);
 }
 
-// Results, time-outs and cancellations of many, all at once.
+// Results, time-outs and cancellations of many futures, concurrently.
 TEST_F(with_timeout_test, many_at_once) {
   constexpr int count = 300;
   std::vector<promise<int>> promises;

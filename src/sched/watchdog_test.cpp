@@ -58,7 +58,7 @@ struct watchdog_test : testing::Test {
                   .next = &figures}};
   takt::thread_pool pool{{.core_threads = 2, .time = &time, .observer = &watch}};
 
-  // All that is due has been looked at.
+  // Waits until the watchdog has checked all runs that are due.
   void settle() {
     timers.submit([] {}).get();
   }
@@ -102,7 +102,7 @@ TEST_F(watchdog_test, what_ends_in_time_is_not_reported) {
   EXPECT_THAT(taken(), IsEmpty());
 }
 
-// The timer is set for the first of them, and goes on to the next.
+// The timer is set for the first limit, and then for the next.
 TEST_F(watchdog_test, each_has_its_own_limit) {
   tally begun;
   gate go_on;
@@ -127,7 +127,7 @@ TEST_F(watchdog_test, each_has_its_own_limit) {
   second.get();
 }
 
-// With another emitter: a run within a run, with the same number, on the same thread.
+// Two emitters: a run within a run, with the same id, on the same thread.
 TEST_F(watchdog_test, runs_within_runs) {
   const auto tell = [&](task_event::kind what, const char* name) {
     watch.on_event({.what = what, .id = 1, .name = name, .when = time.now()});

@@ -1,4 +1,4 @@
-// How a wheel_scheduler ends, and what its observer is told.
+// Shutdown of a wheel_scheduler, and the events that its observer receives.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -274,7 +274,7 @@ TEST(wheel_shutdown_now, may_be_called_on_the_timer_thread) {
   wheel_bench b;
   std::string names;
   b.wheel.execute(10ms, b.here, [&] {
-    b.wheel.execute(1s, b.here, [] {}, {.name = "c"});  // may get the place of this one
+    b.wheel.execute(1s, b.here, [] {}, {.name = "c"});  // may reuse the slot of this task
     for (const takt::task& t : b.wheel.shutdown_now()) names += t.name();
   });
   b.wheel.execute(10ms, b.here, [] {}, {.name = "a"});
@@ -352,7 +352,7 @@ class letters final : public takt::task_observer {
     if (event.runs_missed != 0) all += std::to_string(event.runs_missed);
     name_[event.id] = event.name;
   }
-  // By the names of the tasks, which are different.
+  // By task name; the names are distinct.
   [[nodiscard]] std::map<std::string, std::string> of() const {
     const takt::detail::mutex_lock lock(mu_);
     std::map<std::string, std::string> result;

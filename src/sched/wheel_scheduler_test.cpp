@@ -87,7 +87,7 @@ TEST(wheel_scheduler, has_one_thread_as_its_options_say) {
         {.thread = {.nice = 1,
                     .on_start = [&] { ids.push_back(std::this_thread::get_id()); },
                     .on_exit = [&] { ids.push_back(std::this_thread::get_id()); },
-                    .may_start = [] { return false; }},  // which is not asked
+                    .may_start = [] { return false; }},  // which is not called
          .time = &time});
     wheel.execute(1ms, inline_executor(), [&] { ids.push_back(std::this_thread::get_id()); });
     time.wait_for_waiters(1);
@@ -118,7 +118,7 @@ TEST(wheel_scheduler, names_its_thread) {
 }
 #endif
 
-// Destroys a wheel by its own task, which is a series if it has a period; on a pool or inline.
+// Destroys a wheel in its own task: a series if period is not 0, on a pool or inline.
 void destroy_by_own_task(std::chrono::milliseconds delay, std::chrono::milliseconds period,
                          bool inline_run) {
   manual_clock time;
@@ -270,7 +270,7 @@ TEST(wheel_scheduler, slack_does_not_reach_beyond_the_end_of_time) {
   EXPECT_EQ(b.time.now(), due);
 }
 
-// --- what executors do with it
+// --- executors
 
 TEST(wheel_scheduler, a_series_whose_run_is_dropped_ends) {
   auto executor = std::make_unique<manual_executor>();
@@ -368,14 +368,14 @@ TEST(wheel_scheduler, without_memory_nothing_is_taken) {
     const takt::no_memory none;
     rest = b.wheel.shutdown_now();
   }
-  EXPECT_THAT(rest, IsEmpty());  // no room for them: they are cancelled
+  EXPECT_THAT(rest, IsEmpty());  // no memory for the list: the tasks are cancelled
   EXPECT_EQ(b.wheel.totals().cancelled, 3u);
   expect_balance(b.wheel);
 }
 
-// --- what is due at once
+// --- tasks that are due together
 
-// Takes up to two tasks at once, and says what it was given.
+// Takes up to two tasks at once, and logs how many it was offered.
 class takes_two {
  public:
   takes_two(log& said, std::string name) : said_(said), name_(std::move(name)) {}

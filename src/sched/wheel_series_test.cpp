@@ -1,4 +1,4 @@
-// Series of a wheel_scheduler where its beginning, its end and its executors meet.
+// Series of a wheel_scheduler: begin, end, and executors that reject or drop runs.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -112,7 +112,8 @@ TEST(wheel_series, that_waits_for_the_end_of_its_wheel_gets_an_error) {
   auto series = b.wheel.schedule_at_fixed_rate(0s, 10ms, there, wait);
   auto marked = b.wheel.schedule(1s, there, wait, {.run_at_close = true});
   there.poll();
-  auto once = b.wheel.schedule(0s, there, wait);  // it is no longer the wheel's
+  auto once =
+      b.wheel.schedule(0s, there, wait);  // the executor has it; to the wheel it is finished
   there.poll();
   b.wheel.close();
   const auto error = std::make_error_code(std::errc::resource_deadlock_would_occur);
@@ -155,7 +156,7 @@ TEST(wheel_close, ends_it_also_if_another_call_has_run_out_of_time_meanwhile) {
   expect_balance(b.wheel);
 }
 
-// Of two who end what waits, the last one ends the wheel.
+// Of two calls that end the pending tasks, the last one terminates the wheel.
 TEST(wheel_close, does_not_end_it_while_another_call_runs_a_task) {
   struct slow_to_go {
     gate& reached;

@@ -1,4 +1,4 @@
-// A wheel_scheduler with an executor: a scheduler, for helpers and coroutines.
+// wheel_view: a wheel_scheduler and an executor as a scheduler, for functions and coroutines.
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -164,7 +164,7 @@ TEST(wheel_view, a_coroutine_leaves_with_its_frame) {
   expect_balance(b.wheel);
 }
 
-// Runs tasks within execute(), and has to know when one runs.
+// Runs tasks within execute(), and knows while one runs.
 struct guarded_executor {
   void execute(takt::task t) {
     inside = true;
