@@ -112,8 +112,7 @@ TEST(wheel_series, that_waits_for_the_end_of_its_wheel_gets_an_error) {
   auto series = b.wheel.schedule_at_fixed_rate(0s, 10ms, there, wait);
   auto marked = b.wheel.schedule(1s, there, wait, {.run_at_close = true});
   there.poll();
-  auto once =
-      b.wheel.schedule(0s, there, wait);  // the executor has it; to the wheel it is finished
+  auto once = b.wheel.schedule(0s, there, wait);  // for the wheel, it has finished
   there.poll();
   b.wheel.close();
   const auto error = std::make_error_code(std::errc::resource_deadlock_would_occur);
