@@ -147,7 +147,7 @@ TEST(event_loop_embedding, in_asio) {
   if (!all.done()) host.run();
 }
 
-// Whether the descriptor is readable: only tasks added after next_deadline() make it so.
+// True if the descriptor is readable. Only tasks added after next_deadline() make it so.
 bool is_readable(int descriptor) {
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{};

@@ -1,5 +1,5 @@
 /// \file
-/// When a task is due.
+/// The due time of a task.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// When a task is due: a delay from now, or a point in time of takt::clock. Time points of other
-/// clocks do not compile. Schedulers take it as a parameter; callers need not name it.
+/// The due time of a task: a delay from now, or a point in time of takt::clock. Time points of
+/// other clocks do not compile. Schedulers take it as a parameter; callers need not name it.
 ///
 /// \code
 /// timers.execute(30s, drop);                       // a delay, from now
@@ -31,7 +31,7 @@ class due_time {
   due_time(clock::time_point time) noexcept  // NOLINT(google-explicit-constructor)
       : count_(time.time_since_epoch()), absolute_(true) {}
 
-  /// Whether it is a delay, which delay() then returns.
+  /// Returns true if it is a delay, which delay() then returns.
   [[nodiscard]] bool is_delay() const noexcept { return !absolute_; }
   [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return count_; }
 

@@ -137,7 +137,7 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   std::size_t poll();
   /// Runs the tasks queued for the next frame, and microtasks. \return how many tasks it ran.
   std::size_t run_frame();
-  /// Whether tasks are queued for the next frame. If not, a render loop may skip it.
+  /// Returns true if tasks are queued for the next frame. If not, a render loop may skip it.
   [[nodiscard]] bool wants_frame() const noexcept;
 
   /// Makes run() and the other functions that run tasks return after the current task. Later calls
@@ -147,15 +147,15 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   /// Ends the effect of stop(): the loop can run again.
   void restart() noexcept;
 
-  /// Whether a thread is inside run() or another function that runs tasks.
+  /// Returns true if a thread is inside run() or another function that runs tasks.
   [[nodiscard]] bool is_running() const noexcept;
-  /// Whether the calling thread runs the loop, or was the last to run it; true if no thread has run
-  /// it yet. For checks before data of the loop's thread is accessed.
+  /// Returns true if the calling thread runs the loop or was the last to run it, or if no thread
+  /// has run it yet. For checks before data of the loop's thread is accessed.
   [[nodiscard]] bool running_in_this_thread() const noexcept;
 
-  /// When the loop next has a task to run: a time that has passed, such as min(), means now; max()
-  /// means that no task is waiting. If the next task becomes due earlier after this call,
-  /// descriptor() becomes readable.
+  /// The time at which the loop next has a task to run: a time that has passed, such as min(),
+  /// means now; max() means that no task is waiting. If a task that is due earlier is added after
+  /// this call, descriptor() becomes readable.
   [[nodiscard]] clock::time_point next_deadline() noexcept;
   /// A descriptor that is readable when poll() is to be called before next_deadline(). The loop
   /// owns it; use it only to wait. \throws std::system_error if the system has no such descriptor.

@@ -11,7 +11,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What a fixed-rate series does when it is behind: because its last run took long, all threads
+/// The policy for a fixed-rate series that is behind: because its last run took long, all threads
 /// were busy, or the process was suspended.
 ///
 /// \code

@@ -22,7 +22,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How often retry() calls its function, and how long it waits between attempts.
+/// The number of attempts of retry(), and the delays between them.
 struct backoff {
   /// Delay after the first failure.
   std::chrono::nanoseconds initial = std::chrono::milliseconds(100);

@@ -27,12 +27,13 @@ namespace detail {
 class delay_queue;
 }  // namespace detail
 
-/// Which delayed and periodic tasks of a scheduled_pool still run after shutdown().
+/// Selects the delayed and periodic tasks of a scheduled_pool that still run after shutdown().
 struct after_shutdown {
-  /// Whether delayed tasks still run, each when it is due. If not, they are cancelled, except those
-  /// that are due already.
+  /// Delayed tasks run when they are due. If false, they are cancelled, except those that are due
+  /// already.
   bool delayed = true;
-  /// Whether periodic tasks continue; the pool then terminates when they have been cancelled.
+  /// Periodic tasks continue, and the pool terminates when they have been cancelled. If false, they
+  /// are cancelled.
   bool periodic = false;
 };
 
@@ -41,12 +42,12 @@ struct scheduled_pool_options {
   /// Number of threads; each starts when there is work for it. 0 means one thread, as long as a
   /// task is waiting.
   std::size_t threads = default_pool_size();
-  /// How long an idle thread waits for work before it ends, if threads is 0 or core_times_out is
-  /// set. The last one stays while a delayed task is waiting.
+  /// Idle time after which a thread ends, if threads is 0 or core_times_out is set. The last thread
+  /// stays while a delayed task is waiting.
   std::chrono::nanoseconds keep_alive = std::chrono::seconds(60);
-  bool core_times_out = false;  ///< Whether idle threads end after keep_alive.
+  bool core_times_out = false;  ///< Idle threads end after keep_alive.
 
-  after_shutdown keep{};  ///< Which tasks still run after shutdown().
+  after_shutdown keep{};  ///< Tasks that still run after shutdown().
   missed_runs missed{};   ///< Default for periodic tasks that are behind.
 
   /// As in thread_pool_options.

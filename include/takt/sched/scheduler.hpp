@@ -33,9 +33,9 @@ class retry_state;
 /// Options of a task that runs once, later.
 struct timer_options {
   task_name name{};
-  /// How much later than its deadline the task may run, in order to share a wake-up with others.
+  /// Maximum delay of the task beyond its deadline, in order to share a wake-up with others.
   std::chrono::nanoseconds slack{0};
-  /// Whether wheel_scheduler::close() runs the task before it is due. Other schedulers ignore it.
+  /// wheel_scheduler::close() runs the task before it is due. Other schedulers ignore it.
   bool run_at_close = false;
 };
 
@@ -44,7 +44,7 @@ struct periodic_options {
   task_name name{};
   /// As in timer_options, for each run.
   std::chrono::nanoseconds slack{0};
-  /// What the series does when it is behind. Empty means the default of the scheduler.
+  /// Policy for a series that is behind. Empty means the default of the scheduler.
   std::optional<missed_runs> missed{};
   /// As in timer_options: wheel_scheduler::close() then runs it once more.
   bool run_at_close = false;

@@ -56,8 +56,8 @@ class timer_handle {
   }
   ~timer_handle() = default;
 
-  /// Cancels the task: it leaves the queue at once, and a periodic task does not run again. \return
-  /// what that did.
+  /// Cancels the task: it leaves the queue at once, and a periodic task does not run again.
+  /// \return `prevented`, `running` or `done`.
   ///
   /// Without a future, `running` (of a wheel_scheduler, `done`) may mean that the body is running:
   /// it gets no stop request, later calls return the same, and no call reports when it ends. If the
@@ -77,7 +77,7 @@ class timer_handle {
   /// Ends a pause. \return false if the task is not paused, or there is no next run.
   bool resume() const noexcept;
 
-  /// When the next run is due; max() if there is none, the task is paused, or a run is under way.
+  /// The time of the next run; max() if there is none, the task is paused, or a run is under way.
   [[nodiscard]] clock::time_point next_time() const noexcept;
   /// The time until next_time(): negative if the task is late, `never` if that is max().
   [[nodiscard]] std::chrono::nanoseconds time_left() const noexcept;

@@ -27,7 +27,7 @@ struct watchdog_options {
   /// `never`, which a wheel_scheduler does not. Must not be watched itself: if all its threads are
   /// stuck, no report is made.
   scheduler* timers = nullptr;
-  /// Receives the `started` event, and how long the run has taken so far. Must not throw.
+  /// Receives the `started` event of the run, and its duration so far. Must not throw.
   std::function<void(const task_event& started, std::chrono::nanoseconds so_far)> report{};
   /// Receives every event as well, unless null. Must outlive the watchdog.
   task_observer* next = nullptr;

@@ -30,7 +30,7 @@ namespace detail {
 class wheel_core;
 }  // namespace detail
 
-/// Which thread reads the clock when a relative delay begins.
+/// The thread that reads the clock when a relative delay begins.
 enum class timer_stamp : std::uint8_t {
   caller,  ///< The thread that schedules the task. The task is at most one tick late.
   /// The timer thread, at its next tick. Scheduling does not read the clock; the task may be two
@@ -38,8 +38,8 @@ enum class timer_stamp : std::uint8_t {
   timer,
 };
 
-/// What wheel_scheduler::close() does with tasks that are waiting. Unlike close() with a
-/// close_policy, it waits for the timer thread only.
+/// Treatment of waiting tasks by wheel_scheduler::close(). Unlike close() with a close_policy, that
+/// waits for the timer thread only.
 enum class at_close : std::uint8_t {
   run_marked,  ///< Runs tasks with run_at_close, and cancels the others.
   run_all,     ///< Runs all tasks, series once.
@@ -54,11 +54,12 @@ struct wheel_scheduler_options {
   /// Number of slots of the wheel: a power of two, at most 2^24. A timer that is further ahead than
   /// one revolution is moved once more on its way, and again for each factor of 16.
   std::size_t ticks_per_wheel = 512;
-  timer_stamp stamp = timer_stamp::caller;  ///< Which thread reads the clock for delays.
+  timer_stamp stamp = timer_stamp::caller;  ///< The thread that reads the clock for delays.
   /// Hands tasks over at their deadlines, not at the next tick.
   bool exact = false;
-  /// How long before a deadline the timer thread stops sleeping and spins, for a precise hand-over.
-  /// About 100 us is enough, and costs that much CPU time for each wake-up. Requires exact.
+  /// Time before a deadline at which the timer thread stops sleeping and spins, for a precise
+  /// hand-over. About 100 us is enough, and costs that much CPU time for each wake-up. Requires
+  /// exact.
   std::chrono::nanoseconds spin{0};
   missed_runs missed{};  ///< Default for periodic tasks that are behind.
 
@@ -207,7 +208,7 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
  private:
   task_list close_within(std::chrono::nanoseconds timeout, at_close policy);
 
-  detail::wheel_core& core_;  // lives until the last handle is gone
+  detail::wheel_core& core_;  // stays for handles that outlive *this
 };
 
 }  // namespace takt::inline TAKT_ABI
