@@ -23,33 +23,34 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// An entry of the queue of an action_scheduler. Owns its action while it is queued.
+/// An entry in the queue of an action_scheduler. Owns its action while it is queued.
 struct action_entry : list_node<> {
   rx::action_node* action = nullptr;
-  std::uint64_t batch = 0;  ///< Which drain it is for, if the scheduler tells them apart.
+  std::uint64_t batch = 0;  ///< The drain that it belongs to, if the scheduler has several.
 };
 
 }  // namespace detail
 
 namespace rx {
 
-/// An action without its work. What who writes a scheduler of his own gets to see; see
+/// An action without its work: the interface of actions for authors of schedulers. See
 /// action_scheduler.
 ///
 /// **Thread safety**: as in action.
 class action_node : public detail::subscription_core, public detail::list_node<struct of_pending> {
  public:
-  /// The last one that it was scheduled with.
+  /// Returns the delay of the last schedule().
   [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return delay_; }
-  /// Whether it was scheduled and has not begun since.
+  /// Returns true if it was scheduled and has not begun to run since.
   [[nodiscard]] bool is_pending() const noexcept { return pending_; }
 
-  /// For action: whether it can be scheduled: it is open, and its scheduler is there.
-  /// \throws std::logic_error if this is not the scheduler's thread.
+  /// For action: returns true if it can be scheduled: it is open and its scheduler exists.
+  /// \throws std::logic_error if another thread runs the scheduler's loop.
   [[nodiscard]] bool may_schedule() const;
-  /// For action: if so, schedules it.
+  /// For action: schedules it. Requires may_schedule().
   void schedule(std::chrono::nanoseconds delay);
-  /// For schedulers: it was closed by another thread.
+  /// For schedulers: called on the scheduler's thread after another thread has closed the action.
+  /// Removes it from the scheduler and destroys its work, unless that is running.
   void come_home() noexcept;
 
  protected:
@@ -66,29 +67,29 @@ class action_node : public detail::subscription_core, public detail::list_node<s
   virtual void drop_work() noexcept = 0;
   void on_unsubscribe() override;
 
-  // All of it belongs to the scheduler's thread.
+  // All members are used by the scheduler's thread only.
   detail::action_home* const home_;  // retained
   std::chrono::nanoseconds delay_{0};
   bool pending_ = false;
-  bool given_up_ = false;    // closed, and nothing is left of it in the scheduler
-  int runs_ = 0;             // how many are under way: one may contain another
-  std::uint64_t begun_ = 0;  // how many have begun
-  int more_places_ = 0;      // in the queue, beside place_
+  bool given_up_ = false;    // closed and removed from the scheduler
+  int runs_ = 0;             // number of runs in progress; runs can nest
+  std::uint64_t begun_ = 0;  // number of runs that have begun
+  int more_places_ = 0;      // number of queue entries besides place_
   detail::action_entry place_;
-  // Of async_scheduler: its timer, and when that is or was due.
+  // For async_scheduler: the timer, and when it is or was due.
   timer_phase phase_ = timer_phase::none;
   timer_handle timer_;
   clock::time_point due_{};
-  // Of virtual_time_scheduler: its place in the order of time.
+  // For virtual_time_scheduler: the entry in the order of time.
   timer_id turn_;
 };
 
-/// An owner of an action. For who writes a scheduler of his own.
+/// Owns an action. For authors of schedulers.
 class action_ref {
  public:
   action_ref() noexcept = default;
   explicit action_ref(action_node& a) noexcept : action_(&a) { a.own(); }
-  /// Takes over an owner.
+  /// Takes over one ownership.
   action_ref(action_node* owned, std::in_place_t /*taken*/) noexcept : action_(owned) {}
   action_ref(action_ref&& other) noexcept : action_(std::exchange(other.action_, nullptr)) {}
   action_ref& operator=(action_ref&& other) noexcept {
@@ -112,7 +113,7 @@ class action_ref {
 
 namespace detail {
 
-/// An action with its state, and without its work.
+/// An action with its state, without its work.
 template <class State>
 class action_with : public rx::action_node {
  public:
@@ -129,7 +130,7 @@ class action_with<void> : public rx::action_node {
 
 namespace rx {
 
-/// Work that was given to an action_scheduler, and can be given to it again: a subscription with
+/// Work that runs on an action_scheduler and can be scheduled again: a subscription with
 /// schedule().
 ///
 /// \code
@@ -137,26 +138,28 @@ namespace rx {
 ///   if (n < 10) self.schedule(1s, n + 1);     // the only way to repeat
 /// }, 1);
 ///
-/// a.schedule(5s, 7);     // instead of what is pending, with another state
+/// a.schedule(5s, 7);     // replaces the pending run, with another state
 /// a.unsubscribe();
 /// \endcode
 ///
-/// Work gets the action itself and its state, an lvalue that stays until the next schedule(), or
-/// the state only; without a state, the action or nothing. The action stays open when it has run,
-/// so that who keeps it may schedule it later. It is closed by unsubscribe(), by what its work
-/// throws, and by the end of its scheduler; then schedule() does nothing. If it is not closed, and
-/// nobody keeps it, it is gone when it has run. Its work is destroyed when it is closed, or gone.
+/// Work is called with the action and its state, or with the state only; without a state, with the
+/// action or nothing. The state is an lvalue that lives until the next schedule().
 ///
-/// **Thread safety**: unsubscribe() from any thread; see async_scheduler for when work may run
-/// after that. schedule() by the thread of the scheduler only.
+/// An action stays open after it has run, so that the owner of a handle can schedule it later. It
+/// is closed by unsubscribe(), by an error of its work, and by the destruction of its scheduler;
+/// then schedule() does nothing. An open action without handles is destroyed after it has run,
+/// unless it was scheduled again. Its work is destroyed when the action is closed or destroyed.
+///
+/// **Thread safety.** schedule() is for the scheduler's thread only. Any thread may call
+/// unsubscribe(), where the scheduler says so; see async_scheduler.
 template <class State>
-class action : public subscription {  // NOLINT(cppcoreguidelines-slicing): names the same one
+class action : public subscription {  // NOLINT(cppcoreguidelines-slicing): a handle
  public:
-  /// Closed.
+  /// Creates a closed handle.
   action() noexcept = default;
 
-  /// Runs it after so long. Replaces state and delay; what is pending is not run, but for a
-  /// queue_scheduler, see there. \throws what the scheduler's schedule() throws.
+  /// Schedules the action, with a new delay and state. A pending run is replaced, except in a
+  /// queue_scheduler. \throws what the scheduler's schedule() throws.
   template <class Rep, class Period>
     requires std::is_void_v<State>
   void schedule(std::chrono::duration<Rep, Period> delay) const {
@@ -171,19 +174,19 @@ class action : public subscription {  // NOLINT(cppcoreguidelines-slicing): name
     node_->schedule(after);
   }
 
-  /// For the rx module: takes over an owner.
+  /// For the rx module: takes over one ownership.
   explicit action(detail::action_with<State>& owned) noexcept
       : subscription(owned), node_(&owned) {}
 
  private:
-  detail::action_with<State>* node_ = nullptr;  // the core, if there is one
+  detail::action_with<State>* node_ = nullptr;  // the core, downcast; null if there is none
 };
 
 }  // namespace rx
 
 namespace detail {
 
-/// The same with its work.
+/// An action with its state and its work.
 template <class F, class State>
 class action_with_work final : public action_with<State> {
  public:
@@ -223,7 +226,7 @@ class action_with_work final : public action_with<State> {
 
 namespace rx {
 
-/// Whether an F is work with such a state.
+/// True if an F is work with a state of type State.
 template <class F, class State = void>
 inline constexpr bool is_action_work =
     std::is_invocable_v<F&, action<State>&, State&> || std::is_invocable_v<F&, State&>;

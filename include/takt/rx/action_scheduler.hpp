@@ -1,5 +1,5 @@
 /// \file
-/// What runs actions, and how to make another one.
+/// The base of schedulers that run actions.
 #pragma once
 
 #include <chrono>
@@ -20,13 +20,12 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// The delay with which an action is scheduled again, if it is.
+/// The delay of the next schedule(); empty if there is none.
 using action_delay = std::optional<std::chrono::nanoseconds>;
 
-/// Runs actions: what RxJS calls a Scheduler. async_scheduler, queue_scheduler, asap_scheduler and
-/// animation_frame_scheduler live on an event_loop, virtual_time_scheduler and marble_scheduler in
-/// tests; code that is to be tested takes an action_scheduler&. (A takt::rx::worker_scheduler is
-/// something else: it makes workers.)
+/// Runs actions; RxJS calls this a Scheduler. async_scheduler, queue_scheduler, asap_scheduler and
+/// animation_frame_scheduler use an event_loop; virtual_time_scheduler and marble_scheduler are for
+/// tests. Code that is to be tested takes an action_scheduler&.
 ///
 /// \code
 /// void blink(takt::rx::action_scheduler& s, lamp& l) {
@@ -37,50 +36,30 @@ using action_delay = std::optional<std::chrono::nanoseconds>;
 /// }
 /// \endcode
 ///
-/// **A scheduler of your own** says how an action is asked for and taken back, and when actions are
-/// drained; the rest, what an action is and what it does when, is here:
-/// \code
-/// class idle_scheduler final : public takt::rx::action_scheduler {
-///  public:
-///   ~idle_scheduler() override { close(); }
-///   takt::clock::time_point now() const noexcept override { return takt::steady.now(); }
-///   void run_idle() { drain(turn_++); }      // the program has nothing else to do
+/// **Errors.** An action that throws is closed. The scheduler defines which other actions are
+/// closed with it and which call throws the error; see docs/rx.md.
 ///
-///  private:
-///   void request(takt::rx::action_node& a, std::chrono::nanoseconds) override {
-///     enqueue(a, turn_);
-///   }
-///   bool recycle(takt::rx::action_node& a, takt::rx::action_delay) noexcept override {
-///     dequeue(a);
-///     return false;                          // ask again
-///   }
-///   std::uint64_t turn_ = 0;
-/// };
-/// \endcode
-/// A whole one is in examples/own_scheduler.cpp.
+/// **Destruction** closes all pending actions; actions of remaining handles do nothing from then
+/// on. An action must not destroy its scheduler.
 ///
-/// **Errors.** An action that throws is closed. What that does to others, and who gets the error,
-/// the schedulers say.
-///
-/// **Thread safety**: it belongs to one thread, that of its loop if it has one: all members are for
-/// that thread, also those of its actions, but for unsubscribe(), where the scheduler says so.
-/// Other threads post to the loop.
-///
-/// **Destruction** closes all that is pending; actions that are kept do nothing any more. It is not
-/// for one of its actions.
+/// **Thread safety.** A scheduler and its actions belong to one thread: that of the loop, if it has
+/// one. Only unsubscribe() may be called by other threads, where the scheduler says so. Other
+/// threads post to the loop. To derive a scheduler of your own, see docs/rx.md and
+/// examples/own_scheduler.cpp.
 class action_scheduler {
  public:
   action_scheduler(const action_scheduler&) = delete;
   action_scheduler& operator=(const action_scheduler&) = delete;
 
-  /// The time, by the clock of its delays.
+  /// Returns the time of the clock that delays refer to.
   [[nodiscard]] virtual clock::time_point now() const noexcept = 0;
 
-  /// Has `work` run: as soon as it may, or after a delay; with a state. See action for what work
-  /// may be. A delay of 0 or less is none, `never` is never.
+  /// Runs `work`, as soon as possible or after a delay, with or without a state; see action for the
+  /// forms of work. A delay of 0 or less is none; with `never`, it never runs.
+  /// \return an action; if the loop is shut down, a closed one that is_rejected().
   /// \throws std::invalid_argument if the work is empty; std::bad_alloc; std::logic_error if
-  /// another thread runs its loop; what the work throws, if the scheduler runs it at once. If the
-  /// loop is shut down, the action is closed and is_rejected().
+  /// another thread runs the loop; what the work throws, if the scheduler runs it within
+  /// schedule().
   template <class F>
     requires is_action_work<std::decay_t<F>>
   action<void> schedule(F&& work) {
@@ -106,53 +85,54 @@ class action_scheduler {
   action_scheduler();
   virtual ~action_scheduler();
 
-  // --- what a scheduler of its own kind says
+  // --- what a derived scheduler defines
 
-  /// Sees to it that the action is drained after so long: enqueue() and something that calls
-  /// drain(), or something that calls flush_from(a). If it throws, the action is not pending.
+  /// Arranges for the action to run after the delay: by enqueue() and a later drain(), or by a
+  /// later flush_from(a). If this throws, the action is not pending.
   virtual void request(action_node& a, std::chrono::nanoseconds delay) = 0;
-  /// The action is about to be scheduled again, with that delay; or, if there is none, it has run
-  /// and was not, or was closed. Takes back what request() has seen to, if there is something.
-  /// \return true if that is kept, so that there will be no request().
+  /// Called when the action is about to be scheduled again with this delay; or, without a delay,
+  /// when it has run without being scheduled again, or was closed. Cancels what request() has
+  /// arranged, if it is still pending.
+  /// \return true if it is kept, so that request() is not called.
   virtual bool recycle(action_node& a, action_delay delay) noexcept = 0;
-  /// The time has come for an action. Runs it, and then all that is in the queue; but if that is
-  /// being done already, puts it there. If one throws, the rest of the queue is closed.
-  /// \throws what it throws.
+  /// Called when an action is due. Runs it and then the whole queue; within another flush_from(),
+  /// puts it into the queue instead. If an action throws, the rest of the queue is closed.
+  /// \throws what the action throws.
   virtual void flush_from(action_node& due);
 
-  /// An action was closed. \return true if this is not the scheduler's thread, and that one will
-  /// call come_home() of the action.
+  /// Called when an action was closed. \return true if this is not the scheduler's thread; then the
+  /// scheduler has arranged for come_home() of the action on its own thread, if that is possible.
   [[nodiscard]] virtual bool is_elsewhere(action_node& closed) noexcept {
     static_cast<void>(closed);
     return false;
   }
-  /// \throws std::logic_error if its loop is being run by another thread.
+  /// \throws std::logic_error if another thread runs the scheduler's loop.
   virtual void check_thread() const {}
 
-  // --- what it is said with
+  // --- what a derived scheduler uses
 
-  /// Puts an action at the end of the queue, for a drain of that number. \throws std::bad_alloc, if
-  /// it is there already.
+  /// Appends an action to the queue, as part of a batch.
+  /// \throws std::bad_alloc only if the action is queued already.
   void enqueue(action_node& a, std::uint64_t batch = 0);
-  /// Takes all places of an action out of the queue.
+  /// Removes all entries of an action from the queue.
   void dequeue(action_node& a) noexcept;
-  /// Whether the last one in the queue is of that batch, which is the latest one.
+  /// Returns true if the last entry of the queue belongs to `batch`, which is the latest batch.
   [[nodiscard]] bool has_queued(std::uint64_t batch) const noexcept;
-  /// Runs what is at the front of the queue, as long as it is of that batch. If one throws, the
-  /// rest of these is closed. \throws what it throws.
+  /// Runs the actions at the front of the queue that belong to `batch`. If one throws, the rest of
+  /// the batch is closed. \throws what the action throws.
   void drain(std::uint64_t batch = 0);
-  /// Runs one action, and recycles it. \return what it throws, and then it is closed.
+  /// Runs one action, and recycles it. \return its error, which has closed the action; or null.
   [[nodiscard]] std::exception_ptr execute(action_node& a) noexcept;
-  /// All that is pending, in the order of schedule(). \throws std::bad_alloc
+  /// Returns all pending actions in the order of schedule(). \throws std::bad_alloc.
   [[nodiscard]] std::vector<action_ref> pending();
-  /// The first of these; empty if there is none.
+  /// Returns the first pending action; empty if there is none.
   [[nodiscard]] action_ref first_pending() noexcept;
-  /// Closes all that is pending. To be called by the destructor of who derives from it.
+  /// Closes all pending actions. The destructor of a derived class must call this.
   void close() noexcept;
 
  private:
   friend class action_node;
-  friend class async_scheduler;  // whose intervals are asked for after they were scheduled
+  friend class async_scheduler;  // which arms an interval's timer after schedule()
 
   template <class State, class F>
   [[nodiscard]] action<State> make(F&& work) {

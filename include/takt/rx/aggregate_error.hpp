@@ -1,5 +1,5 @@
 /// \file
-/// Several errors at once.
+/// Several errors in one exception.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Thrown if two or more of what was unsubscribed together have thrown. Flat: none of its errors is
-/// an aggregate itself.
+/// Thrown when two or more subscriptions that are unsubscribed together throw. It is flat: none of
+/// its errors is an aggregate_error.
 ///
 /// \code
 /// try {
@@ -24,12 +24,12 @@ namespace rx {
 /// }
 /// \endcode
 ///
-/// **Thread safety**: as for a value; copies share what they hold, and do not throw.
+/// **Thread safety**: as for a value. Copying does not throw; copies share the errors.
 class aggregate_error final : public std::runtime_error {
  public:
   explicit aggregate_error(std::vector<std::exception_ptr> errors);
 
-  /// In the order in which they were thrown; two at least.
+  /// Returns the errors, at least two, in the order in which they were thrown.
   [[nodiscard]] const std::vector<std::exception_ptr>& errors() const noexcept { return *errors_; }
 
  private:

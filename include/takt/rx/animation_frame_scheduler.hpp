@@ -1,5 +1,5 @@
 /// \file
-/// Actions with the next frame.
+/// Runs actions in the next frame.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -9,8 +9,8 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Runs actions with the next frame of an event_loop; see batch_scheduler. Frames come at the rate
-/// of the loop's options, or when a render loop calls run_frame().
+/// Runs actions in the next frame of an event_loop; see batch_scheduler. Frames occur at the rate
+/// set in the loop's options, or when a render loop calls run_frame().
 ///
 /// \code
 /// takt::event_loop loop{{.frame = 16ms}};
@@ -18,7 +18,7 @@ namespace rx {
 ///
 /// frames.schedule([&](auto& self) {
 ///   draw();
-///   self.schedule(0ms);          // with the next one, too
+///   self.schedule(0ms);          // again in the next frame
 /// });
 /// \endcode
 ///

@@ -1,5 +1,5 @@
 /// \file
-/// Actions as soon as the task that runs has ended.
+/// Runs actions as soon as the current task has returned.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -9,8 +9,8 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Runs actions among the microtasks of an event_loop: after the task that runs, before anything
-/// else; see batch_scheduler.
+/// Runs actions as microtasks of an event_loop: after the current task, before any other; see
+/// batch_scheduler.
 ///
 /// \code
 /// takt::rx::asap_scheduler asap{loop};

@@ -1,5 +1,5 @@
 /// \file
-/// Actions on the timers of an event loop.
+/// Runs actions by the timers of an event loop.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Runs actions by the timers of an event_loop, which outlives it.
+/// Runs actions by the timers of an event_loop, which must outlive the scheduler.
 ///
 /// \code
 /// takt::event_loop loop;
@@ -20,28 +20,22 @@ namespace rx {
 ///
 /// async.schedule(1s, [](auto& self, int n) {
 ///   print(n);
-///   self.schedule(1s, n + 1);         // the same delay: an interval, that does not drift
+///   self.schedule(1s, n + 1);         // the same delay: an interval without drift
 /// }, 1);
 /// loop.run();
 /// \endcode
 ///
-/// **Scheduling again.** State and delay are replaced. What is pending is taken back, so that an
-/// action runs once, however often it was scheduled. If an action schedules itself with the delay
-/// that it had, its timer is kept, as an interval: it is due that long after it was due the last
-/// time, however late that was; if it is behind, runs whose time has passed are left out.
+/// **Scheduling again** replaces state, delay and timer: an action runs once, however often it was
+/// scheduled. An action that schedules itself with an unchanged delay is an interval; see
+/// docs/rx.md.
 ///
-/// **Errors** leave run(), run_one() and the like of the loop; the action is closed, and all goes
-/// on with the next call. So does std::bad_alloc for an interval's next turn; that one is idle.
+/// **Errors** leave run(), run_one() and the like of the loop; the action is closed. So does
+/// std::bad_alloc for an interval's next timer; that action is idle then.
 ///
-/// **Thread safety**: as in action_scheduler. unsubscribe() of an action may be called by any
-/// thread, once the loop has been run and as long as the scheduler is there: its work is not begun
-/// after that, unless it was about to be, and is destroyed by the thread of the loop;
-/// if that has ended, perhaps with the last handle.
+/// **Shutdown.** Once the loop is shut down, schedule() returns a closed action that is_rejected().
 ///
-/// **Shutdown**: when the loop is shut down, schedule() gives an action that is closed and
-/// is_rejected(); what is pending runs or not, as the loop says, but does not run again. What the
-/// loop drops stays pending, and is closed with the scheduler.
-/// **Destruction**: as in action_scheduler; the loop goes on.
+/// **Thread safety**: as in action_scheduler. Any thread may call unsubscribe() of an action; see
+/// docs/rx.md.
 class async_scheduler : public action_scheduler {
  public:
   explicit async_scheduler(event_loop& loop) noexcept : loop_(loop) {}

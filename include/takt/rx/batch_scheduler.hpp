@@ -1,5 +1,5 @@
 /// \file
-/// Actions in batches, on a queue of an event loop.
+/// Runs actions in batches, on a queue of an event loop.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,15 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// What asap_scheduler and animation_frame_scheduler have in common: one call on a queue of the
-/// loop for all actions that were scheduled since the last one. asap_scheduler has an example.
+/// The common base of asap_scheduler (which has an example) and animation_frame_scheduler: one call
+/// on a queue of the loop runs all actions scheduled since the previous call.
 ///
-/// **Batches.** What an action schedules while its batch is run is for the next one. When an action
-/// throws, the rest of its batch is closed, and the next batch is not. If all of a batch are taken
-/// back before it has begun, it is not asked for any more.
+/// **Batches.** Actions scheduled while a batch runs belong to the next batch. When an action
+/// throws, the rest of its batch is closed, but not the next batch. If all actions of a batch are
+/// cancelled before it begins, its call on the queue is cancelled.
 ///
-/// With a delay above 0 it does what async_scheduler does, and no batch has to do with that.
+/// **Delays.** An action with a delay above 0 waits on a timer, as in async_scheduler, and runs
+/// outside of batches.
 ///
 /// **Errors**, **thread safety** and the rest: as in async_scheduler.
 class batch_scheduler : public async_scheduler {
@@ -36,8 +37,8 @@ class batch_scheduler : public async_scheduler {
   void flush_from(action_node& due) override;
 
   loop_requests calls_;
-  loop_requests::handle call_;  // for the latest batch; names none if that is not asked for
-  std::uint64_t batch_ = 0;     // the latest one
+  loop_requests::handle call_;  // of the latest batch; invalid if that has none
+  std::uint64_t batch_ = 0;     // number of the latest batch
 };
 
 }  // namespace rx

@@ -1,5 +1,5 @@
 /// \file
-/// Many subscriptions as one.
+/// A group of subscriptions.
 #pragma once
 
 #include <cstddef>
@@ -11,41 +11,43 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Many subscriptions as one, that can also be taken out again.
+/// A group of subscriptions whose children can be removed again.
 ///
 /// \code
 /// takt::rx::composite_subscription all;
 /// all.add(worker.schedule(1s, tick));
 /// all.add([] { tidy_up(); });
 ///
-/// all.remove(one);      // takes it out and unsubscribes it
-/// all.release(other);   // takes it out
-/// all.clear();          // unsubscribes all, and takes new ones
-/// all.unsubscribe();    // unsubscribes all, for ever
+/// all.remove(one);      // removes a child and unsubscribes it
+/// all.release(other);   // removes a child and leaves it open
+/// all.clear();          // unsubscribes all children; the group stays open
+/// all.unsubscribe();    // unsubscribes all children and closes the group
 /// \endcode
 ///
-/// Children are unsubscribed in the order in which they were added; each is there once. A child
-/// that closes by itself is no longer there. Taking one out costs the same however many there are,
-/// and adding one to its first parent does not allocate.
+/// **Order.** Children are unsubscribed in the order of add(). Each is contained at most once. A
+/// child that closes on its own leaves the group.
 ///
-/// Copies name the same one: it is a handle like every subscription, and what is said there of
-/// errors, threads and destruction is true of it.
+/// **Errors**, **destruction** and **thread safety**: as for subscription. Copies name the same
+/// group.
+///
+/// **Cost.** Removing a child takes constant time. Adding a child to its first parent does not
+/// allocate.
 class composite_subscription : public subscription {
  public:
-  /// Open, without children.
+  /// Creates an open group without children.
   composite_subscription() : subscription(subscription::empty()) {}
-  /// Adds them all.
+  /// Creates an open group with these children. \throws std::bad_alloc.
   composite_subscription(std::initializer_list<subscription> children);
 
-  /// Takes a child out, and unsubscribes it. \return whether it was there.
-  /// \throws what unsubscribing throws.
+  /// Removes a child and unsubscribes it. \return true if it was a child.
+  /// \throws what unsubscribing it throws.
   bool remove(const subscription& child) const;
-  /// Takes a child out. \return whether it was there.
+  /// Removes a child and leaves it open. \return true if it was a child.
   bool release(const subscription& child) const noexcept;
-  /// Unsubscribes all children that are there; those that are added meanwhile stay.
-  /// \throws what unsubscribing throws, when all have been called.
+  /// Unsubscribes and removes the children that the group has now; children added meanwhile stay.
+  /// \throws what unsubscribing throws, after all of these children have been unsubscribed.
   void clear() const;
-  /// How many children there are.
+  /// Returns the number of children.
   [[nodiscard]] std::size_t size() const noexcept;
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// Calls that can be taken back, on the queues of an event loop.
+/// Cancellable calls on the queues of an event loop.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Calls on a queue of an event_loop, by handle: with its microtasks, what browsers call
-/// setImmediate and clearImmediate; with its frames, requestAnimationFrame and
+/// Calls on a queue of an event_loop, identified by handles. With the loop's microtasks this is
+/// what browsers call setImmediate and clearImmediate; with its frames, requestAnimationFrame and
 /// cancelAnimationFrame.
 ///
 /// \code
 /// takt::rx::loop_requests immediate{loop.microtasks()};
 ///
 /// const auto handle = immediate.set([] { tidy_up(); });
-/// immediate.clear(handle);           // it is not called
+/// immediate.clear(handle);           // it will not be called
 /// \endcode
 ///
-/// A handle is forgotten when its call begins, or is cleared; it never names another one.
+/// A handle becomes invalid when its call begins or is cleared. It never names another call.
 ///
-/// **Thread safety**: for the thread of the loop. **Destruction** clears what is left; the queue
-/// outlives it.
+/// **Thread safety**: for the thread of the loop only. **Destruction** clears pending calls. The
+/// queue must outlive this object.
 class loop_requests {
  public:
   using handle = timer_id;
@@ -41,12 +41,12 @@ class loop_requests {
   loop_requests(const loop_requests&) = delete;
   loop_requests& operator=(const loop_requests&) = delete;
 
-  /// Has `f` called when it is its turn. What it throws leaves run() of the loop.
+  /// Calls `f` when the queue runs. Errors of `f` leave run() of the loop.
   /// \throws takt::rejected if the loop is shut down; std::bad_alloc.
   handle set(move_only_function<void()> f);
-  /// It is not called, and destroyed. \return false if it has been called, or cleared.
+  /// Cancels a call and destroys its callable. \return false if it has begun or was cleared before.
   bool clear(handle which) noexcept;
-  /// How many are still to be called.
+  /// Returns the number of pending calls.
   [[nodiscard]] std::size_t pending() const noexcept { return core_->calls.size(); }
 
  private:
@@ -55,7 +55,7 @@ class loop_requests {
   };
 
   loop_queue& where_;
-  core* const core_;  // retained, also by the tasks of the loop
+  core* const core_;  // retained; also by the tasks of the loop
 };
 
 }  // namespace rx

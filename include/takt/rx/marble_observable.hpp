@@ -1,5 +1,5 @@
 /// \file
-/// Observables that were drawn, for tests.
+/// Observables defined by diagrams, for tests.
 #pragma once
 
 #include <chrono>
@@ -24,26 +24,27 @@ namespace rx {
 
 class marble_scheduler;
 
-/// What an error marble stands for, unless another one is given.
+/// The error that a `#` stands for, unless another one is given.
 class marble_error final : public std::runtime_error {
  public:
   marble_error() : std::runtime_error("error") {}
 };
 
-/// What marbles stand for: values by their symbols.
+/// Values by the characters that stand for them.
 template <class T>
 using marble_values = std::map<std::string, T, std::less<>>;
 
-/// A marble with its value or error.
+/// An event of a diagram, with its value or error.
 template <class T>
 struct marble_message {
   std::chrono::nanoseconds time{0};
   marble_kind kind = marble_kind::next;
-  std::optional<T> value{};    ///< Of `next`.
-  std::exception_ptr error{};  ///< Of `error`.
+  std::optional<T> value{};    ///< For `next`.
+  std::exception_ptr error{};  ///< For `error`.
 };
 
-/// Whether two errors are of one type and say the same. For the rx module. \throws std::bad_alloc.
+/// For the rx module: returns true if two errors have the same type and what(). \throws
+/// std::bad_alloc.
 [[nodiscard]] bool same_error(const std::exception_ptr& a, const std::exception_ptr& b);
 
 template <class T>
@@ -51,7 +52,7 @@ bool operator==(const marble_message<T>& a, const marble_message<T>& b) {
   return a.time == b.time && a.kind == b.kind && a.value == b.value && same_error(a.error, b.error);
 }
 
-/// An observable that was drawn: it keeps what was drawn, and when it was subscribed to. Made by
+/// An observable defined by a diagram. It records its subscriptions. Created by
 /// marble_scheduler::hot() and cold().
 ///
 /// \code
@@ -60,13 +61,15 @@ bool operator==(const marble_message<T>& a, const marble_message<T>& b) {
 /// EXPECT_EQ(keys.subscriptions().size(), 1);   // after test.flush()
 /// \endcode
 ///
-/// A handle: copies are the same. **Thread safety**: none; its scheduler outlives it.
+/// Copies name the same observable. **Thread safety**: none. The scheduler must outlive it.
 template <class T>
 class marble_observable : public test_observable<T> {
  public:
+  /// Returns the events of the diagram.
   [[nodiscard]] const std::vector<marble_message<T>>& messages() const noexcept {
     return state_->messages;
   }
+  /// Returns the subscriptions so far, in the order in which they began.
   [[nodiscard]] const std::vector<subscription_times>& subscriptions() const noexcept {
     return state_->log;
   }
@@ -77,8 +80,8 @@ class marble_observable : public test_observable<T> {
     virtual_time_scheduler& scheduler;
     std::vector<marble_message<T>> messages;
     std::vector<subscription_times> log{};
-    std::vector<test_subscriber<T>> subscribers{};  // of a hot one
-    std::optional<std::size_t> end{};               // of a hot one that has ended: by what
+    std::vector<test_subscriber<T>> subscribers{};  // of a hot observable
+    std::optional<std::size_t> end{};  // of a hot one: index of the message that ended it
 
     void log_subscription(const test_subscriber<T>& to, const std::shared_ptr<state>& self) {
       log.push_back({.subscribed = scheduler.elapsed()});
@@ -133,7 +136,7 @@ class marble_observable : public test_observable<T> {
   std::shared_ptr<state> state_;
 };
 
-/// Whether a T is an observable that was drawn.
+/// True if a T is a marble_observable.
 template <class T>
 inline constexpr bool is_marble_observable = false;
 template <class T>
@@ -143,7 +146,7 @@ inline constexpr bool is_marble_observable<marble_observable<T>> = true;
 
 namespace detail {
 
-/// What an observable within an observable says, from the time on at which it was seen.
+/// The events of an observable that is a value of another one, relative to its delivery.
 template <class T>
 struct inner_messages {
   std::shared_ptr<std::vector<rx::marble_message<T>>> all =
@@ -154,7 +157,7 @@ struct inner_messages {
   }
 };
 
-/// What is seen of a T: of an observable that was drawn, what that says.
+/// What an expectation compares for a value: the value, or the events of an inner observable.
 template <class T>
 struct marble_content {
   using type = T;

@@ -1,5 +1,5 @@
 /// \file
-/// Tests that are drawn: marbles in virtual time.
+/// Tests with marble diagrams in virtual time.
 #pragma once
 
 #include <chrono>
@@ -29,25 +29,25 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Thrown if an expectation of a marble_scheduler is not met. what() has both diagrams.
+/// Thrown if an expectation of a marble_scheduler is not met. what() contains both diagrams.
 class marble_mismatch final : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// How a marble_scheduler is made.
+/// Options of a marble_scheduler.
 struct marble_options {
-  /// Told of an expectation that is not met. Unless given, marble_mismatch is thrown.
+  /// Receives each expectation that is not met. If empty, marble_mismatch is thrown.
   std::function<void(const std::string&)> report{};
 };
 
-/// Something that a marble_scheduler looks at when it has flushed. For the rx module.
+/// For the rx module: an expectation that a marble_scheduler checks after flush().
 class marble_expectation {
  public:
   virtual ~marble_expectation() = default;
-  /// Empty if it is met, or nothing was said yet. Otherwise what is wrong.
+  /// Returns a description of the difference; empty if the expectation is met.
   [[nodiscard]] virtual std::string problem() const = 0;
-  bool ready = false;
+  bool ready = false;  ///< The expected events are known.
 
  protected:
   marble_expectation() = default;
@@ -55,17 +55,17 @@ class marble_expectation {
   marble_expectation& operator=(const marble_expectation&) = default;
 };
 
-/// What was seen of an observable, and is to be said of it: made by marble_scheduler::expect(),
-/// where there is an example. **Thread safety**: as marble_scheduler's, which outlives it.
+/// The events observed from an observable, to be compared. Returned by marble_scheduler::expect(),
+/// which has an example. **Thread safety**: as for the marble_scheduler, which must outlive it.
 template <class T>
 class expected_observable {
  public:
   using content = typename detail::marble_content<T>::type;
 
-  /// It is that diagram.
+  /// Expects the events of a diagram.
   void to_be(std::string_view diagram, const marble_values<T>& values = {},
              const std::exception_ptr& error = {}) const;
-  /// It is what another one says.
+  /// Expects the events of another observable.
   void to_equal(const test_observable<T>& other) const;
 
  private:
@@ -80,11 +80,13 @@ class expected_observable {
   std::chrono::nanoseconds begin_;
 };
 
-/// What is to be said of subscriptions: made by marble_scheduler::expect_subscriptions().
-/// **Thread safety**: as marble_scheduler's, which outlives it.
+/// The recorded subscriptions of an observable, to be compared. Returned by
+/// marble_scheduler::expect_subscriptions(). **Thread safety**: as for the marble_scheduler, which
+/// must outlive it.
 class expected_subscriptions {
  public:
-  /// They are these, in the order in which they began; an empty diagram is none.
+  /// Expects these subscriptions, in the order in which they began; an empty diagram stands for
+  /// none.
   void to_be(const std::vector<std::string>& diagrams) const;
   void to_be(std::string_view diagram) const { to_be(std::vector{std::string(diagram)}); }
 
@@ -98,30 +100,28 @@ class expected_subscriptions {
   std::shared_ptr<check> check_;
 };
 
-/// A virtual_time_scheduler for tests that are drawn; RxJS's TestScheduler.
+/// A virtual_time_scheduler for tests with diagrams; RxJS's TestScheduler.
 ///
 /// \code
 /// takt::rx::marble_scheduler test;
-/// takt::rx::async_scheduler async{test.loop()};   // what lives on the loop outlives run()
+/// takt::rx::async_scheduler async{test.loop()};   // must outlive run()
 /// test.run([&] {
 ///   auto keys = test.hot("-a-b-c--------|");
 ///   test.expect(debounce(5ms, async, keys)).to_be("----------c---|");
 /// });
 /// \endcode
 ///
-/// **run()** calls its function, then flush(), and sees whether all that is expected has come true.
-/// In it a character is 1 ms, spaces are for the eye, and there is no limit of time. Outside of it
-/// a character is 10 ms, also a space, and max_time is 750 ms. Time goes on from one run() to the
-/// next, and what is expected is drawn from zero: use one scheduler for each.
+/// **run()** calls its function and flush(), which checks the expectations. Within run() a
+/// character takes 1 ms, spaces have no meaning, and max_time is unlimited; outside of it a
+/// character, also a space, takes 10 ms, and max_time is 750 ms. Virtual time continues from one
+/// run() to the next, but diagrams start at zero: use one scheduler per run().
 ///
-/// **The loop**, of whatever the code under test lives on, has the same virtual time: its tasks run
-/// within flush(). Of one moment, microtasks go first; then intervals, the timers of actions; then
-/// all other timers of the loop; each kind in the order in which they were asked for. Marbles have
-/// theirs, and no order between a timer and a marble of one moment is to be relied on. There is a
-/// frame when animate() says so.
+/// **loop()** has the same virtual time, and its tasks run within flush(). docs/rx.md describes the
+/// order of events at the same time.
 ///
-/// **Errors**: as in virtual_time_scheduler; also what a task of the loop throws. Other tasks of
-/// the loop are not closed by that: they run within the next flush().
+/// **Errors**: as in virtual_time_scheduler, also for tasks of the loop. An error does not close
+/// other tasks of the loop: they run within the next flush().
+///
 /// **Thread safety** and **destruction**: as in virtual_time_scheduler.
 class marble_scheduler final : public virtual_time_scheduler {
  public:
@@ -130,10 +130,11 @@ class marble_scheduler final : public virtual_time_scheduler {
   explicit marble_scheduler(options how = {});
   ~marble_scheduler() override;
 
-  /// Observables that were drawn: a cold one begins when it is subscribed to, a hot one at the next
-  /// flush(), or before that, if it has a `^`, and tells its end to who comes later. Without
-  /// values, a marble is its own symbol.
-  /// \throws std::invalid_argument if a diagram is wrong, or a value is missing.
+  /// Return observables defined by a diagram. A cold one starts at each subscription. A hot one
+  /// starts at the next flush(), which is the time of its `^` if it has one; an observer that
+  /// subscribes after its end receives only that end. Without values, a character stands for
+  /// itself.
+  /// \throws std::invalid_argument if the diagram is wrong or a value is missing.
   template <class T = std::string>
   marble_observable<T> cold(std::string_view diagram, const marble_values<T>& values = {},
                             const std::exception_ptr& error = {}) {
@@ -147,36 +148,36 @@ class marble_scheduler final : public virtual_time_scheduler {
     return make<T>(diagram, values, error, true);
   }
 
-  /// Subscribes to it within flush(): at once, or as a diagram such as `--^---!` says.
+  /// Subscribes within flush(): at once, or at the times of a diagram such as `--^---!`.
   template <class T>
   expected_observable<T> expect(const test_observable<T>& of, std::string_view subscription = "");
-  /// When it was subscribed to.
+  /// Compares the recorded subscriptions of an observable after flush().
   template <class T>
   expected_subscriptions expect_subscriptions(const marble_observable<T>& of) {
     return expect_log([s = of.state_] { return s->log; });
   }
 
-  /// How long it is until the `|` of a diagram.
+  /// Returns the time of the first `|` of a diagram.
   [[nodiscard]] std::chrono::nanoseconds time(std::string_view diagram) const {
     return parse_marble_time(diagram, syntax_);
   }
   using virtual_time_scheduler::time;
 
-  /// There is a frame of the loop at each marble. \throws std::logic_error outside of run(), or the
-  /// second time; std::invalid_argument if it ends.
+  /// Runs a frame of the loop at each marble. \throws std::logic_error outside of run() or when
+  /// called again; std::invalid_argument if the diagram has an end or an error.
   void animate(std::string_view diagram);
 
-  /// The loop, in the same virtual time.
+  /// Returns an event loop in the same virtual time.
   [[nodiscard]] event_loop& loop() noexcept { return loop_; }
 
-  /// Runs all that is due, up to max_time, and then sees whether what is expected has come true.
-  /// \return how many actions, and tasks of the loop. \throws marble_mismatch; what an action or a
-  /// task throws.
+  /// Runs everything that is due up to max_time, and then checks the expectations.
+  /// \return the number of actions and tasks of the loop. \throws marble_mismatch; what an action
+  /// or a task throws.
   std::size_t flush();
 
-  /// See above. \return what `f` returns, which takes the scheduler or nothing.
-  /// \throws what `f` or flush() throws; std::logic_error if frames were asked for, and animate()
-  /// was not called.
+  /// Calls `f`, with the scheduler or nothing, and flush(); see above. \return what `f` returns.
+  /// \throws what `f` or flush() throws; std::logic_error if a frame was requested without
+  /// animate().
   template <class F>
   auto run(F&& f) {
     const run_scope here(*this);
@@ -197,15 +198,15 @@ class marble_scheduler final : public virtual_time_scheduler {
     }
   }
 
-  /// How diagrams are read at the moment.
+  /// Returns the current syntax of diagrams.
   [[nodiscard]] const marble_syntax& syntax() const noexcept { return syntax_; }
 
-  /// For expectations: what a diagram says.
+  /// For expectations: parses a diagram.
   template <class T>
   [[nodiscard]] std::vector<marble_message<T>> parse(std::string_view diagram,
                                                      const marble_values<T>& values,
                                                      const std::exception_ptr& error) const;
-  /// For expectations: keeps what an observable says, from some time on.
+  /// For expectations: records the events of an observable, with times relative to `zero`.
   template <class T>
   using record_of =
       std::shared_ptr<std::vector<marble_message<typename detail::marble_content<T>::type>>>;
@@ -214,7 +215,7 @@ class marble_scheduler final : public virtual_time_scheduler {
                       const record_of<T>& in);
 
  private:
-  // While it exists, it is in run mode.
+  // Puts the scheduler into run mode as long as it exists.
   class run_scope {
    public:
     explicit run_scope(marble_scheduler& of);
@@ -247,17 +248,17 @@ class marble_scheduler final : public virtual_time_scheduler {
   marble_syntax syntax_{.frame = std::chrono::milliseconds(10), .run_mode = false};
   const std::unique_ptr<detail::loop_intervals> intervals_;  // of the loop
   event_loop loop_;
-  action<void> wake_;             // when the loop has something to do
-  clock::time_point wake_due_{};  // when that is
-  std::size_t served_ = 0;        // tasks of the loop
+  action<void> wake_;             // runs the loop when it has a task due
+  clock::time_point wake_due_{};  // the due time of wake_
+  std::size_t served_ = 0;        // number of tasks of the loop run by this flush()
   bool animated_ = false;
-  std::vector<std::function<void()>> hot_;  // to be started
+  std::vector<std::function<void()>> hot_;  // start the new hot observables
   std::vector<std::shared_ptr<marble_expectation>> expected_;
 };
 
-// --- the rest is templates
+// --- implementation of templates
 
-/// What is seen of an observable, and what is expected. For the rx module.
+/// For the rx module: the events observed and the events expected.
 template <class T>
 class expected_observable<T>::check final : public marble_expectation {
  public:

@@ -1,5 +1,5 @@
 /// \file
-/// Diagrams of what happens when, in a line of text.
+/// Diagrams of events in time, as text.
 #pragma once
 
 #include <chrono>
@@ -15,26 +15,26 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// What a marble stands for.
+/// The kinds of events in a diagram.
 enum class marble_kind : std::uint8_t { next, error, complete };
 
-/// One marble of a diagram: something that happens at a time.
+/// One event of a diagram.
 struct marble {
   std::chrono::nanoseconds time{0};
   marble_kind kind = marble_kind::next;
-  std::string symbol{};  ///< Of `next`: the character that stands for the value.
+  std::string symbol{};  ///< For `next`: the character that stands for the value.
 
   friend bool operator==(const marble&, const marble&) = default;
 };
 
-/// How diagrams are read.
+/// How diagrams are parsed.
 struct marble_syntax {
-  std::chrono::nanoseconds frame = std::chrono::milliseconds(1);  ///< How long a character is.
-  /// Whether spaces are only there for the eye, and "10ms " is a time.
+  std::chrono::nanoseconds frame = std::chrono::milliseconds(1);  ///< Duration of one character.
+  /// Spaces have no meaning, and "10ms " is a duration.
   bool run_mode = true;
 };
 
-/// Reads a diagram:
+/// Parses a diagram:
 /// \code
 /// const auto m = takt::rx::parse_marbles("--a-(bc)-|");      // a at 2 ms, b and c at 4, end at 9
 /// takt::rx::parse_marbles("a 1.5s b 10ms #");                // in run mode
@@ -42,22 +42,21 @@ struct marble_syntax {
 ///
 /// | | |
 /// |---|---|
-/// | `-` | one frame passes |
-/// | any character | a value, and one frame passes; digits too, unless they are a time |
-/// | `(ab)` | at the same time, that of the parenthesis; each of the four takes its frame |
-/// | `\|`, `#` | the end, an error |
-/// | `^` | what is before the first one is before 0; one frame passes |
+/// | `-` | one frame |
+/// | any other character | a value; takes one frame; also a digit that is not part of a duration |
+/// | `(ab)` | events at the time of the parenthesis; takes one frame per character, here four |
+/// | `\|`, `#` | the end, an error; take one frame |
+/// | `^` | the first one is time 0, and events before it have negative times; takes one frame |
 /// | space | one frame; nothing in run mode |
-/// | `10ms `, `1.5s `, `2m ` | in run mode, at the beginning or after a space, and with one behind
-/// it: so much time passes |
+/// | `10ms `, `1.5s `, `2m ` | in run mode, a duration; at the start or after a space |
 ///
-/// Characters are those of UTF-8. \throws std::invalid_argument for `!`, for a parenthesis that has
-/// no other one or is within a group, for more than a hundred years, and for a frame below 0; the
-/// two below, too, but for `!`.
+/// A duration ends with a space. Characters are those of UTF-8. \throws std::invalid_argument for
+/// `!`, an unbalanced or nested parenthesis, a diagram of more than a hundred years, and a negative
+/// frame. The two functions below throw for the same reasons, except for `!`.
 [[nodiscard]] std::vector<marble> parse_marbles(std::string_view diagram,
                                                 const marble_syntax& how = {});
 
-/// When somebody has subscribed, and unsubscribed; `never` if not.
+/// Times of a subscription and its end; `never` if they did not happen.
 struct subscription_times {
   std::chrono::nanoseconds subscribed = never;
   std::chrono::nanoseconds unsubscribed = never;
@@ -65,18 +64,18 @@ struct subscription_times {
   friend bool operator==(const subscription_times&, const subscription_times&) = default;
 };
 
-/// Reads a diagram of a subscription, such as `--^---!`. \throws std::invalid_argument if there are
-/// two of one kind, or anything else but `-`, spaces, times and parentheses.
+/// Parses a diagram of a subscription, such as `--^---!`. \throws std::invalid_argument if it has
+/// two `^` or two `!`, or anything besides `^`, `!`, `-`, spaces, durations and parentheses.
 [[nodiscard]] subscription_times parse_subscription_marbles(std::string_view diagram,
                                                             const marble_syntax& how = {});
 
-/// How long it is until the `|` of a diagram. \throws std::invalid_argument if there is none.
+/// Returns the time of the first `|` of a diagram. \throws std::invalid_argument if there is none.
 [[nodiscard]] std::chrono::nanoseconds parse_marble_time(std::string_view diagram,
                                                          const marble_syntax& how = {});
 
-/// The diagram of what happens, in run mode, of frames of 1 ms: parse_marbles() reads it back. What
-/// cannot be drawn, because a group overlaps what follows or comes before 0, is a list instead,
-/// such as `a@-1ms b@0ms`.
+/// Returns the diagram of events, in run mode with frames of 1 ms, such that parse_marbles()
+/// returns the same events. Events that have no such diagram, because a group overlaps the next
+/// event or begins before 0, are listed instead, such as `a@-1ms b@0ms`.
 [[nodiscard]] std::string print_marbles(std::span<const marble> marbles);
 [[nodiscard]] std::string print_marbles(const subscription_times& times);
 

@@ -1,5 +1,5 @@
 /// \file
-/// Actions at once, one after the other.
+/// Runs actions immediately, one at a time.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,9 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Runs actions within schedule(), but never one within another: what an action schedules is run
-/// when it has ended, by the outermost schedule(). So recursion becomes a loop.
+/// Runs actions within schedule(), but never one within another: the outermost schedule() runs the
+/// actions that an action schedules after that action has returned. This turns recursion into a
+/// loop.
 ///
 /// \code
 /// takt::rx::queue_scheduler queue{loop};
@@ -24,15 +25,17 @@ namespace rx {
 /// print("third");
 /// \endcode
 ///
-/// With a delay above 0 it does what async_scheduler does; when that has come, it is run as above.
-/// An action that is scheduled twice without a delay, before it is run, is run twice, both times
-/// with the later state; a timer that it had is taken back.
+/// **Delays.** An action with a delay above 0 waits on a timer, as in async_scheduler, and then
+/// runs as above.
 ///
-/// **Errors.** When an action throws, all that wait are closed, and the outermost schedule() throws
-/// that; or the loop's run(), if it was called from there. The scheduler goes on to be usable.
+/// **Scheduling again.** An action scheduled twice without a delay before it runs, runs twice, both
+/// times with the later state. A timer that it had is cancelled.
 ///
-/// **Thread safety** and the rest: as in async_scheduler. Without a delay the loop is not needed,
-/// and does not have to be run.
+/// **Errors.** When an action throws, all queued actions are closed. The outermost schedule(), or
+/// the loop's run() if that called the action, throws the error. The scheduler stays usable.
+///
+/// **Thread safety** and the rest: as in async_scheduler. Without delays the loop does not have to
+/// run.
 class queue_scheduler final : public async_scheduler {
  public:
   using async_scheduler::async_scheduler;

@@ -1,5 +1,5 @@
 /// \file
-/// A subscription that many share.
+/// A subscription shared by several users.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -8,25 +8,27 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Unsubscribes its main subscription when it is closed and none of those that get() gave is open.
+/// Unsubscribes its main subscription once it is closed itself and every subscription that get()
+/// returned is closed.
 ///
 /// \code
 /// takt::rx::refcount_subscription shared{connection};
 /// takt::rx::subscription a = shared.get();
 /// takt::rx::subscription b = shared.get();
 ///
-/// shared.unsubscribe();      // gives out no more
+/// shared.unsubscribe();      // get() returns closed subscriptions from now on
 /// a.unsubscribe();
-/// b.unsubscribe();           // now `connection` is unsubscribed
+/// b.unsubscribe();           // the last one: unsubscribes `connection`
 /// \endcode
 ///
-/// The rest is as for subscription; one that get() gave and whose handles are dropped without
-/// unsubscribing counts as open for ever.
+/// A subscription from get() whose handles are dropped without unsubscribing counts as open
+/// forever. Everything else is as for subscription.
 class refcount_subscription final : public subscription {
  public:
+  /// Unsubscribes `main` when the last user has unsubscribed.
   explicit refcount_subscription(const subscription& main);
 
-  /// One more that keeps the main one; a closed one, if this is closed.
+  /// Returns a subscription that keeps the main one open; a closed one if this is closed.
   [[nodiscard]] subscription get() const;
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// RxJava's family of schedulers, as one object that main() builds.
+/// RxJava's set of schedulers as one object, created by main().
 #pragma once
 
 #include <chrono>
@@ -17,25 +17,25 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// How schedulers are made.
+/// Options of schedulers.
 struct schedulers_options {
-  std::size_t computation_threads = default_pool_size();  ///< How many computation() has.
-  std::size_t io_threads = unbounded;                     ///< How many io() has at most.
-  /// How long a thread of io() waits for work before it ends.
+  std::size_t computation_threads = default_pool_size();  ///< Number of threads of computation().
+  std::size_t io_threads = unbounded;                     ///< Maximum number of threads of io().
+  /// Time after which an idle thread of io() ends.
   std::chrono::nanoseconds io_keep_alive = std::chrono::seconds(60);
-  /// Of all workers; see worker_options.
+  /// As in worker_options, for all workers.
   bool interruptible = false;
-  missed_runs missed{};
+  missed_runs missed{};  ///< As in worker_options, for all workers.
 
-  /// The threads are called name-computation-1-1 and so on.
+  /// Prefix of the threads' names, such as rx-computation-1-1.
   std::string name = "rx";
-  const clock* time = &steady;                                ///< Outlives all of them.
-  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< Outlives all of them.
+  const clock* time = &steady;                                ///< Must outlive all of them.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< Must outlive all of them.
 };
 
-/// The schedulers that a program usually has, each with threads that start when there is work for
-/// them. There are no global ones: main() builds it, and hands it, or one of its schedulers, to
-/// those who need it.
+/// The schedulers that a program usually needs. Threads start when there is work for them. There
+/// are no global schedulers: main() creates this object and passes it, or one of its schedulers,
+/// on.
 ///
 /// \code
 /// int main() {
@@ -45,17 +45,19 @@ struct schedulers_options {
 /// }
 /// \endcode
 ///
-/// Where a worker's tasks run:
-/// - immediate(): within schedule(), which waits for a delay; threads do not wait for each other;
-/// - trampoline(): within schedule() of the outermost call, by deadline; delays block that thread;
-/// - new_thread(): on a thread of the worker's own, which ends when it is closed;
-/// - single(): on one thread, which all its workers share;
-/// - computation(): on one of N threads, to which workers are given in turn;
-/// - io(): on any thread that is free, or a new one; threads end after io_keep_alive without work.
+/// A worker's tasks run
+/// - immediate(): within schedule(), which waits for the delay; several threads may run tasks at
+///   once;
+/// - trampoline(): within the outermost schedule(), by deadline; delays block that thread;
+/// - new_thread(): on a thread of the worker, which ends when the worker is closed;
+/// - single(): on one thread that all workers share;
+/// - computation(): on one of N threads, assigned to workers in turn;
+/// - io(): on an idle thread, or a new one; threads end after io_keep_alive without work.
 ///
-/// **Shutdown**: shutdown() shuts down all of them, start() starts them again; the destructor shuts
-/// down and waits for what runs; in a child process after fork() it does nothing. **Thread
-/// safety**: as in scheduler.
+/// **Shutdown.** shutdown() shuts down all schedulers, start() restarts them. The destructor shuts
+/// down and waits for running tasks; in a child process after fork() it does nothing.
+///
+/// **Thread safety**: as in worker_scheduler.
 class schedulers {
  public:
   using options = schedulers_options;
@@ -67,7 +69,7 @@ class schedulers {
   schedulers(const schedulers&) = delete;
   schedulers& operator=(const schedulers&) = delete;
 
-  /// See above.
+  /// Return the schedulers described above.
   [[nodiscard]] worker_scheduler& immediate() noexcept { return immediate_; }
   [[nodiscard]] worker_scheduler& trampoline() noexcept { return trampoline_; }
   [[nodiscard]] worker_scheduler& new_thread() noexcept { return new_thread_; }
@@ -75,7 +77,7 @@ class schedulers {
   [[nodiscard]] worker_scheduler& computation() noexcept { return computation_; }
   [[nodiscard]] worker_scheduler& io() noexcept { return io_; }
 
-  /// Of all of them; see scheduler.
+  /// Start and shut down all schedulers; see worker_scheduler.
   void start();
   void shutdown() noexcept;
 

@@ -1,5 +1,5 @@
 /// \file
-/// One subscription at a time.
+/// Holders of one subscription at a time.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -8,47 +8,49 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// What serial and assignable have in common: a place for one subscription. Made by these.
+/// Holds one subscription and unsubscribes it when it is unsubscribed itself. The common part of
+/// serial_subscription and assignable_subscription; not created directly. Copies name the same
+/// slot.
 ///
-/// **Thread safety** and errors: as for subscription. Copies name the same place.
+/// **Errors** and **thread safety**: as for subscription.
 class subscription_slot : public subscription {
  public:
-  /// Puts `next` in the place of what is there; if this is closed, unsubscribes `next`.
+  /// Stores `next` in place of the current subscription; if this is closed, unsubscribes `next`.
   /// \throws what unsubscribing throws.
   void set(const subscription& next) const;
-  /// What is there; a closed one if there is none, or this is closed.
+  /// Returns the current subscription; a closed one if there is none or this is closed.
   [[nodiscard]] subscription get() const;
 
  protected:
   explicit subscription_slot(bool unsubscribes_previous);
 };
 
-/// A place for one subscription: who puts another one there unsubscribes the one before.
+/// Holds one subscription; set() unsubscribes the previous one.
 ///
 /// \code
 /// takt::rx::serial_subscription request;
 /// request.set(fetch(first));
-/// request.set(fetch(second));    // the first one is given up
-/// request.unsubscribe();         // and now the second, and whatever comes later
+/// request.set(fetch(second));    // unsubscribes the first
+/// request.unsubscribe();         // unsubscribes the second, and every later one at once
 /// \endcode
 ///
-/// The rest is as for subscription.
+/// Everything else is as for subscription.
 class serial_subscription final : public subscription_slot {
  public:
   serial_subscription() : subscription_slot(true) {}
 };
 
-/// A place for one subscription: who puts another one there leaves the one before alone. RxJava
-/// calls it MultipleAssignmentSubscription.
+/// Holds one subscription; set() leaves the previous one open. RxJava calls this a
+/// MultipleAssignmentSubscription.
 ///
 /// \code
 /// takt::rx::assignable_subscription step;
 /// step.set(worker.schedule(first));
-/// step.set(worker.schedule(second));   // the first one goes on
-/// step.unsubscribe();                  // the second does not
+/// step.set(worker.schedule(second));   // the first stays open
+/// step.unsubscribe();                  // unsubscribes the second
 /// \endcode
 ///
-/// The rest is as for subscription.
+/// Everything else is as for subscription.
 class assignable_subscription final : public subscription_slot {
  public:
   assignable_subscription() : subscription_slot(false) {}

@@ -1,5 +1,5 @@
 /// \file
-/// Something that can be given up, once.
+/// A handle to something that can be cancelled once.
 #pragma once
 
 #include <functional>
@@ -16,49 +16,47 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// A handle of something that can be given up: a task, a registration, or many of them together.
+/// A handle to something that can be cancelled once: a task, a registration, or a group of them.
 ///
 /// \code
 /// takt::rx::subscription s{[&] { socket.close(); }};
-/// s.add([&] { log("closed"); });     // after that
-/// s.add(other);                      // and that one is unsubscribed, too
+/// s.add([&] { log("closed"); });     // called after the callback
+/// s.add(other);                      // unsubscribed last
 ///
-/// s.unsubscribe();                   // all of it, in this order; a second call does nothing
+/// s.unsubscribe();                   // all three, in this order; later calls do nothing
 /// \endcode
 ///
-/// It is open until unsubscribe(), and then closed for ever. What is added to it is unsubscribed
-/// with it, in the order in which it was added; what is added to a closed one, at once, by who adds
-/// it. If that closes earlier, it leaves by itself: nothing is kept of it. So every subscription is
-/// a list; composite adds what takes its children out again.
+/// A subscription is open until unsubscribe(), and then closed permanently. unsubscribe() calls the
+/// callback, and then unsubscribes the children in the order of add(). A child that closes earlier
+/// leaves its parents.
 ///
-/// A handle is a name: copies name the same subscription, and dropping them does not unsubscribe,
-/// but the last one gives up what was added, and destroys the callback without calling it;
-/// scoped_subscription unsubscribes.
+/// Copies of a handle name the same subscription. Dropping handles does not unsubscribe; when the
+/// last owner (handle or parent) drops it, it releases its children and destroys the callback
+/// without calling it. A scoped_subscription unsubscribes in its destructor.
 ///
-/// **Errors.** All is called, even if some of it throws. Then unsubscribe() throws that error, or
-/// an aggregate_error if there are several. If nobody could catch it, in a destructor or a
-/// stop callback, it goes to an unhandled hook.
+/// **Errors.** Every callback is called, even if others throw. unsubscribe() then throws the error,
+/// or an aggregate_error if there are several.
 ///
-/// **Thread safety**: const members from any thread, also several at once; all of them may be
-/// called by what is being unsubscribed. The callback runs on the thread that unsubscribes, outside
-/// of all locks. A second unsubscribe() that comes meanwhile does not wait for the first.
+/// **Thread safety.** Const members may be called from any thread, concurrently, and by callbacks.
+/// Callbacks run on the unsubscribing thread, with no lock held. A second, concurrent unsubscribe()
+/// returns at once. See docs/rx.md.
 class subscription {
  public:
-  /// Closed.
+  /// Creates a closed subscription.
   subscription() noexcept = default;
-  /// Open; calls `f`, decayed, when it is unsubscribed. \throws std::invalid_argument if `f` is
-  /// null or empty.
+  /// Creates an open subscription that calls `f`, decayed, when it is unsubscribed.
+  /// \throws std::invalid_argument if `f` is null or empty.
   template <class F>
     requires(!std::is_base_of_v<subscription, std::remove_cvref_t<F>> &&
              detail::callable_once<std::decay_t<F>>)
-  subscription(F&& f) {  // NOLINT(google-explicit-constructor): as what is added
+  subscription(F&& f) {  // NOLINT(google-explicit-constructor): for add(f)
     using call = std::decay_t<F>;
     detail::require_callable(f, "takt::rx::subscription: the callback is empty");
     core_ = new detail::callback_core<call>(std::in_place, std::forward<F>(f));
   }
-  /// Open; nothing happens when it is unsubscribed.
+  /// Returns an open subscription without a callback.
   [[nodiscard]] static subscription empty();
-  /// Closed, because it was refused.
+  /// Returns a closed subscription that is_rejected().
   [[nodiscard]] static subscription rejected() noexcept {
     subscription refused;
     refused.rejected_ = true;
@@ -84,31 +82,34 @@ class subscription {
     std::swap(rejected_, other.rejected_);
   }
 
-  /// Closes it, and calls what there is to call, unless that has been done. \throws what that
-  /// throws.
+  /// Closes the subscription, calls its callback and unsubscribes its children, unless it is
+  /// closed.
+  /// \throws what callbacks throw, after all of them have been called.
   void unsubscribe() const {
     if (core_ != nullptr) core_->unsubscribe();
   }
-  /// Whether unsubscribe() has been called, or what it stands for has come to its end.
+  /// Returns true once unsubscribe() has been called, or the task that it names has completed.
   [[nodiscard]] bool is_unsubscribed() const noexcept {
     return core_ == nullptr || core_->is_unsubscribed();
   }
-  /// Whether it is closed because a worker or its executor has not taken the task.
+  /// Returns true if it is closed because a worker, a scheduler or an executor rejected the task.
   [[nodiscard]] bool is_rejected() const noexcept {
     return rejected_ || (core_ != nullptr && core_->is_rejected());
   }
 
-  /// Has another one, or a callback, unsubscribed with this; at once, if this is closed. Nothing
-  /// happens if the other one is closed, is there already, or is this.
-  /// \throws std::bad_alloc; what unsubscribing throws.
+  /// Adds a child, or a callback, to be unsubscribed with this subscription; if this is closed,
+  /// unsubscribes the child at once. Does nothing if the child is closed, was added already, or is
+  /// this subscription itself.
+  /// \throws std::bad_alloc; what unsubscribing the child throws.
   void add(const subscription& child) const;
 
-  /// Whether both name the same subscription. All that never had anything to unsubscribe are equal.
+  /// Returns true if both handles name the same subscription. Handles that name none (closed by
+  /// construction, or moved from) are equal.
   friend bool operator==(const subscription& a, const subscription& b) noexcept {
     return a.core_ == b.core_;
   }
 
-  /// For the rx module: takes over an owner.
+  /// For the rx module: takes over one ownership.
   explicit subscription(detail::subscription_core& owned) noexcept : core_(&owned) {}
   [[nodiscard]] detail::subscription_core* core() const noexcept { return core_; }
 
@@ -117,7 +118,7 @@ class subscription {
   bool rejected_ = false;
 };
 
-/// A subscription that is unsubscribed when its owner goes.
+/// Unsubscribes a subscription in its destructor.
 ///
 /// \code
 /// class view {
@@ -126,9 +127,13 @@ class subscription {
 /// };
 /// \endcode
 ///
-/// **Thread safety**: as for a unique_ptr. **Destruction** unsubscribes, and does not wait: a task
-/// that runs goes on. If it refers to its owner, keep its task_subscription instead, and
-/// cancel_and_join() in the destructor. What unsubscribing throws goes to the hook.
+/// **Destruction** unsubscribes and does not wait: a running task continues. If the task refers to
+/// the object that owns the scoped_subscription, keep the task_subscription instead, and call
+/// cancel_and_join() in the destructor.
+///
+/// **Errors** of callbacks go to the hook, which must outlive this object.
+///
+/// **Thread safety**: as for std::unique_ptr.
 class [[nodiscard]] scoped_subscription {
  public:
   scoped_subscription() noexcept = default;
@@ -149,7 +154,7 @@ class [[nodiscard]] scoped_subscription {
 
   [[nodiscard]] const subscription& get() const noexcept { return held_; }
   const subscription* operator->() const noexcept { return &held_; }
-  /// Gives it away, as it is.
+  /// Returns the subscription without unsubscribing it; this object keeps a closed one.
   [[nodiscard]] subscription release() noexcept { return std::exchange(held_, subscription()); }
 
  private:
@@ -161,17 +166,18 @@ class [[nodiscard]] scoped_subscription {
   const unhandled_hook* hook_ = &terminate_on_unhandled;
 };
 
-/// Unsubscribes `s` when stop is requested; at once, if it has been. What that throws goes to the
-/// hook, which has to live as long as `s` is open. When `s` is closed, the token is let go of. It
-/// is something that is added to `s`, as is token_of(): if that is a composite, size() counts it,
-/// and clear() takes it out.
+/// Unsubscribes `s` when stop is requested, or at once if it has been. Errors go to the hook, which
+/// must live as long as `s` is open. The stop callback is removed when `s` closes.
+///
+/// It is added to `s` as a child, as by token_of(): in a composite_subscription, size() counts it,
+/// and clear() removes it.
 void unsubscribe_on(sync::stop_token stop, const subscription& s,
                     const unhandled_hook& hook = terminate_on_unhandled);
 
-/// A token whose stop is requested when `s` is unsubscribed.
+/// Returns a token whose stop is requested when `s` is unsubscribed.
 [[nodiscard]] sync::stop_token token_of(const subscription& s);
 
-/// A subscription that requests stop when it is unsubscribed.
+/// Returns a subscription that requests stop when it is unsubscribed.
 [[nodiscard]] subscription stop_on_unsubscribe(sync::stop_source source);
 
 }  // namespace rx

@@ -1,5 +1,5 @@
 /// \file
-/// A task of a worker, and its handle.
+/// The handle of a worker's task.
 #pragma once
 
 #include <chrono>
@@ -17,25 +17,26 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// The handle of a task that was given to a worker: a subscription that is closed when the task has
-/// run, was cancelled or was refused. What is added to it is unsubscribed then.
+/// The handle of a task scheduled on a worker: a subscription that closes when the task has
+/// completed, was cancelled or was rejected. Its children are unsubscribed then.
 ///
 /// \code
 /// takt::rx::task_subscription a = worker.schedule(1s, [] { step(); });
-/// a.add([] { tidy_up(); });      // when it has run, or was cancelled
+/// a.add([] { tidy_up(); });      // called when the task has run or was cancelled
 ///
-/// a.unsubscribe();               // or, to know what that did:
+/// a.unsubscribe();               // cancels the task; or, to know the outcome:
 /// a.cancel();                    // prevented, running or done
-/// a.cancel_and_join();           // what it refers to may go
+/// a.cancel_and_join();           // afterwards, what the task refers to can be destroyed
 /// \endcode
 ///
-/// Cancelling destroys the callable before it returns, unless that runs. If it runs, it goes on; it
-/// is asked to stop only if the worker is interruptible, see there.
+/// **Cancellation.** Cancelling a task whose body is not running destroys the callable before the
+/// call returns. A running body continues; stop is requested on its token only if the worker is
+/// interruptible, see worker.
 ///
-/// The rest is as for subscription.
+/// **Errors** and **thread safety**: as for subscription.
 class task_subscription : public subscription {
  public:
-  /// Closed.
+  /// Creates a closed handle.
   task_subscription() noexcept = default;
   task_subscription(const task_subscription&) noexcept = default;
   task_subscription(task_subscription&& other) noexcept
@@ -51,18 +52,20 @@ class task_subscription : public subscription {
     std::swap(task_, other.task_);
   }
 
-  /// As unsubscribe(), and tells what that did. `done`: it has run, or was cancelled before.
+  /// Unsubscribes, and returns the outcome. `prevented`: the task will not run (again). `running`:
+  /// its body is running. `done`: it had completed or was cancelled before.
   /// \throws what unsubscribing throws.
   cancel_result cancel() const;
 
-  /// cancel(), asks the body to stop, whatever the worker's options, and blocks until it does not
-  /// run (any more): only then is it safe to destroy what it refers to.
-  /// \return `prevented` or `done`; `running` if stop was requested first, or if called from within
-  /// that very body. \throws what unsubscribing throws; and then it has not waited.
+  /// Cancels the task, requests stop whatever the worker's options say, and blocks until the body
+  /// is no longer running. Only then is it safe to destroy what the body refers to.
+  /// \return `prevented` or `done`; `running` if `stop` was requested first, or if the body itself
+  /// is the caller.
+  /// \throws what unsubscribing throws; then it has not waited.
   cancel_result cancel_and_join(const sync::stop_token& stop = {}) const {
     return cancel_and_join_until(clock::time_point::max(), stop);
   }
-  /// As above, for that long at most: then `running`.
+  /// As above, but returns `running` once `timeout` has elapsed.
   template <class Rep, class Period>
   cancel_result cancel_and_join_for(std::chrono::duration<Rep, Period> timeout,
                                     const sync::stop_token& stop = {}) const {
@@ -70,18 +73,19 @@ class task_subscription : public subscription {
     if (task_ == nullptr || task_->has_ended()) return cancel_result::done;
     return cancel_and_join_until(deadline_after(task_->now(), time), stop);
   }
-  /// As above, until that time at most.
+  /// As above, but returns `running` at the deadline.
   cancel_result cancel_and_join_until(clock::time_point deadline,
                                       const sync::stop_token& stop = {}) const;
 
-  /// How many runs have begun; and, of a periodic one, how many were left out, see missed_runs.
+  /// Returns the number of runs that have begun.
   [[nodiscard]] std::uint64_t run_count() const noexcept;
+  /// Returns the number of runs of a periodic task that were skipped; see missed_runs.
   [[nodiscard]] std::uint64_t missed_count() const noexcept;
 
-  /// For the rx module: takes over an owner.
+  /// For the rx module: takes over one ownership.
   explicit task_subscription(detail::worker_task& owned) noexcept
       : subscription(owned), task_(&owned) {}
-  /// For the rx module: closed, because the worker is.
+  /// For the rx module: the handle of a task that a closed worker rejected.
   [[nodiscard]] static task_subscription refused() noexcept {
     return task_subscription(subscription::rejected());
   }
@@ -89,7 +93,7 @@ class task_subscription : public subscription {
  private:
   explicit task_subscription(subscription closed) noexcept : subscription(std::move(closed)) {}
 
-  detail::worker_task* task_ = nullptr;  // the core, if there is one
+  detail::worker_task* task_ = nullptr;  // the core, downcast; null if there is none
 };
 
 }  // namespace rx

@@ -1,5 +1,5 @@
 /// \file
-/// A minimal observable, for tests.
+/// A minimal observable for tests.
 #pragma once
 
 #include <exception>
@@ -14,7 +14,7 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// What hears of the values of a test_observable; each may be empty.
+/// Callbacks of a subscriber of a test_observable; each may be empty.
 template <class T>
 struct test_observer {
   std::function<void(const T&)> next{};
@@ -22,10 +22,11 @@ struct test_observer {
   std::function<void()> complete{};
 };
 
-/// Who has subscribed to a test_observable: what that calls. When it has been told of an error or
-/// of the end, or has unsubscribed, it hears no more. test_observable has an example.
+/// Delivers values to the observer of one subscription; a test_observable calls it. After error()
+/// or complete(), or once it is unsubscribed, it delivers nothing more. test_observable has an
+/// example.
 ///
-/// A handle: copies are the same. **Thread safety**: none.
+/// Copies name the same subscriber. **Thread safety**: none.
 template <class T>
 class test_subscriber {
  public:
@@ -48,7 +49,7 @@ class test_subscriber {
   [[nodiscard]] bool is_closed() const noexcept {
     return state_->stopped || state_->held.is_unsubscribed();
   }
-  /// What is closed with it, and what was added to that.
+  /// Returns its subscription, which closes after error() or complete(); add teardowns to it.
   [[nodiscard]] const rx::subscription& subscription() const noexcept { return state_->held; }
 
  private:
@@ -75,8 +76,8 @@ class test_subscriber {
   std::shared_ptr<state> state_;
 };
 
-/// Something that can be subscribed to: as much of an Observable as tests of schedulers need. It
-/// has no operators, and is not for programs.
+/// A source of values that can be subscribed to: as much of an Observable as tests of schedulers
+/// need. It has no operators and is not for programs.
 ///
 /// \code
 /// takt::rx::test_observable<int> ticks([&](const takt::rx::test_subscriber<int>& to) {
@@ -88,7 +89,7 @@ class test_subscriber {
 /// test.expect(ticks, "^ 2500ms !").to_be("1s a 999ms b", {{"a", 0}, {"b", 1}});
 /// \endcode
 ///
-/// A handle: copies are the same. **Thread safety**: none.
+/// Copies name the same observable. **Thread safety**: none.
 template <class T>
 class test_observable {
  public:

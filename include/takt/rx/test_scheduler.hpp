@@ -16,16 +16,15 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// How a test_scheduler is made.
+/// Options of a test_scheduler.
 struct test_scheduler_options {
-  clock::time_point start{};      ///< What now() is at first.
+  clock::time_point start{};      ///< Initial value of now().
   bool interruptible = false;     ///< As in worker_options.
-  missed_runs missed = catch_up;  ///< What periodic tasks do when they are behind.
+  missed_runs missed = catch_up;  ///< Policy for late runs of periodic tasks.
 };
 
-/// A scheduler for tests, whose time passes when it is told to. Tasks run within advance() and
-/// the like, on the thread that calls it: by their deadlines, and of equal ones in the order of
-/// schedule(), whichever worker they are of. Meanwhile now() is the deadline of the task that runs.
+/// A worker_scheduler for tests, with virtual time. Tasks run within advance(), advance_to() and
+/// poll(), on the calling thread.
 ///
 /// \code
 /// takt::rx::test_scheduler test;
@@ -35,29 +34,35 @@ struct test_scheduler_options {
 /// EXPECT_EQ(s.ticks(), 10);
 /// \endcode
 ///
-/// What a task throws leaves advance() and the like, at the time of that task; the next call
-/// goes on. Time does not go back: that is an error.
+/// **Order.** Tasks of all workers run by deadline, and for equal deadlines in the order of
+/// schedule(). While a task runs, now() is its deadline.
 ///
-/// **Thread safety**: advance(), advance_to() and poll() by one thread at a time, and
-/// not by a task; the rest as in scheduler. **Shutdown**: as in scheduler.
+/// **Errors** of tasks leave advance() and the like, with now() at the deadline of that task. The
+/// next call continues. Setting the time back is an error.
+///
+/// **Shutdown**: as in worker_scheduler.
+///
+/// **Thread safety.** advance(), advance_to() and poll() are for one thread at a time, and not for
+/// tasks; the rest is as in worker_scheduler.
 class test_scheduler : public worker_scheduler {
  public:
   using options = test_scheduler_options;
 
   explicit test_scheduler(const options& how = {});
 
-  /// Lets so much time pass, and runs what comes due. \return how many tasks.
-  /// \throws std::invalid_argument if it is negative; what a task throws.
+  /// Advances the time by a duration, and runs the tasks that become due. \return the number of
+  /// tasks.
+  /// \throws std::invalid_argument if the duration is negative; what a task throws.
   template <class Rep, class Period>
   std::size_t advance(std::chrono::duration<Rep, Period> time) {
     return advance_to(target_after(to_nanoseconds(time)));
   }
-  /// The same until that time. \throws std::invalid_argument if it is before now().
+  /// As above, up to a time. \throws std::invalid_argument if it is before now().
   std::size_t advance_to(clock::time_point time);
-  /// Runs what is due now. \return how many tasks.
+  /// Runs the tasks that are due now. \return the number of tasks.
   std::size_t poll() { return advance_to(now()); }
 
-  /// For code that takes a clock.
+  /// Returns the clock, for code that takes one.
   [[nodiscard]] manual_clock& time() noexcept;
 
  private:
@@ -65,7 +70,7 @@ class test_scheduler : public worker_scheduler {
   explicit test_scheduler(std::unique_ptr<core> made) noexcept;
   [[nodiscard]] clock::time_point target_after(std::chrono::nanoseconds time) const;
 
-  core& core_;  // of the scheduler
+  core& core_;  // owned by worker_scheduler
 };
 
 }  // namespace rx

@@ -1,5 +1,5 @@
 /// \file
-/// Actions in virtual time.
+/// Runs actions in virtual time.
 #pragma once
 
 #include <chrono>
@@ -16,34 +16,33 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// How a virtual_time_scheduler is made.
+/// Options of a virtual_time_scheduler.
 struct virtual_time_scheduler_options {
-  clock::time_point start{};  ///< What now() is at first.
-  /// flush() runs what is due within that, from the start on; later actions stay.
+  clock::time_point start{};  ///< Initial value of now().
+  /// flush() runs actions that are due up to start + max_time; later ones stay pending.
   std::chrono::nanoseconds max_time = never;
 };
 
-/// Runs actions in the order of their time, without waiting: flush() goes from one to the next.
-/// For tests and simulations.
+/// Runs actions in the order of their due times, without waiting. For tests and simulations.
 ///
 /// \code
 /// takt::rx::virtual_time_scheduler test;
 /// blink(test, lamp);                            // takes an action_scheduler&
 ///
 /// test.set_max_time(1h);
-/// test.flush();                                 // an hour of it, at once
+/// test.flush();                                 // one hour, at once
 /// EXPECT_EQ(lamp.toggles(), 7200);
 /// \endcode
 ///
-/// **Order.** By time, and of equal times in the order of schedule(). A negative delay goes before
-/// what is due now; now() does not go back for it. `never` is never run. An action that is
-/// scheduled again runs once, as with async_scheduler.
+/// **Order.** By due time, and for equal times in the order of schedule(). An action with a
+/// negative delay runs before those that are due now; now() does not go back for it. An action with
+/// the delay `never` never runs. An action that is scheduled again runs once.
 ///
 /// **Errors.** When an action throws, all pending actions are closed, including actions that their
 /// teardowns schedule meanwhile. Then flush() throws the error; now() stays at the action's time.
 ///
-/// **Thread safety**: for one thread. flush() may be called by an action, and then runs all that is
-/// left before it returns. **Destruction** closes what is pending.
+/// **Thread safety**: for one thread. An action may call flush(), which then runs everything that
+/// is left. **Destruction** closes pending actions.
 class virtual_time_scheduler : public action_scheduler {
  public:
   using options = virtual_time_scheduler_options;
@@ -52,27 +51,28 @@ class virtual_time_scheduler : public action_scheduler {
   ~virtual_time_scheduler() override { close(); }
 
   [[nodiscard]] clock::time_point now() const noexcept override { return now_; }
-  /// How much of it has passed.
+  /// Returns the virtual time that has elapsed since the start.
   [[nodiscard]] std::chrono::nanoseconds elapsed() const noexcept { return now_ - start_; }
 
-  /// Runs what is due up to max_time, inclusively. \return how many. \throws what an action throws.
+  /// Runs the actions that are due up to and including start + max_time.
+  /// \return the number of actions. \throws what an action throws.
   std::size_t flush();
-  /// Changes max_time, from the next flush() on; one that is under way keeps to what it began with.
+  /// Changes max_time from the next flush() on; a flush() in progress keeps its limit.
   template <class Rep, class Period>
   void set_max_time(std::chrono::duration<Rep, Period> time) {
     max_time_ = to_nanoseconds(time);
   }
   [[nodiscard]] std::chrono::nanoseconds max_time() const noexcept { return max_time_; }
 
-  /// For code that takes a clock. It is moved by flush() only.
+  /// Returns a clock for code that takes one. Only flush() advances it.
   [[nodiscard]] const manual_clock& time() const noexcept { return time_; }
 
  protected:
-  /// Up to when a flush() that begins now runs actions.
+  /// Returns the limit of a flush() that begins now.
   [[nodiscard]] clock::time_point limit() const noexcept {
     return deadline_after(start_, max_time_);
   }
-  /// Runs the next one. \return false if there is none up to then. \throws as flush().
+  /// Runs the next action. \return false if none is due up to `until`. \throws as flush().
   bool step(clock::time_point until);
 
  private:
@@ -82,7 +82,7 @@ class virtual_time_scheduler : public action_scheduler {
 
   const clock::time_point start_;
   std::chrono::nanoseconds max_time_;
-  clock::time_point now_;  // the same as time_
+  clock::time_point now_;  // equal to time_
   manual_clock time_;
   delay_heap<action_ref> turns_;
 };

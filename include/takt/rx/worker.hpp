@@ -1,5 +1,5 @@
 /// \file
-/// Tasks one after the other, that can be given up one by one and all together.
+/// Runs tasks sequentially; cancels them individually or all at once.
 #pragma once
 
 #include <chrono>
@@ -35,93 +35,65 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// How a worker is made.
+/// Options of a worker.
 struct worker_options {
-  /// Waits for delays, if the executor cannot: any takt::scheduler, which outlives the worker. Its
-  /// own thread only passes tasks on.
+  /// Waits for delays if the executor cannot. Its threads only pass due tasks on to the executor.
+  /// Must outlive the worker.
   takt::scheduler* timers = nullptr;
-  /// How many tasks are run in a row before other work of the executor may go first. 1 is fair;
-  /// unbounded, the default, is eager.
+  /// Maximum number of tasks run in a row before other work of the executor may run. 1 is fair;
+  /// `unbounded` is eager.
   std::size_t batch = unbounded;
-  /// Whether cancelling a task that runs requests stop on its token.
+  /// Cancelling a running task requests stop on its token.
   bool interruptible = false;
-  missed_runs missed{};         ///< What periodic tasks do when they are behind.
-  const clock* time = &steady;  ///< If neither the executor nor timers has one. Outlives it.
-  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< Outlives it and its tasks.
+  missed_runs missed{};  ///< Policy for late runs of periodic tasks.
+  /// Clock of deadlines if neither the executor nor `timers` has one. Must outlive the worker.
+  const clock* time = &steady;
+  /// Receives errors of tasks. Must outlive the worker and its tasks.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;
 };
 
-/// What can be said of a periodic task of a worker.
+/// Options of a periodic task of a worker.
 struct worker_periodic_options {
-  /// If it is behind; empty: as the worker's options say.
+  /// Policy for late runs. Empty means the worker's.
   std::optional<missed_runs> missed{};
 };
 
-/// Runs tasks one after the other, now, later or again and again, on an executor; knows those that
-/// have not come to their end, and gives them up together when it is closed. It is a
-/// serial_executor with tracking and delay.
+/// Runs tasks sequentially on an executor: immediately, delayed or periodically. Tasks are
+/// cancelled individually, or all at once by closing the worker.
 ///
 /// \code
 /// takt::scheduled_pool pool;
-/// takt::rx::worker steps{pool};                             // borrowed: outlives the worker
-/// takt::rx::worker own{std::make_unique<takt::scheduled_pool>(takt::scheduled_pool::single())};
+/// takt::rx::worker steps{pool};                        // borrowed: must outlive the worker
 ///
 /// steps.schedule([] { first(); });
-/// steps.schedule([] { second(); });                         // after the first has ended
-/// auto later = steps.schedule(10ms, [] { third(); });
-/// auto beat  = steps.schedule_at_fixed_rate(0s, 1s, [] { pulse(); });
-///
-/// later.unsubscribe();                                      // that one
-/// steps.unsubscribe();                                      // all of them, and takes no more
+/// auto later = steps.schedule(10ms, [] { second(); });
+/// later.unsubscribe();                                 // cancels one task
+/// steps.unsubscribe();                                 // cancels all; later tasks are rejected
 /// \endcode
 ///
-/// **Order.** Tasks never overlap, and each happens before the next; only those of an immediate
-/// worker nest, and overlap if several threads schedule, see schedulers. Those without a delay run
-/// in the order of schedule(); a delay of 0 or less is none. A delayed one queues up behind them
-/// when it is due, as the threads of who waits for it pass it on: in the order of deadlines, if
-/// that is one thread. Over an event_loop, which is serial already, tasks are its own: they run in
-/// the order of their deadlines, those of several workers among each other as well.
+/// **Order.** Tasks never overlap, and each happens before the next; only the tasks of an immediate
+/// worker may nest or overlap, see schedulers. Tasks without a delay run in the order of
+/// schedule().
 ///
-/// **Delays** are waited for by the executor, if it is a scheduler; otherwise by `timers`. Without
-/// either, a delay or a period is a std::logic_error, also on a closed worker.
+/// **Errors** of tasks go to the hook, and the worker continues. schedule() on a closed worker
+/// returns a closed handle that is_rejected().
 ///
-/// **Periodic tasks** are due at first, first + period, first + 2 periods and so on, and if they
-/// are behind, see missed_runs. The next run is queued when the last one has ended: if it is due by
-/// then, behind what is queued, as one without a delay. One that throws is over; to end it from
-/// inside without an error, unsubscribe it or throw takt::cancelled.
+/// **Shutdown.** unsubscribe() cancels tasks that have not begun, and does not wait. The destructor
+/// also requests stop of the running task and waits for it. See docs/rx.md.
 ///
-/// **Errors** of tasks go to the hook; the worker goes on. takt::cancelled is no error.
-///
-/// **Closed.** schedule() on a closed worker, also one that is being closed, returns a closed
-/// subscription that is_rejected(), and destroys the callable. If the executor, or who waits for a
-/// delay, refuses because it is shut down, the worker closes itself. If it refuses for another
-/// reason, it is full for instance, schedule() throws what it throws, and the worker stays as it
-/// is. What an executor took and then drops is over: is_rejected(), and the hook hears of it
-/// (`unobserved`), as it does if the executor refuses what comes to its time.
-///
-/// **Cancelling** a task that runs lets it go on, unless the worker is interruptible and the task
-/// takes a stop token; a task that cancels itself is not asked to stop. Nothing is kept of tasks
-/// that have ended or were cancelled, but for the place of a few bytes that they have in a queue.
-///
-/// **Shutdown.** unsubscribe() closes it: what has not begun is cancelled, in the order in which it
-/// was scheduled; what runs goes on as above. An executor that it owns is stopped first, by
-/// shutdown_now(), and then what runs is asked to stop. It does not wait. The destructor does: it
-/// closes, asks what runs to stop and waits for it, unless that is its caller; then it destroys an
-/// executor that it owns. If another thread is closing it at that moment, callables may still be
-/// destroyed there, and what was added to its tasks be called. In a child process after fork() the
-/// destructor does nothing.
-///
-/// **Thread safety**: all members from any thread, but for the destructor and moving.
+/// **Thread safety.** All members may be called from any thread, except the destructor and moving.
 class worker {
  public:
   using options = worker_options;
 
-  /// On an executor that outlives it. \throws std::invalid_argument if batch is 0, or time or
-  /// unhandled null.
+  /// On an executor that must outlive the worker.
+  /// \throws std::invalid_argument if batch is 0, or time or unhandled is null.
   template <executor E>
     requires(!std::is_same_v<std::remove_const_t<E>, worker>)
   explicit worker(E& where, const options& how = {}) : worker(place_on(where), how) {}
 
-  /// On an executor that it owns.
+  /// On an executor that the worker owns. \throws as above, and std::invalid_argument if it is
+  /// null.
   template <executor E>
     requires requires(E& e) { e.shutdown_now(); }
   explicit worker(std::unique_ptr<E> where, const options& how = {})
@@ -135,23 +107,28 @@ class worker {
   }
   ~worker();
 
-  /// Has `f`, which takes a stop token or nothing, run after what came before.
+  /// Runs `f`, which takes a stop token or nothing, after the tasks that are queued.
   /// \throws std::invalid_argument if `f` is empty; std::bad_alloc; what the executor throws,
-  /// unless it is shut down. Then it is not run. The same is true of all below.
+  /// unless it is shut down. If this throws, `f` does not run. The same applies to the members
+  /// below.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   task_subscription schedule(F&& f) {
     return start(make<false>(std::forward<F>(f)), std::chrono::nanoseconds(0), nullptr);
   }
 
-  /// Has it run at some time.
+  /// Runs `f` when it is due. A delay of 0 or less is none.
+  /// \throws std::logic_error also if neither the executor nor `timers` can wait for a delay.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   task_subscription schedule(due_time due, F&& f) {
     return start(make<false>(std::forward<F>(f)), due, nullptr);
   }
 
-  /// Has it run again and again. \throws std::invalid_argument also if the period is not above 0.
+  /// Runs `f` at first, first + period, first + 2 periods and so on; late runs follow missed_runs.
+  /// A run that throws ends the series; throwing takt::cancelled ends it without an error.
+  /// \throws std::invalid_argument also if the period is not above 0; std::logic_error as above,
+  /// also without a delay.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   task_subscription schedule_at_fixed_rate(due_time first,
@@ -160,7 +137,7 @@ class worker {
     const series rate{to_nanoseconds(period), false, more.missed};
     return start(make<true>(std::forward<F>(f)), first, &rate);
   }
-  /// The same, but the next run is due that long after the last one has ended.
+  /// As above, but each run is due `delay` after the end of the previous run.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   task_subscription schedule_with_fixed_delay(due_time first,
@@ -169,21 +146,23 @@ class worker {
     return start(make<true>(std::forward<F>(f)), first, &rate);
   }
 
-  /// Closes it; see above. \throws what was added to tasks throws when it is unsubscribed.
+  /// Closes the worker and cancels its tasks. \throws what unsubscribing the children of tasks
+  /// throws.
   void unsubscribe() { as_subscription().unsubscribe(); }
+  /// Returns true once the worker is closed.
   [[nodiscard]] bool is_unsubscribed() const noexcept;
-  /// The worker as a subscription, to be added to others, or to add to: what is added is
-  /// unsubscribed after its tasks. It does not keep the worker.
+  /// Returns the worker as a subscription that can be a child or a parent of others. Its children
+  /// are unsubscribed after the worker's tasks. It does not keep the worker alive.
   [[nodiscard]] subscription as_subscription() const noexcept;
 
-  /// How many tasks have not come to their end.
+  /// Returns the number of tasks that have not completed.
   [[nodiscard]] std::size_t tracked() const noexcept;
-  /// The time by its clock.
+  /// Returns the time of the worker's clock.
   [[nodiscard]] clock::time_point now() const noexcept;
 
   /// For the rx module.
   worker(detail::worker_place place, const options& how);
-  /// For the rx module: a task that runs again and again.
+  /// For the rx module: the parameters of a periodic task.
   struct series {
     std::chrono::nanoseconds period;
     bool after_end;

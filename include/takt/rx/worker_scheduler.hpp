@@ -1,5 +1,5 @@
 /// \file
-/// Where workers come from.
+/// Creates workers.
 #pragma once
 
 #include <chrono>
@@ -27,31 +27,31 @@ class worker_scheduler_core;
 
 namespace rx {
 
-/// Makes workers; what RxJava calls a Scheduler. Those with threads of their own are members of
-/// schedulers, from() is for executors of yours, test_scheduler for tests.
+/// Creates workers; RxJava calls this a Scheduler. The class schedulers has worker_schedulers with
+/// threads of their own, from() makes one for your executor, and test_scheduler is one for tests.
 ///
 /// \code
 /// takt::rx::schedulers run;                       // in main()
 ///
 /// takt::rx::worker w = run.computation().create_worker();
-/// w.schedule([] { step(); });                     // one after the other
-/// run.io().schedule([] { read_file(); });         // on its own
+/// w.schedule([] { step(); });                     // sequential with other tasks of `w`
+/// run.io().schedule([] { read_file(); });         // independent: a worker of its own
 /// \endcode
 ///
-/// **Shutdown.** shutdown() closes all its workers and stops its threads; what runs is asked to
-/// stop, if it takes a token, and not waited for. The name and the meaning are RxJava's: unlike
-/// that of pools, it cancels what is queued. Workers that are made later are closed. start()
-/// makes it usable again, with new threads; on one that is not shut down, or is being destroyed, it
-/// does nothing. The destructor shuts down, and waits for what its threads run and for the tasks of
-/// its own schedule(), so it is not called by one of these; what a worker on an executor of yours,
-/// or on a thread of its own, runs is waited for by the destructor of that worker. In a child
-/// process after fork() the destructors of schedulers and workers do nothing.
+/// **Shutdown.** shutdown() closes all workers, which cancels queued tasks (unlike the shutdown()
+/// of pools), requests stop of running tasks, stops the threads, and does not wait. Workers created
+/// later are closed. start() makes the scheduler usable again.
 ///
-/// **Thread safety**: all members from any thread, but for the destructor. It outlives its workers,
-/// or at least the last call of one of their members.
+/// The destructor shuts down and waits for tasks on the scheduler's threads and for tasks of its
+/// own schedule(), so it must not be called by one of these tasks. The worker's destructor waits
+/// for tasks on your executor or on the worker's own thread. In a child process after fork() the
+/// destructors of schedulers and workers do nothing.
+///
+/// **Thread safety.** All members may be called from any thread, except the destructor. The
+/// scheduler must outlive every call of a member of its workers.
 class worker_scheduler {
  public:
-  /// Workers on an executor that outlives it; see worker.
+  /// Returns a scheduler whose workers use an executor, which must outlive it; see worker.
   template <executor E>
   [[nodiscard]] static worker_scheduler from(E& where, const worker_options& how = {}) {
     return worker_scheduler([&where] { return worker::place_on(where); }, how);
@@ -61,10 +61,10 @@ class worker_scheduler {
   worker_scheduler(const worker_scheduler&) = delete;
   worker_scheduler& operator=(const worker_scheduler&) = delete;
 
-  /// A worker of its kind; a closed one, if it is shut down.
+  /// Returns a new worker; a closed one if the scheduler is shut down.
   [[nodiscard]] worker create_worker();
 
-  /// Has one task run by a worker of its own. As in worker.
+  /// Runs one task on a worker of its own. These members behave as in worker.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   task_subscription schedule(F&& f) {
@@ -92,22 +92,23 @@ class worker_scheduler {
     return run_alone(worker::make<true>(std::forward<F>(f)), first, &rate);
   }
 
-  /// After shutdown(): makes it usable again.
+  /// Makes a scheduler usable again after shutdown(), with new threads. Does nothing if it is not
+  /// shut down, or is being destroyed.
   void start();
-  /// See above.
+  /// Closes all workers and stops the threads; see above.
   void shutdown() noexcept;
   [[nodiscard]] bool is_shutdown() const noexcept;
 
-  /// How many of its workers are open.
+  /// Returns the number of open workers.
   [[nodiscard]] std::size_t workers() const noexcept;
-  /// The time by its clock.
+  /// Returns the time of the workers' clock.
   [[nodiscard]] clock::time_point now() const noexcept;
 
   /// For the rx module.
   explicit worker_scheduler(std::unique_ptr<detail::worker_scheduler_core> core) noexcept;
-  /// For the rx module: whether this is the process that it was made in.
+  /// For the rx module: returns true in the process that created the scheduler.
   [[nodiscard]] bool is_here() const noexcept;
-  /// For the rx module: what the destructor does before anything is destroyed.
+  /// For the rx module: shuts down and waits, as the destructor does.
   void end() noexcept;
 
  private:

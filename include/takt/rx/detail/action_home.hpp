@@ -1,5 +1,5 @@
 /// \file
-/// Where actions find their scheduler.
+/// The link from actions to their scheduler.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -9,12 +9,11 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// Where actions find their scheduler, as long as that is there. For the rx module; belongs to the
-/// thread of the scheduler.
+/// Points actions to their scheduler as long as it exists. Only the scheduler's thread uses it.
 class action_home final : public ref_counted<action_home> {
  public:
   explicit action_home(rx::action_scheduler& of) noexcept : scheduler(&of) {}
-  rx::action_scheduler* scheduler;  ///< Null once it is gone.
+  rx::action_scheduler* scheduler;  ///< Null after the scheduler's destruction.
 
  private:
   friend class ref_counted<action_home>;

@@ -10,7 +10,7 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// Calls one after the other, whatever they throw, and then throws that. For containers.
+/// Runs several calls although some of them throw, and then throws their errors together.
 class error_collector {
  public:
   template <class Call>
@@ -22,7 +22,7 @@ class error_collector {
     }
   }
 
-  /// Nothing; the one error as it is; or an aggregate_error.
+  /// Throws nothing, the only error, or an aggregate_error.
   void throw_if_any();
 
  private:

@@ -1,5 +1,6 @@
 /// \file
-/// What the handles of a subscription share. For the rx module; others use takt::rx::subscription.
+/// The state that the handles of a subscription share. For the rx module; programs use
+/// takt::rx::subscription.
 #pragma once
 
 #include <cstddef>
@@ -22,18 +23,20 @@ namespace detail {
 class error_collector;
 class subscription_core;
 
-/// That one core is a child of another. In the lists of both: that of the parent is guarded by the
-/// parent's lock, that of the child by the child's. See subscription_core.cpp.
+/// Links a child core to one of its parents. It is in two lists: the parent's list of children,
+/// guarded by the parent's lock, and the child's list of parents, guarded by the child's lock. See
+/// subscription_core.cpp.
 struct subscription_link : list_node<struct link_of_parent>, list_node<struct link_of_child> {
   subscription_core* parent = nullptr;  // retained while it is on the child's side
   subscription_core* child = nullptr;   // owned while it is on the parent's side
-  std::uint64_t number = 0;             // guarded by the parent's lock: of those that were added
-  bool detached = false;                // guarded by the parent's lock: the child has closed
-  bool on_heap = false;                 // constant
-  sync::atomic<int> sides{2};           // of one on the heap; the last side deletes it
+  std::uint64_t number = 0;    // guarded by the parent's lock: position in the order of add()
+  bool detached = false;       // guarded by the parent's lock: the child has closed
+  bool on_heap = false;        // constant
+  sync::atomic<int> sides{2};  // of a link on the heap; the last side deletes it
 };
 
-/// The children and the parents of a core: part of it, or made when there is the first one.
+/// The children and the parents of a core. Either part of the core, or allocated when the core gets
+/// its first child or parent.
 struct subscription_links {
   subscription_links() = default;
   ~subscription_links() {
@@ -42,7 +45,7 @@ struct subscription_links {
   subscription_links(const subscription_links&) = delete;
   subscription_links& operator=(const subscription_links&) = delete;
 
-  /// The link to a parent; null if there is none.
+  /// Returns the link to a parent; null if there is none.
   [[nodiscard]] subscription_link* link_to(const subscription_core& parent) const noexcept
       TAKT_REQUIRES(mu);
   void add_parent(subscription_link& link) TAKT_REQUIRES(mu);
@@ -56,80 +59,80 @@ struct subscription_links {
   intrusive_list<subscription_link, link_of_child> parents TAKT_GUARDED_BY(mu);
   std::size_t parent_count TAKT_GUARDED_BY(mu) = 0;
   struct parent_index;
-  parent_index* index TAKT_GUARDED_BY(mu) = nullptr;  // of `parents`, when there are many
+  parent_index* index TAKT_GUARDED_BY(mu) = nullptr;  // of `parents`, once there are many
   bool first_used TAKT_GUARDED_BY(mu) = false;
 
-  subscription_link first;  // to the first parent: most cores have only one
+  subscription_link first;  // the link to the first parent; most cores have only one
 
  private:
   void delete_index() noexcept;
 };
 
-/// A subscription: open, or closed for ever. It has children, which it closes when it is closed, in
-/// the order in which they were added; and parents, of which it takes leave then.
+/// A subscription: open, or closed permanently. When it closes, it leaves its parents and closes
+/// its children in the order in which they were added.
 ///
-/// It is owned by handles and by its parents. When its last owner goes, it lets go of its children;
-/// they are not closed by that. Children refer to their parents without owning them.
+/// **Ownership.** Handles and parents own a core. When the last owner releases it, the core
+/// releases its children without closing them. Children refer to their parents without owning them.
 ///
-/// **Thread safety**: all members, from any thread that owns it. No lock is held while something of
-/// others is called, nor are two at a time.
+/// **Thread safety.** An owner may call all members from any thread. No lock is held while code
+/// outside the core is called, and no two locks are held at a time.
 class subscription_core : public ref_counted<subscription_core> {
  public:
   subscription_core(const subscription_core&) = delete;
   subscription_core& operator=(const subscription_core&) = delete;
 
-  /// One more owner. Who makes one with `new` is the first. All owners together have one reference.
+  /// Adds owners. The creator of a core is its first owner. All owners together hold one reference.
   void own(std::size_t times = 1) noexcept {
-    if (owners_.fetch_add(times, std::memory_order_relaxed) == 0) retain();  // relaxed: it is there
+    if (owners_.fetch_add(times, std::memory_order_relaxed) == 0) retain();  // relaxed: it exists
   }
   void disown(std::size_t times = 1) noexcept {
-    // acq_rel: what the others did happens before the last lets go of the children
+    // acq_rel: what the other owners did happens before the last one releases the children
     if (owners_.fetch_sub(times, std::memory_order_acq_rel) == times) end_ownership();
   }
-  /// As own(), by who is the only one to know it.
+  /// As own(), while no other thread can reach the core.
   void own_unshared(std::size_t times) noexcept {
     // relaxed: it is published later
     owners_.store(owners_.load(std::memory_order_relaxed) + times, std::memory_order_relaxed);
   }
 
-  /// Closes it, unless that has been done: takes leave of its parents, calls on_unsubscribe(), and
-  /// closes its children. \throws what these throw, when all have been called.
+  /// Closes the core, unless it is closed: leaves its parents, calls on_unsubscribe(), and closes
+  /// its children. \throws what these calls throw, after all of them have been made.
   void unsubscribe();
-  /// The same, but errors go to the hook.
+  /// As unsubscribe(), but errors go to the hook.
   void unsubscribe(const unhandled_hook& hook) noexcept;
-  /// The same by one who owns it until this returns, whatever is called.
+  /// As unsubscribe(hook), for a caller that owns the core until this returns.
   void close(const unhandled_hook& hook) noexcept;
   [[nodiscard]] bool is_unsubscribed() const noexcept {
-    return (word_.load(std::memory_order_acquire) & closed) != 0;  // acquire: what led to it
+    return (word_.load(std::memory_order_acquire) & closed) != 0;  // acquire: what was done before
   }
 
-  /// What it was to do has been refused.
+  /// Records that the task was rejected.
   void mark_rejected() noexcept;
   [[nodiscard]] bool is_rejected() const noexcept {
-    return (word_.load(std::memory_order_acquire) & refused) != 0;  // acquire: what led to it
+    return (word_.load(std::memory_order_acquire) & refused) != 0;  // acquire: what was done before
   }
 
-  /// Adds a child, unless that is closed, is there already, or is this one. If this one is closed,
+  /// Adds a child, unless it is closed, was added already, or is this core. If this core is closed,
   /// closes the child. \throws std::bad_alloc; what closing the child throws.
   void add(subscription_core& child);
-  /// Takes a child out, and does not close it. \return whether it was there.
+  /// Removes a child without closing it. \return true if it was a child.
   bool take_out(subscription_core& child) noexcept;
-  /// Closes all children that are there now. \throws as unsubscribe().
+  /// Closes the children that the core has now. \throws as unsubscribe().
   void clear();
   [[nodiscard]] std::size_t size() const noexcept;
 
  protected:
   subscription_core() = default;
-  /// With a family that is part of what derives from it.
+  /// With links that are part of the derived class.
   explicit subscription_core(subscription_links& inside) noexcept
       : word_(reinterpret_cast<std::uintptr_t>(&inside) | embedded) {}
   virtual ~subscription_core();
 
-  /// Called once, without a lock, when this core closes.
+  /// Called once, with no lock held, when this core closes.
   virtual void on_unsubscribe() {}
-  /// A core that this one owns besides its children: the caller takes over the ownership. It closes
-  /// after on_unsubscribe() and before the children. The link is part of this core; only `child` is
-  /// set. Only called for a core with a family.
+  /// Returns a core that this one owns besides its children, and transfers that ownership to the
+  /// caller. It closes after on_unsubscribe() and before the children. The link is part of this
+  /// core; only its `child` is set. Called only for a core that has links.
   virtual subscription_link* take_inner() noexcept { return nullptr; }
 
  private:
@@ -141,15 +144,15 @@ class subscription_core : public ref_counted<subscription_core> {
   static_assert(alignof(subscription_links) > (closed | refused | embedded));
 
   [[nodiscard]] static subscription_links* family_in(std::uintptr_t word) noexcept {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): where it is, the flags are 0
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the flags use bits that are 0 in the address
     return reinterpret_cast<subscription_links*>(word & ~(closed | refused | embedded));
   }
   [[nodiscard]] subscription_links* family() const noexcept {
-    return family_in(word_.load(std::memory_order_acquire));  // acquire: it has been made
+    return family_in(word_.load(std::memory_order_acquire));  // acquire: its construction
   }
   using links = intrusive_list<subscription_link, link_of_child>;
   [[nodiscard]] subscription_links* make_family();
-  // What begin_close() has found.
+  // The result of begin_close().
   enum class found : std::uint8_t { closed_before, no_children, children };
   [[nodiscard]] found begin_close() noexcept;
   void close();
@@ -159,7 +162,7 @@ class subscription_core : public ref_counted<subscription_core> {
   }
   void end_ownership() noexcept;
   void detach_children(links& to) noexcept;
-  // As disown(), but leaves end_ownership() to the caller. \return whether that is due.
+  // As disown(), but the caller calls end_ownership() if this returns true.
   [[nodiscard]] bool disown_only() noexcept {
     return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1;  // acq_rel: as in disown()
   }
@@ -169,13 +172,13 @@ class subscription_core : public ref_counted<subscription_core> {
   static void leave_parent(subscription_link& link) noexcept;
   static void drop(subscription_link& link, int sides) noexcept;
 
-  // Atomic. Handles, and parents that have it as a child.
+  // Atomic. Number of owners: handles, and parents that have this core as a child.
   sync::atomic<std::size_t> owners_{1};
-  // Atomic. Its family, or 0, and the flags. See subscription_core.cpp.
+  // Atomic. The address of the links, or 0, and the flags. See subscription_core.cpp.
   sync::atomic<std::uintptr_t> word_{0};
 };
 
-/// One that is made to be added to others, or to have others added.
+/// A core that contains its links, because it is made to have parents or children.
 class linked_core : public subscription_core {
  protected:
   linked_core() noexcept : subscription_core(inside_) {}
@@ -184,7 +187,7 @@ class linked_core : public subscription_core {
   subscription_links inside_;
 };
 
-/// One that calls something when it is closed, and then destroys that.
+/// A core that calls a callback when it closes, and then destroys the callback.
 template <class F>
 class callback_core final : public linked_core {
  public:
@@ -200,7 +203,7 @@ class callback_core final : public linked_core {
     static_cast<void>(std::invoke(static_cast<one_shot<F>>(*call_)));
   }
 
-  std::optional<F> call_;  // belongs to who closes it
+  std::optional<F> call_;  // used by the closing thread only
 };
 
 }  // namespace detail

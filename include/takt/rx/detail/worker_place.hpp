@@ -1,5 +1,5 @@
 /// \file
-/// Where a worker runs its tasks.
+/// How and on which executor a worker runs its tasks.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// An executor that a worker owns. For the rx module.
+/// An executor owned by a worker, with its type erased.
 class owned_executor {
  public:
   virtual ~owned_executor() = default;
@@ -31,7 +31,7 @@ class owned_executor {
   owned_executor& operator=(const owned_executor&) = default;
 };
 
-/// The same with its type.
+/// Owns an executor of type E.
 template <class E>
 class owned_executor_of final : public owned_executor {
  public:
@@ -43,38 +43,38 @@ class owned_executor_of final : public owned_executor {
   std::unique_ptr<E> held_;
 };
 
-/// What the workers of a scheduler have in common; they keep it. For the rx module.
+/// State shared by the workers of one scheduler; each worker holds a reference.
 class worker_group final : public ref_counted<worker_group> {
  public:
   explicit worker_group(const clock& time) : life(time) {}
 
-  /// Ends it, if it was shut down and none is left.
+  /// Terminates the group if it was shut down and counts no worker any more.
   void end_if_over() noexcept {
     if (life.try_tidy(true)) life.terminate();
   }
 
-  lifecycle life;                      ///< Counts those that nobody but their task keeps.
-  sync::atomic<bool> stopping{false};  ///< Set before they are closed: what runs is asked to stop.
+  lifecycle life;                      ///< Counts the workers that only their task keeps alive.
+  sync::atomic<bool> stopping{false};  ///< Set before the workers close: requests stop of tasks.
 
  private:
   friend class ref_counted<worker_group>;
   ~worker_group() = default;
 };
 
-/// Where a worker runs its tasks. For the rx module.
+/// How and on which executor a worker runs its tasks.
 struct worker_place {
   enum class kind : std::uint8_t {
-    strand,      ///< One after the other on `where`, whatever its threads.
-    direct,      ///< On `where`, which is serial and the same as `timers`.
-    trampoline,  ///< On the thread that schedules, unless one does already.
+    strand,      ///< Sequentially on `where`, whatever its threads.
+    direct,      ///< On `where`, which is serial and identical to `timers`.
+    trampoline,  ///< On the scheduling thread, unless a thread is running tasks already.
     immediate,   ///< Within schedule().
   };
   kind how = kind::strand;
   std::optional<any_executor> where{};
   takt::scheduler* timers = nullptr;
   std::unique_ptr<owned_executor> owned{};
-  bool errors_leave_run = false;        ///< What a task throws goes to who runs `where`.
-  intrusive_ptr<worker_group> group{};  ///< If it is one of many.
+  bool errors_leave_run = false;  ///< Errors of tasks are thrown to the thread that runs `where`.
+  intrusive_ptr<worker_group> group{};  ///< Null if the worker does not come from a scheduler.
 };
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 /// \file
-/// A task of a worker.
+/// The state of a worker's task.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace detail {
 
 class worker_core;
 
-/// What a task has that waits for its time, or is periodic. For the rx module.
+/// The additional state of a delayed or periodic task.
 struct worker_task_timing {
   // Belongs to who schedules the task, and then to who runs it.
   clock::time_point due{};
@@ -44,10 +44,11 @@ struct worker_task_timing {
   parker* sleeper TAKT_GUARDED_BY(mu) = nullptr;    // of a thread that waits for it to be due
 };
 
-/// A task of a worker without its callable. For the rx module; its phases are in
-/// task_subscription.cpp. There may be millions: what few of them need is elsewhere.
+/// A task of a worker, without its callable. Its phases are described in task_subscription.cpp.
+/// There may be millions of tasks, so rarely needed state is kept in worker_task_timing.
 ///
-/// **Thread safety**: cancel(), and all of subscription_core, from any thread; the rest as it says.
+/// **Thread safety.** cancel() and the members of subscription_core may be called from any thread;
+/// the comments of the other members name the threads that use them.
 class worker_task : public subscription_core, public list_node<struct link_of_worker> {
  public:
   /// Ends it, and tells what that did.
@@ -111,7 +112,7 @@ class worker_task : public subscription_core, public list_node<struct link_of_wo
   sync::thread::id runner_;
 };
 
-/// The same with its callable.
+/// A task of a worker, with its callable.
 template <class F, bool Periodic>
 class worker_task_of final : public worker_task {
   using called = std::conditional_t<Periodic, F&, F>;
