@@ -1,21 +1,23 @@
 // An action is
-//   idle      open; nothing is asked for
-//   pending   request() has seen to it that it will be drained: it is in the queue, or has a timer,
-//             or a turn in virtual time
+//   idle      open and not scheduled
+//   pending   request() has arranged for it to run: it is in the queue, or has a timer, or an entry
+//             in virtual time
 //   running   its work is being called; it may be pending again meanwhile
-//   closed    for ever
+//   closed    permanently
 //
 //   idle, pending, running -> pending   start(): schedule()
 //   pending -> running                  execute()
 //   running -> idle                     it was not scheduled again
-//   any -> closed                       unsubscribe(), or its work has thrown
+//   any -> closed                       unsubscribe(), or an error of its work
 //
 // Invariants
-//   1. A pending action is in pending_; so close() finds all that will run. It is owned by its
-//      places in the queue, by its timer, or by its turn: by what belongs to the scheduler.
-//   2. A closed action has no place, timer or turn; but one that another thread has closed may,
-//      until come_home(), or until who comes upon it gives it up.
-//   3. Work is destroyed when its action is closed and does not run.
+//   1. A pending action is in pending_, so close() finds every action that would run. Its queue
+//      entries, its timer or its entry in virtual time own it: objects that belong to the
+//      scheduler.
+//   2. A closed action has no queue entry, timer or entry in virtual time. An action that another
+//      thread has closed may have them until come_home(), or until the scheduler finds it closed
+//      and removes it.
+//   3. Work is destroyed when its action is closed and not running.
 #include <takt/rx/action_scheduler.hpp>
 
 #include <stdexcept>
@@ -76,17 +78,17 @@ void action_scheduler::close() noexcept {
 }
 
 void action_scheduler::start(action_node& a, std::chrono::nanoseconds delay) {
-  const action_ref kept(a);  // what is taken back may be its last owner
+  const action_ref kept(a);  // recycle() may release its last owner
   const bool requested = recycle(a, delay);
   a.delay_ = delay;
   set_pending(a, false);
-  set_pending(a, true);  // behind all others
+  set_pending(a, true);  // behind all other actions
   if (requested) return;
   const std::uint64_t begun = a.begun_;
   try {
     request(a, delay);
   } catch (const rejected&) {
-    if (a.begun_ != begun) throw;  // what it was asked for has come, and the error is of work
+    if (a.begun_ != begun) throw;  // it has run, and this is an error of its work
     refuse(a);
   } catch (...) {
     if (a.begun_ == begun) set_pending(a, false);
@@ -94,14 +96,14 @@ void action_scheduler::start(action_node& a, std::chrono::nanoseconds delay) {
   }
 }
 
-// Its loop takes no more.
+// The loop of the scheduler rejects it.
 void action_scheduler::refuse(action_node& a) {
   a.mark_rejected();
   a.unsubscribe();
-  give_up(a);  // if another thread has closed it, and that cannot tell the loop either
+  give_up(a);  // if another thread has closed it, and could not post that either
 }
 
-// Of one that is closed, or about to be. Again, it does nothing.
+// Removes an action that is closed, or about to be. Does nothing a second time.
 void action_scheduler::give_up(action_node& a) noexcept {
   const action_ref kept(a);
   set_pending(a, false);
@@ -184,7 +186,7 @@ action_ref action_scheduler::take(std::uint64_t batch) noexcept {
 
 std::exception_ptr action_scheduler::execute(action_node& a) noexcept {
   if (a.is_unsubscribed()) {
-    if (!a.given_up_) {  // another thread has closed it just now, and cannot always tell the loop
+    if (!a.given_up_) {  // closed by another thread, which cannot always post that to the loop
       give_up(a);
       return nullptr;
     }
@@ -234,7 +236,7 @@ void action_scheduler::drain(std::uint64_t batch) {
   if (const std::exception_ptr error = run_all(take(batch), batch)) abandon(error, batch);
 }
 
-// One, and then those that are at the front of the queue, until one throws.
+// Runs an action, and then those at the front of the queue, until one throws.
 std::exception_ptr action_scheduler::run_all(action_ref first, std::uint64_t batch) noexcept {
   for (action_ref a = std::move(first); a; a = take(batch)) {
     if (std::exception_ptr error = execute(*a)) return error;

@@ -32,7 +32,7 @@ void error_collector::add(const std::exception_ptr& error) noexcept {
   }
   try {
     rest_.push_back(error);
-  } catch (const std::bad_alloc&) {  // the first one is told
+  } catch (const std::bad_alloc&) {  // only the first error is reported
   }
 }
 

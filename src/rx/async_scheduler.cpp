@@ -1,10 +1,11 @@
 // The timer of an action is
 //   none    there is none
-//   armed   there is a task of the loop, due at due_
-//   fired   that has come; the action is being run, or about to be. If it is scheduled again with
-//           the same delay meanwhile, it stays so, and is armed again in the end
+//   armed   a task of the loop is due at due_
+//   fired   that task runs, and the action is running or about to. If the action is scheduled again
+//           with the same delay meanwhile, the timer stays fired, and is armed again afterwards
 //
-// Unless there is none, the scheduler owns the action: a loop that is shut down may drop the task.
+// Unless the timer is `none`, the scheduler owns the action, because a loop that is shut down may
+// drop the task.
 #include <takt/rx/async_scheduler.hpp>
 
 #include <stdexcept>
@@ -72,7 +73,7 @@ void async_scheduler::fire(action_node& a) {
       arm(a);
     } catch (const rejected&) {
       refuse(a);
-    } catch (...) {  // as if schedule() had thrown; what is in the queue will be run
+    } catch (...) {  // as if schedule() had thrown; queued entries will run
       async_scheduler::recycle(a, std::nullopt);
       if (!a.place_.is_linked()) set_pending(a, false);
       throw;
@@ -83,7 +84,7 @@ void async_scheduler::fire(action_node& a) {
   } catch (...) {
     try {
       keep_interval();
-    } catch (...) {  // the first error is the one that leaves
+    } catch (...) {  // only the first error leaves
     }
     throw;
   }
@@ -95,8 +96,8 @@ bool async_scheduler::is_elsewhere(action_node& closed) noexcept {
   try {
     loop_.execute([kept = action_ref(closed)] { kept->come_home(); });
   } catch (...) {
-    // The loop takes no more. If it is pending, its timer comes to it, or the scheduler's end;
-    // otherwise its work goes with the last handle.
+    // The loop rejects it. If the action is pending, its timer finds it closed, or the scheduler's
+    // destructor does; otherwise its work is destroyed with the last handle.
   }
   return true;
 }

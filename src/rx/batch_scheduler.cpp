@@ -12,7 +12,8 @@ void batch_scheduler::request(action_node& a, std::chrono::nanoseconds delay) {
     async_scheduler::request(a, delay);
     return;
   }
-  if (loop().is_shutdown()) throw rejected(rejection::shut_down);  // also if it drops what waits
+  // Also if the loop has dropped the call of this batch.
+  if (loop().is_shutdown()) throw rejected(rejection::shut_down);
   if (call_ == loop_requests::handle()) {
     call_ = calls_.set([this] {
       call_ = {};
@@ -32,7 +33,7 @@ bool batch_scheduler::recycle(action_node& a, action_delay delay) noexcept {
   return kept;
 }
 
-// Of one with a delay.
+// For an action with a delay.
 void batch_scheduler::flush_from(action_node& due) {
   if (const std::exception_ptr error = execute(due)) std::rethrow_exception(error);
 }

@@ -1,4 +1,4 @@
-/// What overrides of subscription_core::take_inner() have in common.
+/// Shared by the overrides of subscription_core::take_inner().
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -8,8 +8,8 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Empties `held` and gives its ownership to the caller of take_inner(), by `link`. Null if nothing
-/// was held.
+/// Moves the subscription out of `held`, and transfers its ownership to the caller of take_inner()
+/// by `link`. \return null if `held` names none.
 inline detail::subscription_link* give_inner(subscription& held,
                                              detail::subscription_link& link) noexcept {
   if (held.core() == nullptr) return nullptr;

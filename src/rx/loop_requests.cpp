@@ -32,7 +32,7 @@ loop_requests::handle loop_requests::set(move_only_function<void()> f) {
 
 bool loop_requests::clear(handle which) noexcept {
   if (core_->calls.find(which) == nullptr) return false;
-  core_->calls.take(which.index);  // destroyed when it is out
+  core_->calls.take(which.index);  // removed first, then destroyed
   return true;
 }
 

@@ -1,5 +1,5 @@
-// The loop is served within flush(): what it has to do now is done after each action; and for what
-// is due later there is one action more, wake_, whose turn is that of the loop's earliest deadline.
+// flush() serves the loop: after each action it runs the loop's tasks that are due now. For tasks
+// that are due later there is one more action, wake_, which is due at the loop's earliest deadline.
 #include <takt/rx/marble_scheduler.hpp>
 
 #include <algorithm>
@@ -108,7 +108,7 @@ std::size_t marble_scheduler::flush() {
 }
 
 void marble_scheduler::serve_loop() {
-  if (loop_.is_running()) return;  // a task of it has called flush()
+  if (loop_.is_running()) return;  // a task of the loop has called flush()
   while (loop_.next_deadline() == clock::time_point::min()) run_one_of_loop();
   const clock::time_point next = std::max(loop_.next_deadline(), now());
   if (next == clock::time_point::max()) {
@@ -118,7 +118,7 @@ void marble_scheduler::serve_loop() {
     wake_due_ = next;
     wake_ = schedule(time_between(now(), next), [this](auto& self) {
       self.unsubscribe();
-      // In a flush() by a task of the loop, the one that runs that task goes on with the loop.
+      // In a flush() called by a task of the loop, the outer flush() runs the loop.
       if (loop_.is_running() || loop_.next_deadline() > now()) return;
       run_one_of_loop();
     });

@@ -27,7 +27,7 @@ bool begins_character(char byte) noexcept {
   return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
 }
 
-// Such as "'(' at 3": which character of the diagram, from 1 on, one at that byte is.
+// Describes the character at a byte, such as "'(' at 3"; characters are counted from 1.
 std::string sign_at(std::string_view diagram, std::size_t byte, std::string_view sign) {
   const auto before = std::ranges::count_if(diagram.substr(0, byte), begins_character);
   std::string text("'");
@@ -48,14 +48,14 @@ std::string number(nanoseconds t) {
   return text + "ms";
 }
 
-// Goes through a diagram, character by character, and knows the time.
+// Reads a diagram character by character, and keeps the time.
 class reader {
  public:
   reader(std::string_view diagram, const marble_syntax& how) : text_(diagram), how_(how) {
     if (how.frame < 0ns) refuse(diagram, "a frame cannot last " + number(how.frame));
   }
 
-  // The next character that means something beside time; empty at the end. It is at time().
+  // Returns the next character that is an event, whose time is time(); empty at the end.
   std::string_view next() {
     while (at_ < text_.size()) {
       if (how_.run_mode && pass_time()) continue;
@@ -82,14 +82,14 @@ class reader {
     if (group_) refuse(text_, "there is no ')' for the " + sign_at(text_, group_found_, "("));
     return {};
   }
-  // The last one, and where it is.
+  // Describes the last character and its position.
   [[nodiscard]] std::string sign(std::string_view c) const { return sign_at(text_, found_, c); }
   [[nodiscard]] nanoseconds time() const noexcept { return time_; }
-  // As if the last character took no time.
+  // Undoes the frame of the last character.
   void take_back_frame() noexcept { frame_ -= how_.frame; }
 
  private:
-  // The bytes of one character.
+  // Returns the bytes of the current character.
   [[nodiscard]] std::string_view character() const noexcept {
     std::size_t end = at_ + 1;
     while (end < text_.size() && !begins_character(text_[end])) ++end;
@@ -101,7 +101,7 @@ class reader {
     frame_ += d;
   }
 
-  // "10ms ", "1.5s ", "2m ", at the beginning or after a space.
+  // Reads a duration: "10ms ", "1.5s ", "2m ", at the beginning or after a space.
   bool pass_time() {
     if (!is_digit(text_[at_]) || (at_ != 0 && text_[at_ - 1] != ' ')) return false;
     std::size_t end = at_;
@@ -122,10 +122,11 @@ class reader {
     } else {
       return false;
     }
-    // If a double cannot be that, it is too small, or too large. The unit ends the zeros.
+    // The result for a number that a double cannot represent: too small or too large. The unit ends
+    // the search for a digit other than 0.
     const bool below_1 = text_[text_.find_first_not_of('0', at_)] == '.';
     double count = below_1 ? 0 : std::numeric_limits<double>::infinity();
-    std::from_chars(text_.data() + at_, text_.data() + end, count);  // a point in all locales
+    std::from_chars(text_.data() + at_, text_.data() + end, count);  // independent of the locale
     pass(to_nanoseconds(std::chrono::duration<double, std::nano>(std::round(count * scale))));
     at_ = end + rest.find(' ') + 1;
     return true;
@@ -134,11 +135,11 @@ class reader {
   const std::string_view text_;
   const marble_syntax how_;
   std::size_t at_ = 0;
-  std::size_t found_ = 0;  // where the last character is
+  std::size_t found_ = 0;  // position of the last character
   nanoseconds frame_{0};
   nanoseconds time_{0};
-  std::optional<nanoseconds> group_;  // when the one began that is open
-  std::size_t group_found_ = 0;       // and where
+  std::optional<nanoseconds> group_;  // time of the open group
+  std::size_t group_found_ = 0;       // its position
 };
 
 std::string symbol_of(const marble& m) {
@@ -155,10 +156,10 @@ std::string list_of(std::span<const marble> marbles) {
   return text;
 }
 
-// A line that grows with time.
+// Writes a diagram from left to right.
 class writer {
  public:
-  // False if that has passed.
+  // \return false if that time has passed.
   bool pass_to(nanoseconds t) {
     if (t < now_) return false;
     const nanoseconds gap = t - now_;
@@ -233,7 +234,7 @@ nanoseconds parse_marble_time(std::string_view diagram, const marble_syntax& how
   return *end;
 }
 
-// Digits may look like a time, and one that is too long at that.
+// Returns false if digits are parsed as a duration, possibly one that is too long.
 static bool reads_as(std::string_view diagram, std::span<const marble> marbles) {
   try {
     return std::ranges::equal(parse_marbles(diagram), marbles);
@@ -265,11 +266,11 @@ std::string print_marbles(const subscription_times& times) {
   }
   std::pair first{times.subscribed, "^"};
   std::pair second{times.unsubscribed, "!"};
-  if (second.first < first.first) std::swap(first, second);  // a diagram may say so
+  if (second.first < first.first) std::swap(first, second);  // possible in a diagram
   for (const auto& [time, sign] : {first, second}) {
     if (time == never) continue;
     out.pass_to(time);
-    out.put(sign, time == times.unsubscribed ? 0ms : 1ms);  // as it is read
+    out.put(sign, time == times.unsubscribed ? 0ms : 1ms);  // as in the parser
   }
   return out.line();
 }

@@ -16,16 +16,16 @@ class refcount_core final : public detail::linked_core {
  public:
   explicit refcount_core(subscription main) noexcept : main_(std::move(main)) {}
 
-  // One more that keeps the main one, unless it is too late.
+  // Adds a user. \return false if this is closing.
   bool enter() noexcept {
     std::size_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
-    do {
+    do {  // relaxed below, too: no data is published
       if ((word & closing) != 0) return false;
-    } while (!word_.compare_exchange_weak(word, word + one, std::memory_order_relaxed));  // no data
+    } while (!word_.compare_exchange_weak(word, word + one, std::memory_order_relaxed));
     return true;
   }
   void leave() {
-    // acq_rel: what was done before the others left happens before the end
+    // acq_rel: what the other users did happens before the end
     if (word_.fetch_sub(one, std::memory_order_acq_rel) == (one | closing)) main_.unsubscribe();
   }
 
@@ -33,7 +33,7 @@ class refcount_core final : public detail::linked_core {
   static constexpr std::size_t closing = 1;
   static constexpr std::size_t one = 2;
 
-  // Nobody else uses main_ from the time on at which this is closing and none is open.
+  // Once this is closing and has no users, no other thread uses main_.
   detail::subscription_link* take_inner() noexcept override {
     // acq_rel: as in leave()
     if ((word_.fetch_or(closing, std::memory_order_acq_rel) & ~closing) != 0) return nullptr;
@@ -42,7 +42,7 @@ class refcount_core final : public detail::linked_core {
 
   subscription main_;
   detail::subscription_link taken_;
-  // Atomic. Whether it is closed, and how many are open.
+  // Atomic. The flag `closing`, and the number of users.
   sync::atomic<std::size_t> word_{0};
 };
 
@@ -54,7 +54,7 @@ refcount_subscription::refcount_subscription(const subscription& main)
 subscription refcount_subscription::get() const {
   auto* const shared = static_cast<refcount_core*>(core());
   if (shared == nullptr) return {};
-  // Made first: it may throw.
+  // Created first, because this may throw.
   subscription one([main = static_cast<const subscription&>(*this)] {
     static_cast<refcount_core*>(main.core())->leave();
   });

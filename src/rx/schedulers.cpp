@@ -32,7 +32,7 @@ scheduled_pool_options one_thread(const schedulers_options& how, const std::stri
   return one;
 }
 
-// immediate() and trampoline(): on the thread that calls.
+// immediate() and trampoline(): tasks run on the thread that calls schedule().
 class caller_places final : public detail::worker_scheduler_core {
  public:
   caller_places(const schedulers_options& how, detail::worker_place::kind kind)
@@ -60,7 +60,7 @@ class new_thread_places final : public detail::worker_scheduler_core {
   const scheduled_pool_options thread_;
 };
 
-// single() and computation(): threads that workers share, each with its own.
+// single() and computation(): each worker uses one of the shared threads.
 class loop_places final : public detail::worker_scheduler_core {
  public:
   loop_places(const schedulers_options& how, std::size_t loops, const std::string& name)
@@ -94,13 +94,13 @@ class loop_places final : public detail::worker_scheduler_core {
   detail::shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) {
     return pools_.back().get();
   }
-  void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
+  void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also called by the constructor
     pools_.push_back(std::make_unique<pools>(threads_));
   }
 
   std::vector<scheduled_pool_options> threads_;  // constant after construction
   std::size_t next_ TAKT_GUARDED_BY(mu_) = 0;
-  std::vector<std::unique_ptr<pools>> pools_ TAKT_GUARDED_BY(mu_);  // the last ones are in use
+  std::vector<std::unique_ptr<pools>> pools_ TAKT_GUARDED_BY(mu_);  // the last entry is in use
 };
 
 class io_places final : public detail::worker_scheduler_core {
@@ -113,7 +113,7 @@ class io_places final : public detail::worker_scheduler_core {
   }
 
  private:
-  // Destroyed in reverse order: the timers, which pass tasks on, go first.
+  // Destroyed in reverse order: first the timers, which pass tasks on to the threads.
   struct pools final : detail::shared_threads {
     pools(const thread_pool_options& t, const scheduled_pool_options& w) : threads(t), timers(w) {}
     void stop() noexcept override {
@@ -145,13 +145,13 @@ class io_places final : public detail::worker_scheduler_core {
   detail::shared_threads* threads() noexcept override TAKT_REQUIRES(mu_) {
     return pools_.back().get();
   }
-  void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
+  void add_pools() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also called by the constructor
     pools_.push_back(std::make_unique<pools>(threads_, timer_));
   }
 
   const thread_pool_options threads_;
   const scheduled_pool_options timer_;
-  std::vector<std::unique_ptr<pools>> pools_ TAKT_GUARDED_BY(mu_);  // the last ones are in use
+  std::vector<std::unique_ptr<pools>> pools_ TAKT_GUARDED_BY(mu_);  // the last entry is in use
 };
 
 schedulers_options checked(const schedulers_options& how) {
@@ -181,8 +181,8 @@ schedulers::schedulers(const options& how)
       computation_(std::make_unique<loop_places>(how, how.computation_threads, "computation")),
       io_(std::make_unique<io_places>(how)) {}
 
-// All are told to stop before any is waited for, and waited for before any is destroyed: what runs
-// alone on one may use the others. But not after fork(), see scheduler.
+// First shuts down all schedulers, then waits for all of them, before any is destroyed: a task on
+// one may use the others. After fork() it does nothing; see worker_scheduler.
 schedulers::~schedulers() {
   if (!io_.is_here()) return;
   shutdown();

@@ -23,7 +23,7 @@ class slot_core final : public detail::linked_core {
         if (!unsubscribes_previous_) return;
       }
     }
-    next.unsubscribe();  // the one before; or, if this is closed, the one that came too late
+    next.unsubscribe();  // the previous one; or, if this is closed, the new one
   }
 
   subscription get() const noexcept {
@@ -40,7 +40,7 @@ class slot_core final : public detail::linked_core {
   const bool unsubscribes_previous_;
   mutable detail::mutex mu_;
   subscription current_ TAKT_GUARDED_BY(mu_);
-  detail::subscription_link taken_;  // belongs to the thread that has taken the core
+  detail::subscription_link taken_;  // used by the thread that has taken the core
 };
 
 }  // namespace

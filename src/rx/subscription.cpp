@@ -9,9 +9,9 @@ namespace {
 
 class empty_core final : public detail::linked_core {};
 
-// Child of what it unsubscribes, whose memory it keeps: so it goes with it, and lets go of the
-// token then. That waits for a callback that is under way on another thread, which needs nothing of
-// this one.
+// A child of the subscription that it unsubscribes, whose memory it keeps. So it is destroyed with
+// that subscription, and removes its stop callback then. That waits for a callback running on
+// another thread, which needs nothing of this thread.
 class stop_bridge final : public detail::linked_core {
  public:
   stop_bridge(sync::stop_token stop, detail::subscription_core& target, const unhandled_hook& hook)
@@ -25,7 +25,7 @@ class stop_bridge final : public detail::linked_core {
  private:
   struct unsubscribe_target {
     stop_bridge& self;
-    // Destroys itself while it runs: by what it calls.
+    // unsubscribe() may destroy this callback while it runs.
     void operator()() const noexcept { self.target_.unsubscribe(self.hook_); }
   };
 

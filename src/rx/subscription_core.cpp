@@ -1,30 +1,31 @@
-// A link says that one core is a child of another. It has two sides:
+// A link makes one core a child of another. It has two sides:
 //
-//   the parent's   it is in children of the parent, which owns the child meanwhile
-//   the child's    it is in parents of the child, which retains the memory of the parent meanwhile
+//   the parent's   it is in `children` of the parent, which then owns the child
+//   the child's    it is in `parents` of the child, which then holds a reference to the parent
 //
-// It comes to be on the child's side first, and then on the parent's. Each side ends it alone,
-// under its own lock, and never with both locks:
+// add() links the child's side first, and then the parent's. Each side is unlinked separately,
+// under its own lock, never under both:
 //
-//   the child closes      it takes parents with it, and takes each link out of children of its
-//                         parent, if it is there; `detached` tells an add() that is under way
-//   the parent closes, clears or goes
-//                         it takes links out of children, one after the other, and each out of
-//                         parents of its child, unless that is closed and sees to it itself
+//   the child closes      it empties `parents`, and removes each link from `children` of its parent
+//                         if it is there; `detached` informs an add() in progress
+//   the parent closes, is cleared or loses its last owner
+//                         it removes the links from `children` one by one, and each from `parents`
+//                         of its child, unless the child is closed: then the thread that closes the
+//                         child does that
 //
 // Invariants
-//   1. Who takes a link out of children gives up the parent's ownership of the child. Who takes it
-//      out of parents releases the parent. A link on the heap goes with its last side; the first
-//      one of a child is part of it, and is used once.
-//   2. When `closed` is set, parents belongs to who set it: others leave it alone. Nothing is added
-//      to children any more. It is set under the lock of the family, if there is one; if there is
-//      none by then, none will be made. So one that never had to do with others has no lock to
-//      take.
-//   3. No lock is held while code of others runs, nor while another lock is taken.
-//   4. A link that is on neither side any more, and is not dropped yet, belongs to the thread that
+//   1. The thread that removes a link from `children` releases the parent's ownership of the child.
+//      The thread that removes it from `parents` releases the reference to the parent. A link on
+//      the heap is deleted with its last side; the first link of a child is part of it, and used
+//      once.
+//   2. Once `closed` is set, only the thread that has set it uses `parents`, and nothing is added
+//      to `children`. `closed` is set under the lock of the links, if there are any; if there are
+//      none by then, none will be created. So a core without parents and children takes no lock.
+//   3. No lock is held while foreign code runs or another lock is taken.
+//   4. A link that is on neither side any more and is not dropped yet belongs to the thread that
 //      has detached it. close_tree() and end_ownership() keep such links in a list, by their node
-//      of the child's side: other threads may still ask whether the parent's side is linked. So a
-//      chain of any length is closed and released without recursion and without memory.
+//      of the child's side, because other threads may still test whether the parent's side is
+//      linked. So a chain of any length is closed and released without recursion or allocation.
 #include <takt/rx/detail/subscription_core.hpp>
 
 #include <limits>
@@ -43,7 +44,7 @@ using on_parent = list_node<link_of_parent>;
 using on_child = list_node<link_of_child>;
 
 constexpr std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
-// Above this, a search through all parents costs more than an index.
+// Above this number, searching all parents costs more than an index.
 constexpr std::size_t parents_without_index = 16;
 
 class owner_scope {
@@ -76,7 +77,7 @@ subscription_link* subscription_links::link_to(const subscription_core& parent) 
   return nullptr;
 }
 
-// If it throws, nothing has changed.
+// Strong guarantee.
 void subscription_links::add_parent(subscription_link& link) {
   if (index == nullptr && parent_count == parents_without_index) {
     auto made = std::make_unique<parent_index>();
@@ -95,18 +96,18 @@ void subscription_links::remove_parent(subscription_link& link) noexcept {
 }
 
 subscription_core::~subscription_core() {
-  const std::uintptr_t word = word_.load(std::memory_order_relaxed);  // relaxed: nobody else has it
+  const std::uintptr_t word = word_.load(std::memory_order_relaxed);  // relaxed: the last reference
   if ((word & embedded) == 0) delete family_in(word);
 }
 
-// \return its family; null if there is none, and it is closed.
+// \return the links, created if necessary; null if there are none and the core is closed.
 subscription_links* subscription_core::make_family() {
-  std::uintptr_t word = word_.load(std::memory_order_acquire);  // acquire: it has been made
+  std::uintptr_t word = word_.load(std::memory_order_acquire);  // acquire: the links' construction
   if (family_in(word) != nullptr || (word & closed) != 0) return family_in(word);
   auto made = std::make_unique<subscription_links>();
   while (family_in(word) == nullptr) {
     if ((word & closed) != 0) return nullptr;
-    // acq_rel: it has been made; acquire: as above
+    // acq_rel: publishes the construction; acquire: as above
     if (word_.compare_exchange_weak(word, word | reinterpret_cast<std::uintptr_t>(made.get()),
                                     std::memory_order_acq_rel, std::memory_order_acquire)) {
       return made.release();
@@ -115,8 +116,8 @@ subscription_links* subscription_core::make_family() {
   return family_in(word);
 }
 
-// The last owner is gone: releases the children and the inner core, and those of each core whose
-// last owner was this one.
+// The last owner has released the core: releases the children and the inner core, and those of each
+// core whose last owner was this one.
 void subscription_core::end_ownership() noexcept {
   links released;
   subscription_core* core = this;
@@ -137,8 +138,7 @@ void subscription_core::end_ownership() noexcept {
   }
 }
 
-// Only owners add children, and there are none left, so that without a lock it is known whether
-// there was ever a child.
+// Only owners add children, and there are none left, so `added` can be read without the lock.
 void subscription_core::detach_children(links& to) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
   if (family() == nullptr || family()->added == 0) return;
   while (subscription_link* const link = pop_child(all)) {
@@ -157,13 +157,13 @@ void subscription_core::mark_rejected() noexcept {
 }
 
 void subscription_core::unsubscribe() {
-  const owner_scope here(*this);  // what is called may drop the last handle
+  const owner_scope here(*this);  // a callback may drop the last handle
   close();
 }
 
-// Closes this core, unless it is closed, and leaves its parents.
+// Sets `closed`, unless it is set, and leaves the parents.
 subscription_core::found subscription_core::begin_close() noexcept {
-  std::uintptr_t word = word_.load(std::memory_order_acquire);  // acquire: its family is made
+  std::uintptr_t word = word_.load(std::memory_order_acquire);  // acquire: the links' construction
   while (family_in(word) == nullptr) {
     if ((word & closed) != 0) return found::closed_before;
     // acq_rel: to is_unsubscribed(); acquire: as above
@@ -199,11 +199,11 @@ void subscription_core::close() {
   errors.throw_if_any();
 }
 
-// Closes the inner core and the children that were added up to a number, and all below them: each
-// core before its children, and these in order.
+// Closes the inner core and the children with numbers up to `until`, with everything below them:
+// each core before its children, and children in the order of add().
 void subscription_core::close_tree(std::uint64_t until, subscription_link* inner,
                                    error_collector& errors) noexcept {
-  links path;  // to the core whose children are being closed; below this one, the nearest first
+  links path;  // to the core whose children are being closed, the nearest first
   for (;;) {
     subscription_core& top = path.empty() ? *this : *path.front().child;
     subscription_link* const link =
@@ -296,7 +296,7 @@ bool subscription_core::take_out(subscription_core& child) noexcept {
     if (child.is_unsubscribed()) return false;
     link = theirs->link_to(*this);
     if (link == nullptr) return false;
-    // relaxed: the side that it is on keeps it
+    // relaxed: a side that is linked keeps the link
     link->sides.fetch_add(1, std::memory_order_relaxed);
   }
   bool taken = false;
@@ -343,9 +343,9 @@ subscription_link* subscription_core::pop_child(std::uint64_t until) noexcept {
   return mine->children.pop_front();
 }
 
-// The link is not, or no longer, on the parent's side: takes it off the child's side. False if the
-// child is closed: the thread that closes it does that. The caller has a reference to the parent,
-// and the parent's ownership of the child.
+// Unlinks the child's side of a link that is not on the parent's side. \return false if the child
+// is closed: then the thread that closes it unlinks that side. The caller has a reference to the
+// parent, and the parent's ownership of the child.
 bool subscription_core::detach_from_child(subscription_link& link) noexcept {
   {
     subscription_links& theirs = *link.child->family();
@@ -357,14 +357,14 @@ bool subscription_core::detach_from_child(subscription_link& link) noexcept {
   return true;
 }
 
-// The same, and drops the link. \return the child.
+// As detach_from_child(), and drops the link. \return the child.
 subscription_core& subscription_core::leave_child(subscription_link& link) noexcept {
   subscription_core& child = *link.child;
   drop(link, detach_from_child(link) ? 2 : 1);
   return child;
 }
 
-// The child has closed: takes the link off the parent's side, if it is there.
+// The child has closed: unlinks the parent's side, if it is linked.
 void subscription_core::leave_parent(subscription_link& link) noexcept {
   subscription_core& parent = *link.parent;
   bool both = false;
@@ -384,12 +384,12 @@ void subscription_core::leave_parent(subscription_link& link) noexcept {
   parent.release();
 }
 
-// Ends so many of its sides.
+// Drops sides of a link, and deletes it with the last one.
 void subscription_core::drop(subscription_link& link, int sides) noexcept {
   if (!link.on_heap) return;
-  // acq_rel: what the other side did happens before the end
+  // acq_rel: what the other side did happens before the deletion
   if (link.sides.fetch_sub(sides, std::memory_order_acq_rel) == sides) {
-    delete &link;  // NOLINT(clang-analyzer-cplusplus.NewDelete): not the one inside of a family
+    delete &link;  // NOLINT(clang-analyzer-cplusplus.NewDelete): never the first link
   }
 }
 

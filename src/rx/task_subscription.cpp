@@ -1,10 +1,9 @@
 // A task of a worker is
-//
-//   waiting     it has not begun; or, if it is periodic, it has ended a run and waits for the next
+//   waiting     it has not begun; or it is periodic, and waits for the next run
 //   running     its body runs
 //   cancelled   its body runs, and it was cancelled meanwhile
-//   ending      it was cancelled while it waited, and who did that destroys the callable
-//   prevented   and has done so
+//   ending      it was cancelled while waiting, and the canceller is destroying the callable
+//   prevented   it was cancelled while waiting, and the callable is destroyed
 //   ended       it has run for the last time
 //
 //   waiting -> running                 begin()
@@ -14,9 +13,9 @@
 //   running, cancelled -> ended        run()
 //
 // Invariants
-//   1. Who makes it prevented or ended destroys the callable, before that.
-//   2. When it is either, it is closed, or about to be, by who made it so or is told by him.
-//   3. Only end_early() requests stop, and only from running: completion never does.
+//   1. The thread that makes a task prevented or ended destroys the callable before that.
+//   2. A prevented or ended task is closed, or is about to be closed by that thread or its caller.
+//   3. Stop is requested only of a task that is `cancelled`; completion never requests it.
 #include <takt/rx/task_subscription.hpp>
 
 #include <utility>

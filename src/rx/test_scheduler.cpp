@@ -12,7 +12,7 @@ namespace rx {
 
 namespace {
 
-// A base class, to be there before the one that is told of it.
+// A base class, so that the clock exists before the base class that refers to it.
 struct virtual_time {
   explicit virtual_time(clock::time_point start) noexcept : now(start) {}
   manual_clock now;

@@ -50,18 +50,19 @@ bool virtual_time_scheduler::step(clock::time_point until) {
   if (error == nullptr) return true;
   detail::error_collector errors;
   errors.run([&] { std::rethrow_exception(error); });
-  // As in rxjs, an action that a teardown schedules meanwhile is closed too.
+  // As in RxJS, actions that a teardown schedules meanwhile are closed, too.
   while (first_pending()) close_pending(errors);
   errors.throw_if_any();
   return true;
 }
 
-// Closes the actions that are pending now: by time, and at equal times by schedule().
+// Closes the actions that are pending now: by due time, and for equal times in the order of
+// schedule().
 void virtual_time_scheduler::close_pending(detail::error_collector& errors) {
   std::multimap<clock::time_point, action_ref> rest;
   try {
     for (action_ref& each : pending()) rest.emplace(each->due_, std::move(each));
-  } catch (const std::bad_alloc&) {  // then by schedule() only
+  } catch (const std::bad_alloc&) {  // then only in the order of schedule()
     rest.clear();
     while (const action_ref first = first_pending()) errors.run([&] { first->unsubscribe(); });
   }

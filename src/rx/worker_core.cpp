@@ -17,7 +17,7 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-// Owns its task twice: for who runs it, and for running_.
+// Owns its task twice: for the thread that runs it, and for running_.
 class worker_core::task_run {
  public:
   task_run(worker_task& a, bool passes_on) noexcept : what_(&a), passes_on_(passes_on) {
@@ -73,7 +73,7 @@ inline constexpr bool moves_as_bytes<detail::worker_core::task_run> = true;
 
 namespace detail {
 
-// So that the destructor knows whether a task of the worker calls it.
+// Marks the thread that runs a task of the worker, for the destructor.
 class worker_core::runner final : public executor_scope {
  public:
   explicit runner(const worker_core& of) noexcept : executor_scope(&of) {}

@@ -1,28 +1,27 @@
-// The inside of a worker: a subscription that knows its tasks that have not come to their end. It
-// has no queue: tasks are in that of its executor, strand or loop.
+// The implementation of a worker: a subscription that knows its tasks that have not completed. It
+// has no queue; tasks are in the queue of its executor, strand or loop.
 //
 // A task goes, on a
 //
-//   strand       to a serial_executor; if it is delayed, to the timers first, which pass it on
+//   strand       to a serial_executor; if it is delayed, first to the timers, which pass it on
 //   direct       to the executor, which is serial and a scheduler
-//   trampoline   to an event_loop of the worker, which the thread that schedules runs
+//   trampoline   to an event_loop of the worker, which the scheduling thread runs
 //   immediate    nowhere: it is run
 //
-// as a task_run, which owns it. Each task_run comes to one end: it is run; it is
-// cancelled, by who ends the executor; or it is dropped, because the executor refuses it or loses
-// it.
+// as a task_run, which owns it. Each task_run has one outcome: it is run; it is cancelled by the
+// thread that shuts down the executor; or it is dropped, because the executor rejects or loses it.
 //
-// A task that goes to the strand at once, and only once, is known by being in its queue; when
-// the strand takes it out, it is in running_. Who closes the worker takes it from there; so such a
-// task takes no lock of the worker. All others are tracked: they are in tracked_. The numbers tell
-// in which order both kinds were scheduled.
+// A task that goes to the strand immediately, and only once, is known by being in the strand's
+// queue; when the strand takes it out, it is in running_. The thread that closes the worker takes
+// it from there, so such a task takes no lock of the worker. All other tasks are tracked: they are
+// in tracked_. Their numbers define the order in which both kinds were scheduled.
 //
 // Invariants
-//   1. A task that has not ended is in tracked_, in the queue of the strand or in running_; or
-//      who has it at the moment ends it: who submits it, or drops it.
-//   2. While code of the worker uses its executor or runs a task, life_ counts it; but for calls by
-//      users. So what the destructor waits for is the last use.
-//   3. life_ goes to stop when the worker closes, and nothing begins to run after that.
+//   1. A task that has not ended is in tracked_, in the queue of the strand or in running_; or it
+//      is with the thread that submits or drops it, and that thread ends it.
+//   2. While the worker's code uses its executor or runs a task, life_ counts it, except in calls
+//      by users. So the destructor waits for the last use.
+//   3. life_ advances to stop when the worker closes, and no task begins after that.
 #pragma once
 
 #include <cstddef>
@@ -53,10 +52,10 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// Thread safety: all members from any thread, but for destroy().
+/// Thread safety: all members may be called from any thread, except destroy().
 class worker_core final : public linked_core {
  public:
-  class task_run;  // what executors and timers are given
+  class task_run;  // the task that executors and timers run
 
   worker_core(worker_place place, const rx::worker_options& how);
 

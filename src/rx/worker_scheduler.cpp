@@ -28,11 +28,11 @@ worker_place worker_scheduler_core::take_place(rx::subscription& registry) {
 rx::worker worker_scheduler_core::create_worker() {
   rx::subscription registry;
   rx::worker made(take_place(registry), how_);
-  registry.add(made.as_subscription());  // closes it, if that is closed
+  registry.add(made.as_subscription());  // closes it if the scheduler is shut down
   return made;
 }
 
-// The worker is a child of its only task, which is a child of the worker: they end together.
+// The worker is a child of its only task, and the task belongs to the worker: they close together.
 rx::task_subscription worker_scheduler_core::run_alone(rx::worker::unscheduled what,
                                                        const due_time& due,
                                                        const rx::worker::series* rate) {
@@ -43,7 +43,7 @@ rx::task_subscription worker_scheduler_core::run_alone(rx::worker::unscheduled w
   core->count_in_group();
   try {
     what->add(*core);
-    registry.add(alone);  // closes it, if that is closed
+    registry.add(alone);  // closes it if the scheduler is shut down
     return core->start(std::move(what), due, rate);
   } catch (...) {
     core->unsubscribe(*how_.unhandled);
@@ -55,7 +55,7 @@ void worker_scheduler_core::start() {
   const mutex_lock lock(mu_);
   if (!open_.is_unsubscribed() || ending_) return;
   rx::composite_subscription open;
-  start_threads();  // the former ones are stopped by the shutdown() that may be under way
+  start_threads();  // a shutdown() in progress stops the previous ones
   begin_group();
   open_ = open;
 }
@@ -68,11 +68,11 @@ void worker_scheduler_core::shutdown() noexcept {
   closed = open_;
   group = groups_.back().share();
   stopped = threads();
-  // Under the lock: end() waits for this call, or this call finds nothing to end.
+  // Under the lock: either end() waits for this call, or this call finds nothing to end.
   const ending_guard ending(*group, group->life);
   lock.unlock();
   if (!ending) return;
-  group->stopping.store(true, std::memory_order_relaxed);  // relaxed: to who closes them: this one
+  group->stopping.store(true, std::memory_order_relaxed);  // relaxed: this thread reads it
   closed.core()->unsubscribe(*how_.unhandled);
   group->life.advance_to(life_state::stop);
   if (stopped != nullptr) stopped->stop();
@@ -110,7 +110,7 @@ std::size_t worker_scheduler_core::workers() const noexcept {
 namespace rx {
 namespace {
 
-// Those of from().
+// The workers of worker_scheduler::from().
 class executor_places final : public detail::worker_scheduler_core {
  public:
   executor_places(std::function<detail::worker_place()> places, const worker_options& how)
@@ -138,7 +138,7 @@ worker_scheduler::~worker_scheduler() {
   if (core_->is_here()) {
     core_->end();
   } else {
-    // After fork() the threads are not in this process, and locks are in no known state.
+    // After fork() the threads do not exist in this process, and locks are in an unknown state.
     [[maybe_unused]] const detail::worker_scheduler_core* const left = core_.release();
   }
 }

@@ -1,5 +1,5 @@
-// The inside of a scheduler: says where workers run, knows those that are open, and counts those
-// that nobody but their task keeps, so that its end can wait for them.
+// The implementation of worker_scheduler: places workers, knows the open ones, and counts those
+// that only their task keeps alive, so that its destructor can wait for them.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// Threads that workers share. They stay until their scheduler goes: workers of before a shutdown
-/// may refer to them.
+/// Threads shared by workers. They exist as long as their scheduler, because workers created before
+/// a shutdown may refer to them.
 class shared_threads {
  public:
   shared_threads() = default;
@@ -27,12 +27,14 @@ class shared_threads {
   shared_threads(const shared_threads&) = delete;
   shared_threads& operator=(const shared_threads&) = delete;
 
-  /// Ends them, and cancels what they have not begun. A second time, does nothing.
+  /// Ends the threads and cancels the tasks that have not begun. Does nothing a second time.
   virtual void stop() noexcept = 0;
 };
 
-/// Thread safety: all members from any thread, but for end(). No lock is held while code of others
-/// runs.
+/// The base of the kinds of worker_scheduler.
+///
+/// Thread safety: all members may be called from any thread, except end(). No lock is held while
+/// foreign code runs.
 class worker_scheduler_core {
  public:
   virtual ~worker_scheduler_core() = default;
@@ -44,31 +46,31 @@ class worker_scheduler_core {
                                   const rx::worker::series* rate);
   void start();
   void shutdown() noexcept;
-  /// Shuts down, and waits for what runs alone.
+  /// Shuts down, and waits for the workers counted by their groups.
   void end() noexcept;
 
-  /// Whether this is the process that it was made in.
+  /// Returns true in the process that created the scheduler.
   [[nodiscard]] bool is_here() const noexcept;
   [[nodiscard]] bool is_shutdown() const noexcept;
   [[nodiscard]] std::size_t workers() const noexcept;
   [[nodiscard]] const clock& time() const noexcept { return *time_; }
 
  protected:
-  /// \param time  that of the workers.
+  /// \param time  the clock of the workers.
   worker_scheduler_core(const rx::worker_options& how, const clock& time);
 
-  /// Where the next worker runs. These three one at a time.
+  /// Returns the place of the next worker.
   [[nodiscard]] virtual worker_place next_place() TAKT_REQUIRES(mu_) = 0;
-  /// Makes new threads, for the workers to come. Strong guarantee.
+  /// Creates new threads for later workers. Strong guarantee.
   virtual void start_threads() TAKT_REQUIRES(mu_) {}
-  /// The latest ones; null if there are none.
+  /// Returns the latest threads; null if there are none.
   [[nodiscard]] virtual shared_threads* threads() noexcept TAKT_REQUIRES(mu_) { return nullptr; }
 
   mutable mutex mu_;
 
  private:
   [[nodiscard]] worker_place take_place(rx::subscription& registry);
-  void begin_group() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also by the constructor
+  void begin_group() TAKT_NO_THREAD_SAFETY_ANALYSIS {  // also called by the constructor
     groups_.emplace_back(new worker_group(*time_));
   }
 
@@ -78,10 +80,10 @@ class worker_scheduler_core {
   const fork_guard home_;
 
   // Guarded by mu_.
-  rx::composite_subscription open_ TAKT_GUARDED_BY(mu_);  // the workers; closed: shut down
-  // The last one is that of the workers of now; the others have been shut down.
+  rx::composite_subscription open_ TAKT_GUARDED_BY(mu_);  // the workers; closed by shutdown()
+  // The last group has the current workers; the others have been shut down.
   std::vector<intrusive_ptr<worker_group>> groups_ TAKT_GUARDED_BY(mu_);
-  bool ending_ TAKT_GUARDED_BY(mu_) = false;  // it does not start again
+  bool ending_ TAKT_GUARDED_BY(mu_) = false;  // end() was called: start() does nothing
 };
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// What a worker knows of its tasks: see worker_core.hpp.
+// How a worker keeps track of its tasks; see worker_core.hpp.
 #include <cstddef>
 #include <cstdint>
 
