@@ -44,7 +44,7 @@ void action_node::schedule(std::chrono::nanoseconds delay) {
 
 void action_node::come_home() noexcept {
   if (home_->scheduler != nullptr) {
-    home_->scheduler->give_up(*this);
+    home_->scheduler->remove_action(*this);
   } else if (runs_ == 0) {
     drop_work();
   }
@@ -62,7 +62,7 @@ action_scheduler::~action_scheduler() {
   home_->scheduler = nullptr;
   while (detail::action_entry* const e = queue_.pop_front()) {
     action_ref dropped(e->action, std::in_place);
-    if (e != &dropped->place_) delete e;
+    if (e != &dropped->entry_) delete e;
   }
   while (pending_.pop_front() != nullptr) {
   }
@@ -72,7 +72,7 @@ action_scheduler::~action_scheduler() {
 void action_scheduler::close() noexcept {
   while (!pending_.empty()) {
     const action_ref a(pending_.front());
-    give_up(*a);
+    remove_action(*a);
     a->unsubscribe(terminate_on_unhandled);
   }
 }
@@ -100,16 +100,16 @@ void action_scheduler::start(action_node& a, std::chrono::nanoseconds delay) {
 void action_scheduler::refuse(action_node& a) {
   a.mark_rejected();
   a.unsubscribe();
-  give_up(a);  // if another thread has closed it, and could not post that either
+  remove_action(a);  // if another thread has closed it, and could not post that either
 }
 
 // Removes an action that is closed, or about to be. Does nothing a second time.
-void action_scheduler::give_up(action_node& a) noexcept {
+void action_scheduler::remove_action(action_node& a) noexcept {
   const action_ref kept(a);
   set_pending(a, false);
   dequeue(a);
   static_cast<void>(recycle(a, std::nullopt));
-  a.given_up_ = true;
+  a.removed_ = true;
   if (a.runs_ == 0) a.drop_work();
 }
 
@@ -136,30 +136,30 @@ action_ref action_scheduler::first_pending() noexcept {
 // --- the queue
 
 void action_scheduler::enqueue(action_node& a, std::uint64_t batch) {
-  detail::action_entry* place = &a.place_;
-  if (place->is_linked()) {
-    place = new detail::action_entry;
-    ++a.more_places_;
+  detail::action_entry* entry = &a.entry_;
+  if (entry->is_linked()) {
+    entry = new detail::action_entry;
+    ++a.extra_entries_;
   }
-  place->action = &a;
-  place->batch = batch;
-  queue_.push_back(*place);
+  entry->action = &a;
+  entry->batch = batch;
+  queue_.push_back(*entry);
   a.own();
 }
 
 void action_scheduler::dequeue(action_node& a) noexcept {
-  if (!a.place_.is_linked() && a.more_places_ == 0) return;
+  if (!a.entry_.is_linked() && a.extra_entries_ == 0) return;
   const action_ref kept(a);
-  if (a.place_.is_linked()) {
-    queue_.erase(a.place_);
+  if (a.entry_.is_linked()) {
+    queue_.erase(a.entry_);
     a.disown();
   }
-  for (auto at = queue_.begin(); a.more_places_ != 0;) {
+  for (auto at = queue_.begin(); a.extra_entries_ != 0;) {
     detail::action_entry& e = *at++;
     if (e.action != &a) continue;
     queue_.erase(e);
     delete &e;
-    --a.more_places_;
+    --a.extra_entries_;
     a.disown();
   }
 }
@@ -172,12 +172,12 @@ action_ref action_scheduler::take(std::uint64_t batch) noexcept {
   while (!queue_.empty() && queue_.front().batch == batch) {
     detail::action_entry* const e = queue_.pop_front();
     action_ref a(e->action, std::in_place);
-    if (e != &a->place_) {
+    if (e != &a->entry_) {
       delete e;
-      --a->more_places_;
+      --a->extra_entries_;
     }
     if (!a->is_unsubscribed()) return a;
-    give_up(*a);
+    remove_action(*a);
   }
   return {};
 }
@@ -186,8 +186,8 @@ action_ref action_scheduler::take(std::uint64_t batch) noexcept {
 
 std::exception_ptr action_scheduler::execute(action_node& a) noexcept {
   if (a.is_unsubscribed()) {
-    if (!a.given_up_) {  // closed by another thread, which cannot always post that to the loop
-      give_up(a);
+    if (!a.removed_) {  // closed by another thread, which cannot always post that to the loop
+      remove_action(a);
       return nullptr;
     }
     return std::make_exception_ptr(
@@ -214,7 +214,7 @@ std::exception_ptr action_scheduler::execute(action_node& a) noexcept {
     }
   }
   if (a.is_unsubscribed()) {
-    give_up(a);
+    remove_action(a);
   } else if (!a.pending_) {
     static_cast<void>(recycle(a, std::nullopt));
   }
@@ -249,7 +249,7 @@ void action_scheduler::abandon(const std::exception_ptr& error, std::uint64_t ba
   errors.run([&] { std::rethrow_exception(error); });
   while (const action_ref rest = take(batch)) {
     errors.run([&] { rest->unsubscribe(); });
-    give_up(*rest);  // as in refuse()
+    remove_action(*rest);  // as in refuse()
   }
   errors.throw_if_any();
 }

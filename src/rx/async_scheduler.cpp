@@ -75,7 +75,7 @@ void async_scheduler::fire(action_node& a) {
       refuse(a);
     } catch (...) {  // as if schedule() had thrown; queued entries will run
       async_scheduler::recycle(a, std::nullopt);
-      if (!a.place_.is_linked()) set_pending(a, false);
+      if (!a.entry_.is_linked()) set_pending(a, false);
       throw;
     }
   };

@@ -103,7 +103,7 @@ std::size_t marble_scheduler::flush() {
     ++ran;
     serve_loop();
   }
-  look();
+  check_expectations();
   return ran + served_;
 }
 
@@ -131,7 +131,7 @@ void marble_scheduler::run_one_of_loop() {
   ++served_;
 }
 
-void marble_scheduler::look() {
+void marble_scheduler::check_expectations() {
   std::vector<std::shared_ptr<marble_expectation>> seen;
   std::erase_if(expected_, [&](const auto& e) {
     if (e->ready) seen.push_back(e);

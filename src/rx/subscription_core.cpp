@@ -97,15 +97,15 @@ void subscription_links::remove_parent(subscription_link& link) noexcept {
 
 subscription_core::~subscription_core() {
   const std::uintptr_t word = word_.load(std::memory_order_relaxed);  // relaxed: the last reference
-  if ((word & embedded) == 0) delete family_in(word);
+  if ((word & embedded) == 0) delete links_in(word);
 }
 
 // \return the links, created if necessary; null if there are none and the core is closed.
-subscription_links* subscription_core::make_family() {
+subscription_links* subscription_core::make_links() {
   std::uintptr_t word = word_.load(std::memory_order_acquire);  // acquire: the links' construction
-  if (family_in(word) != nullptr || (word & closed) != 0) return family_in(word);
+  if (links_in(word) != nullptr || (word & closed) != 0) return links_in(word);
   auto made = std::make_unique<subscription_links>();
-  while (family_in(word) == nullptr) {
+  while (links_in(word) == nullptr) {
     if ((word & closed) != 0) return nullptr;
     // acq_rel: publishes the construction; acquire: as above
     if (word_.compare_exchange_weak(word, word | reinterpret_cast<std::uintptr_t>(made.get()),
@@ -113,7 +113,7 @@ subscription_links* subscription_core::make_family() {
       return made.release();
     }
   }
-  return family_in(word);
+  return links_in(word);
 }
 
 // The last owner has released the core: releases the children and the inner core, and those of each
@@ -140,7 +140,7 @@ void subscription_core::end_ownership() noexcept {
 
 // Only owners add children, and there are none left, so `added` can be read without the lock.
 void subscription_core::detach_children(links& to) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
-  if (family() == nullptr || family()->added == 0) return;
+  if (own_links() == nullptr || own_links()->added == 0) return;
   while (subscription_link* const link = pop_child(all)) {
     if (detach_from_child(*link)) {
       to.push_back(*link);
@@ -164,7 +164,7 @@ void subscription_core::unsubscribe() {
 // Sets `closed`, unless it is set, and leaves the parents.
 subscription_core::found subscription_core::begin_close() noexcept {
   std::uintptr_t word = word_.load(std::memory_order_acquire);  // acquire: the links' construction
-  while (family_in(word) == nullptr) {
+  while (links_in(word) == nullptr) {
     if ((word & closed) != 0) return found::closed_before;
     // acq_rel: to is_unsubscribed(); acquire: as above
     if (word_.compare_exchange_weak(word, word | closed, std::memory_order_acq_rel,
@@ -172,7 +172,7 @@ subscription_core::found subscription_core::begin_close() noexcept {
       return found::no_children;
     }
   }
-  subscription_links& mine = *family_in(word);
+  subscription_links& mine = *links_in(word);
   mutex_lock lock(mine.mu);
   // release: to is_unsubscribed()
   if ((word_.fetch_or(closed, std::memory_order_release) & closed) != 0) {
@@ -246,9 +246,9 @@ void subscription_core::close(const unhandled_hook& hook) noexcept {
 // NOLINTBEGIN(clang-analyzer-cplusplus.NewDelete, clang-analyzer-cplusplus.NewDeleteLeaks)
 void subscription_core::add(subscription_core& child) {
   if (&child == this) return;
-  subscription_links* const theirs = child.make_family();
+  subscription_links* const theirs = child.make_links();
   if (theirs == nullptr) return;
-  subscription_links* const mine = make_family();
+  subscription_links* const mine = make_links();
   if (mine == nullptr) {
     child.unsubscribe();
     return;
@@ -287,8 +287,8 @@ void subscription_core::add(subscription_core& child) {
 // NOLINTEND(clang-analyzer-cplusplus.NewDelete, clang-analyzer-cplusplus.NewDeleteLeaks)
 
 bool subscription_core::take_out(subscription_core& child) noexcept {
-  subscription_links* const mine = family();
-  subscription_links* const theirs = child.family();
+  subscription_links* const mine = own_links();
+  subscription_links* const theirs = child.own_links();
   if (mine == nullptr || theirs == nullptr) return false;
   subscription_link* link = nullptr;
   {
@@ -314,7 +314,7 @@ bool subscription_core::take_out(subscription_core& child) noexcept {
 }
 
 void subscription_core::clear() {
-  subscription_links* const mine = family();
+  subscription_links* const mine = own_links();
   if (mine == nullptr) return;
   std::uint64_t until = 0;
   {
@@ -328,14 +328,14 @@ void subscription_core::clear() {
 }
 
 std::size_t subscription_core::size() const noexcept {
-  subscription_links* const mine = family();
+  subscription_links* const mine = own_links();
   if (mine == nullptr) return 0;
   const mutex_lock lock(mine->mu);
   return mine->size;
 }
 
 subscription_link* subscription_core::pop_child(std::uint64_t until) noexcept {
-  subscription_links* const mine = family();
+  subscription_links* const mine = own_links();
   if (mine == nullptr) return nullptr;
   const mutex_lock lock(mine->mu);
   if (mine->children.empty() || mine->children.front().number > until) return nullptr;
@@ -348,7 +348,7 @@ subscription_link* subscription_core::pop_child(std::uint64_t until) noexcept {
 // parent, and the parent's ownership of the child.
 bool subscription_core::detach_from_child(subscription_link& link) noexcept {
   {
-    subscription_links& theirs = *link.child->family();
+    subscription_links& theirs = *link.child->own_links();
     const mutex_lock lock(theirs.mu);
     if (link.child->is_unsubscribed()) return false;
     theirs.remove_parent(link);
@@ -369,7 +369,7 @@ void subscription_core::leave_parent(subscription_link& link) noexcept {
   subscription_core& parent = *link.parent;
   bool both = false;
   {
-    subscription_links& of_parent = *parent.family();
+    subscription_links& of_parent = *parent.own_links();
     const mutex_lock lock(of_parent.mu);
     link.detached = true;
     both = link.on_parent::is_linked();

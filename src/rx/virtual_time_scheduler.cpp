@@ -19,11 +19,11 @@ virtual_time_scheduler::virtual_time_scheduler(const options& how)
 
 void virtual_time_scheduler::request(action_node& a, std::chrono::nanoseconds delay) {
   a.due_ = deadline_after(now_, delay);
-  a.turn_ = turns_.insert(a.due_, action_ref(a));
+  a.timed_entry_ = timed_.insert(a.due_, action_ref(a));
 }
 
 bool virtual_time_scheduler::recycle(action_node& a, action_delay /*delay*/) noexcept {
-  turns_.remove(std::exchange(a.turn_, timer_id()));
+  timed_.remove(std::exchange(a.timed_entry_, timer_id()));
   return false;
 }
 
@@ -36,16 +36,16 @@ std::size_t virtual_time_scheduler::flush() {
 
 bool virtual_time_scheduler::step(clock::time_point until) {
   const delivery_scope deliveries;
-  const clock::time_point next = turns_.next_deadline();
+  const clock::time_point next = timed_.next_deadline();
   if (next == clock::time_point::max() || next > until) return false;
   if (next > now_) {
     now_ = next;
     time_.advance_to(next);
   }
   timer_id id;
-  turns_.advance_to(now_, std::span(&id, 1));
-  const action_ref a = std::move(*turns_.remove(id));
-  a->turn_ = timer_id();
+  timed_.advance_to(now_, std::span(&id, 1));
+  const action_ref a = std::move(*timed_.remove(id));
+  a->timed_entry_ = timer_id();
   const std::exception_ptr error = execute(*a);
   if (error == nullptr) return true;
   detail::error_collector errors;

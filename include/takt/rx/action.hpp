@@ -71,17 +71,17 @@ class action_node : public detail::subscription_core, public detail::list_node<s
   detail::action_home* const home_;  // retained
   std::chrono::nanoseconds delay_{0};
   bool pending_ = false;
-  bool given_up_ = false;    // closed and removed from the scheduler
+  bool removed_ = false;     // closed and removed from the scheduler
   int runs_ = 0;             // number of runs in progress; runs can nest
   std::uint64_t begun_ = 0;  // number of runs that have begun
-  int more_places_ = 0;      // number of queue entries besides place_
-  detail::action_entry place_;
+  int extra_entries_ = 0;    // number of queue entries besides entry_
+  detail::action_entry entry_;
   // For async_scheduler: the timer, and when it is or was due.
   timer_phase phase_ = timer_phase::none;
   timer_handle timer_;
   clock::time_point due_{};
   // For virtual_time_scheduler: the entry in the order of time.
-  timer_id turn_;
+  timer_id timed_entry_;
 };
 
 /// Owns an action. For authors of schedulers.

@@ -143,7 +143,7 @@ class action_scheduler {
 
   void start(action_node& a, std::chrono::nanoseconds delay);
   void refuse(action_node& a);
-  void give_up(action_node& a) noexcept;
+  void remove_action(action_node& a) noexcept;
   void set_pending(action_node& a, bool pending) noexcept;
   [[nodiscard]] action_ref take(std::uint64_t batch) noexcept;
   [[nodiscard]] std::exception_ptr run_all(action_ref first, std::uint64_t batch) noexcept;

@@ -92,7 +92,7 @@ class marble_observable : public test_observable<T> {
     }
   };
 
-  static void tell(const test_subscriber<T>& to, const marble_message<T>& m) {
+  static void deliver(const test_subscriber<T>& to, const marble_message<T>& m) {
     if (m.kind == marble_kind::next) {
       to.next(*m.value);
     } else if (m.kind == marble_kind::error) {
@@ -106,7 +106,7 @@ class marble_observable : public test_observable<T> {
     for (std::size_t i = 0; i < s->messages.size(); ++i) {
       to.subscription().add(s->scheduler.schedule(s->messages[i].time, [s, to, i](auto& self) {
         self.unsubscribe();
-        tell(to, s->messages[i]);
+        deliver(to, s->messages[i]);
       }));
     }
   }
@@ -116,14 +116,15 @@ class marble_observable : public test_observable<T> {
         self.unsubscribe();
         if (s->end) return;
         if (s->messages[i].kind != marble_kind::next) s->end = i;
-        for (const test_subscriber<T>& to : std::vector(s->subscribers)) tell(to, s->messages[i]);
+        for (const test_subscriber<T>& to : std::vector(s->subscribers))
+          deliver(to, s->messages[i]);
         std::erase_if(s->subscribers, [](const auto& to) { return to.is_closed(); });
       });
     }
   }
   static void subscribe_hot(const std::shared_ptr<state>& s, const test_subscriber<T>& to) {
     s->log_subscription(to, s);
-    if (s->end) return tell(to, s->messages[*s->end]);
+    if (s->end) return deliver(to, s->messages[*s->end]);
     s->subscribers.push_back(to);
   }
 

@@ -242,7 +242,7 @@ class marble_scheduler final : public virtual_time_scheduler {
   void end_run();
   void serve_loop();
   void run_one_of_loop();
-  void look();
+  void check_expectations();
 
   const options how_;
   marble_syntax syntax_{.frame = std::chrono::milliseconds(10), .run_mode = false};

@@ -60,12 +60,12 @@ class test_subscriber {
   };
 
   template <class F>
-  void end(F tell) const {
+  void end(F notify) const {
     if (is_closed()) return;
     const std::shared_ptr<state> kept = state_;
     kept->stopped = true;
     try {
-      tell();
+      notify();
     } catch (...) {
       kept->held.unsubscribe();
       throw;

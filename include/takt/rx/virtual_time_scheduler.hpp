@@ -84,7 +84,7 @@ class virtual_time_scheduler : public action_scheduler {
   std::chrono::nanoseconds max_time_;
   clock::time_point now_;  // equal to time_
   manual_clock time_;
-  delay_heap<action_ref> turns_;
+  delay_heap<action_ref> timed_;
 };
 
 }  // namespace rx

@@ -143,22 +143,22 @@ class subscription_core : public ref_counted<subscription_core> {
   static constexpr std::uintptr_t embedded = 4;
   static_assert(alignof(subscription_links) > (closed | refused | embedded));
 
-  [[nodiscard]] static subscription_links* family_in(std::uintptr_t word) noexcept {
+  [[nodiscard]] static subscription_links* links_in(std::uintptr_t word) noexcept {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the flags use bits that are 0 in the address
     return reinterpret_cast<subscription_links*>(word & ~(closed | refused | embedded));
   }
-  [[nodiscard]] subscription_links* family() const noexcept {
-    return family_in(word_.load(std::memory_order_acquire));  // acquire: its construction
+  [[nodiscard]] subscription_links* own_links() const noexcept {
+    return links_in(word_.load(std::memory_order_acquire));  // acquire: its construction
   }
   using links = intrusive_list<subscription_link, link_of_child>;
-  [[nodiscard]] subscription_links* make_family();
+  [[nodiscard]] subscription_links* make_links();
   // The result of begin_close().
   enum class found : std::uint8_t { closed_before, no_children, children };
   [[nodiscard]] found begin_close() noexcept;
   void close();
   void close_tree(std::uint64_t until, subscription_link* inner, error_collector& errors) noexcept;
   [[nodiscard]] subscription_link* inner_link() noexcept {
-    return family() == nullptr ? nullptr : take_inner();
+    return own_links() == nullptr ? nullptr : take_inner();
   }
   void end_ownership() noexcept;
   void detach_children(links& to) noexcept;
