@@ -1,4 +1,4 @@
-// What becomes of actions when their loop, or something beside them, comes to an end.
+// What happens to actions when their loop, their scheduler or another action ends.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -34,7 +34,7 @@ struct action_ends : testing::Test {
   std::string log;
 };
 
-// --- of the loop
+// --- the loop ends
 
 TEST_F(action_ends, what_the_loop_drops_is_closed_with_the_scheduler) {
   std::optional<rx::async_scheduler> async(loop);
@@ -53,7 +53,7 @@ TEST_F(action_ends, what_the_loop_drops_is_closed_with_the_scheduler) {
 TEST_F(action_ends, what_another_thread_closes_after_the_end_of_the_loop) {
   std::optional<rx::async_scheduler> async(loop);
   const auto held = std::make_shared<int>(0);
-  loop.poll();  // it is this thread's now
+  loop.poll();  // makes this the loop's thread
   rx::action<void> a = async->schedule(10ms, [held, this] { log += 'x'; });
   loop.shutdown();
   std::thread other([mine = std::move(a)] { mine.unsubscribe(); });
@@ -94,7 +94,7 @@ TEST_F(action_ends, what_another_thread_closes_while_it_runs_for_the_last_time) 
   EXPECT_EQ(held.use_count(), 1);
 }
 
-// Something happens before its actions are run, after that, or the next time it looks at its clock.
+// Calls a function before or after its next action runs, or when it next reads its clock.
 class interrupted final : public rx::async_scheduler {
  public:
   using async_scheduler::async_scheduler;
@@ -120,7 +120,7 @@ class interrupted final : public rx::async_scheduler {
   }
 };
 
-// The loop takes no more, so that the other thread cannot say so: whoever has the action finds it.
+// The loop rejects the other thread's task, so the scheduler finds the closed action later.
 TEST_F(action_ends, what_another_thread_closes_when_it_is_about_to_run_or_to_be_armed) {
   using event = std::function<void()>;
   for (event interrupted::* const when :
@@ -128,7 +128,7 @@ TEST_F(action_ends, what_another_thread_closes_when_it_is_about_to_run_or_to_be_
     event_loop ending{{.frame = never, .time = &time}};
     interrupted async{ending};
     const auto held = std::make_shared<int>(0);
-    ending.poll();  // it is this thread's now
+    ending.poll();  // makes this the loop's thread
     const rx::action<void> a = async.schedule(1ms, [held](auto& self) { self.schedule(1ms); });
     async.*when = [&] {
       ending.shutdown();
@@ -178,7 +178,7 @@ TEST_F(action_ends, a_frame_that_the_shutdown_drops_takes_no_more) {
   EXPECT_TRUE(frames.schedule(says("g")).is_rejected());
 }
 
-// --- of the scheduler
+// --- the scheduler is destroyed
 
 TEST_F(action_ends, what_outlives_its_scheduler_lets_go_of_its_work) {
   std::optional<rx::async_scheduler> async(loop);
@@ -192,7 +192,7 @@ TEST_F(action_ends, what_outlives_its_scheduler_lets_go_of_its_work) {
   EXPECT_EQ(held.use_count(), 1);
 }
 
-// --- of others in the queue
+// --- another action of the queue throws
 
 TEST_F(action_ends, what_the_work_of_a_queue_throws_is_no_refusal_of_the_loop) {
   rx::queue_scheduler queue{loop};
@@ -222,7 +222,7 @@ TEST_F(action_ends, an_error_on_a_queue_leaves_a_timer_pending) {
                    0),
                std::runtime_error);
   time.advance(3ms);
-  a.schedule(5ms, 2);  // it is pending: begins anew
+  a.schedule(5ms, 2);  // replaces the pending timer
   time.advance(2ms);
   loop.poll();
   EXPECT_EQ(log, "0");

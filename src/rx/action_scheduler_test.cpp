@@ -124,7 +124,7 @@ TEST_F(actions, schedule_is_for_the_thread_of_the_loop) {
 TEST_F(actions, unsubscribe_is_for_any_thread) {
   rx::async_scheduler async{loop};
   const auto held = std::make_shared<int>(0);
-  loop.poll();  // it is this thread's now
+  loop.poll();  // makes this the loop's thread
   const auto a = async.schedule(10ms, [held, this] { log += 'x'; });
   std::thread other([&] { a.unsubscribe(); });
   other.join();
@@ -135,9 +135,9 @@ TEST_F(actions, unsubscribe_is_for_any_thread) {
   EXPECT_EQ(log, "");
 }
 
-// --- a scheduler of one's own
+// --- schedulers of users
 
-// Forgets to take back what was asked for.
+// Does not cancel its request when the action is recycled.
 class careless_scheduler final : public rx::action_scheduler {
  public:
   ~careless_scheduler() override { close(); }
@@ -166,7 +166,7 @@ TEST_F(actions, executing_a_closed_one_is_an_error) {
   EXPECT_EQ(log, "a");
 }
 
-// Refuses what it is asked for, if that is said.
+// Throws from request() if the test says so.
 class moody_scheduler final : public rx::action_scheduler {
  public:
   ~moody_scheduler() override { close(); }
@@ -246,7 +246,7 @@ TEST_F(actions, pending_ones_are_in_the_order_of_schedule) {
   moody_scheduler moody;
   const auto a = moody.schedule(5ms, says("a"));
   const auto b = moody.schedule(6ms, says("b"));
-  a.schedule(7ms);  // behind the other
+  a.schedule(7ms);  // moves it behind the other action
   const auto delays = [&] {
     std::vector<std::chrono::nanoseconds> all;
     for (const rx::action_ref& each : moody.pending()) all.push_back(each->delay());

@@ -71,9 +71,9 @@ TEST_F(actions, async_an_interval_does_not_drift_and_leaves_out_what_has_passed)
     self.schedule(10ms);
   });
   pass(10ms);
-  time.advance(3ms);  // 13
+  time.advance(3ms);  // at 13 ms
   pass(7ms);
-  time.advance(25ms);  // 45: 30 and 40 have passed
+  time.advance(25ms);  // at 45 ms: the run of 30 is late, that of 40 is skipped
   pass(10ms);
   EXPECT_EQ(log, "10 20 45 50 ");
 }

@@ -62,7 +62,7 @@ TEST_F(actions, asap_an_action_that_is_scheduled_again_has_one_place) {
   loop.poll();
   EXPECT_EQ(log, "2");
   a.schedule(0ms, 3);
-  a.schedule(5ms, 4);  // from a batch to a timer
+  a.schedule(5ms, 4);  // moves it from a batch to a timer
   loop.poll();
   EXPECT_EQ(log, "2");
   pass(5ms);

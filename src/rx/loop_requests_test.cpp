@@ -54,7 +54,7 @@ TEST_F(actions, requests_that_are_cleared_are_destroyed_and_their_handles_name_n
   EXPECT_TRUE(immediate.clear(first));
   EXPECT_EQ(held.use_count(), 1);
   EXPECT_FALSE(immediate.clear(first));
-  immediate.set(says("second"));  // in the place of the first
+  immediate.set(says("second"));  // reuses the slot of the first
   EXPECT_FALSE(immediate.clear(first));
   loop.poll();
   EXPECT_EQ(log, "second");

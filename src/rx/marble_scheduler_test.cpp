@@ -130,7 +130,7 @@ TEST(marble_scheduler, timers_and_marbles_run_in_the_order_in_which_they_were_as
   EXPECT_EQ(log, "microtask first timer marble ");
 }
 
-// What one moment of a test is like: actions are intervals, tasks of the loop time-outs.
+// The order of events at one time: actions are intervals, tasks of the loop are time-outs.
 struct one_moment : testing::Test {
   auto notes(std::string what) {
     return [this, what = std::move(what)] { log += what + " "; };

@@ -1,4 +1,4 @@
-// Every allocation of schedule() fails in turn: it throws, nothing runs and nothing is kept.
+// Every allocation of schedule() fails in turn: schedule() throws, nothing runs and nothing leaks.
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -40,7 +40,7 @@ using namespace takt;
 struct rx_no_memory : testing::Test {
   void SetUp() override { TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED(); }
 
-  // Until it succeeds. `settle` runs what there is to run.
+  // Repeats the call until it succeeds. `settle` runs everything that is due.
   template <class Call, class Settle>
   void fail_each(Call call, Settle settle) {
     for (std::size_t after = 0;; ++after) {
@@ -173,7 +173,7 @@ TEST_F(rx_no_memory, virtual_time) {
   EXPECT_EQ(ran, 1);
 }
 
-// What is pending, and is to be moved, stays or is gone; it is not lost in between.
+// A pending action that is scheduled again stays pending or becomes idle; it is not lost.
 TEST_F(rx_no_memory, scheduling_again) {
   rx::async_scheduler async{loop};
   rx::asap_scheduler asap{loop};
@@ -199,10 +199,10 @@ TEST_F(rx_no_memory, scheduling_again) {
   }
 }
 
-// What could not be scheduled again is idle: neither an error of another one nor the end of its
-// scheduler finds it pending.
+// An action that could not be scheduled again is idle: neither an error of another action nor the
+// destruction of its scheduler finds it pending.
 TEST_F(rx_no_memory, what_failed_is_not_pending) {
-  // The first that finds no room; those before it are pending.
+  // Returns the first action that needs an allocation; those before it are pending.
   const auto find = [&](rx::action_scheduler& s, auto run) {
     std::vector<rx::action<void>> idle;
     while (idle.size() < 200) {
@@ -230,7 +230,7 @@ TEST_F(rx_no_memory, what_failed_is_not_pending) {
   EXPECT_FALSE(on_loop.is_unsubscribed());
 }
 
-// Nor is an interval that finds no room for its next turn; the error leaves the loop.
+// The same for an interval whose next timer cannot be allocated; the error leaves the loop.
 TEST_F(rx_no_memory, an_interval_that_failed_is_not_pending) {
   std::optional<rx::async_scheduler> async(loop);
   std::vector<rx::action<void>> idle;
@@ -249,7 +249,7 @@ TEST_F(rx_no_memory, an_interval_that_failed_is_not_pending) {
     time.advance(1ms);
     EXPECT_THROW(loop.poll(), std::bad_alloc);
     none.reset();
-    time.advance(1h);  // makes room again
+    time.advance(1h);  // makes timers available again
     loop.poll();
     EXPECT_EQ(std::exchange(ran, 0), 1);
   };
@@ -274,7 +274,7 @@ TEST_F(rx_no_memory, comparing_errors_throws) {
   EXPECT_THROW(static_cast<void>(rx::same_error(a, b)), std::bad_alloc);
 }
 
-// In virtual time, an error that closes all others.
+// In virtual time, an error closes all other actions.
 TEST_F(rx_no_memory, an_error_closes_the_others_all_the_same) {
   const auto planned = std::make_exception_ptr(std::runtime_error("planned"));
   for (std::size_t after = 0; after < 10; ++after) {
@@ -292,7 +292,7 @@ TEST_F(rx_no_memory, an_error_closes_the_others_all_the_same) {
   }
 }
 
-// Two errors, and no memory for what tells of both: the first one is told.
+// Two errors, and no memory for an aggregate_error: the first one is thrown.
 TEST_F(rx_no_memory, an_error_is_told_all_the_same) {
   const auto first = std::make_exception_ptr(std::runtime_error("first"));
   const auto second = std::make_exception_ptr(std::runtime_error("second"));

@@ -1,4 +1,4 @@
-// Who waits while it owes calls to others makes them first.
+// A thread that blocks runs its deferred continuations first.
 #include "../../tests/support/owing.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What may use schedulers while they come to their end.
+// What may use schedulers while they are shut down or destroyed.
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ using namespace std::chrono_literals;
 using takt::manual_clock;
 using takt_test::gate;
 
-// A second shutdown(), by what the first one unsubscribes, comes to the threads before the other
-// workers are closed: so it is their pool that cancels their tasks.
+// A second shutdown(), called by a teardown of the first, stops the threads before the other
+// workers are closed, so their pool cancels the tasks of these workers.
 TEST(schedulers_closing, what_the_end_of_the_threads_unsubscribes_may_ask_the_scheduler) {
   for (const bool starts : {false, true}) {
     schedulers run({.computation_threads = 1});
@@ -44,7 +44,7 @@ TEST(schedulers_closing, what_the_end_of_the_threads_unsubscribes_may_ask_the_sc
   }
 }
 
-// The destructor waits for it, and all of them are there until it has ended.
+// The destructor waits for the task, and all schedulers exist until the task has ended.
 TEST(schedulers_closing, what_runs_alone_may_use_them_at_their_end) {
   manual_clock time;
   int refused = 0;
@@ -61,7 +61,7 @@ TEST(schedulers_closing, what_runs_alone_may_use_them_at_their_end) {
         if (s->create_worker().is_unsubscribed()) ++refused;
         if (s->schedule([] { FAIL(); }).is_rejected()) ++refused;
       }
-      run.new_thread().start();  // nobody would shut it down again
+      run.new_thread().start();  // no effect: no later call would shut it down again
       EXPECT_TRUE(run.new_thread().is_shutdown());
     });
     begun.wait();

@@ -37,7 +37,7 @@ using takt_test::tally;
 
 using thread_id = takt::sync::thread::id;
 
-// On which thread a worker runs what it is given now.
+// Returns the thread on which a worker runs a task now.
 thread_id thread_of(worker& w) {
   thread_id id;
   gate done;
@@ -106,13 +106,13 @@ TEST(schedulers, immediate_on_two_threads_nests_on_each) {
     });
   });
   first_begun.wait();
-  w->schedule([&] { w->schedule([&] { order += "a"; }); });  // does not wait for the other one
+  w->schedule([&] { w->schedule([&] { order += "a"; }); });  // does not wait for the other thread
   EXPECT_EQ(w->tracked(), 1u);
   first_ended.open();
   other.join();
   EXPECT_EQ(order, "ab");
   EXPECT_EQ(w->tracked(), 0u);
-  w.reset();  // knows of none that runs
+  w.reset();  // has no running task to wait for
 }
 
 TEST(schedulers, trampoline_queues_by_time) {
@@ -144,7 +144,7 @@ TEST(schedulers, a_trampoline_does_not_wait_for_what_was_cancelled) {
   worker w = run.trampoline().create_worker();
   task_subscription late;
   takt::sync::thread canceller([&] {
-    time.wait_for_waiters(1);  // somebody waits for it to be due
+    time.wait_for_waiters(1);  // the trampoline waits for the task to be due
     EXPECT_EQ(late.cancel(), cancel_result::prevented);
   });
   w.schedule([&] { late = w.schedule(1h, [] { FAIL(); }); });
@@ -251,7 +251,7 @@ TEST(schedulers, shutdown_closes_workers_and_start_begins_anew) {
   }
 }
 
-// Opens a gate when the thread ends that calls it.
+// Opens a gate when the calling thread ends.
 void tell_end_of_thread(gate& ended) {
   struct teller {
     gate* told;
@@ -261,7 +261,7 @@ void tell_end_of_thread(gate& ended) {
 }
 
 TEST(schedulers, shutdown_ends_the_threads) {
-  gate ended[3];  // outlive the threads
+  gate ended[3];  // must outlive the threads
   schedulers run({.computation_threads = 1});
   std::size_t i = 0;
   for (worker_scheduler* s : {&run.single(), &run.computation(), &run.io()}) {
@@ -274,7 +274,7 @@ TEST(schedulers, shutdown_ends_the_threads) {
     });
     done.wait();
     s->shutdown();
-    told.wait();  // the scheduler is still there
+    told.wait();  // while the scheduler still exists
   }
 }
 
@@ -290,7 +290,7 @@ TEST(schedulers, a_thread_of_io_ends_after_its_keep_alive) {
       done.open();
     });
     done.wait();
-    time.wait_for_waiters(1);  // it waits for work
+    time.wait_for_waiters(1);  // the thread waits for work
     time.advance(5s);
     ended.wait();
   }
@@ -350,7 +350,7 @@ TEST(schedulers, the_end_waits_for_what_runs_alone) {
 
 TEST(schedulers, what_runs_alone_can_be_cancelled_and_leaves_nothing) {
   const recording_hook hook;
-  tally ran;  // before them: who has given up a series does not wait for its last run
+  tally ran;  // must outlive them: cancelling a series does not wait for its last run
   schedulers run({.unhandled = &hook});
   auto token = std::make_shared<int>(0);
   const task_subscription a = run.io().schedule(1h, [token] { FAIL(); });
@@ -389,7 +389,7 @@ TEST(schedulers, what_runs_alone_can_count_from_its_end) {
 #if defined(__linux__) && !defined(TAKT_PORTABLE_PARKING)
 
 TEST(schedulers, destructors_do_nothing_in_a_child_process) {
-  gate go_on;  // before those who wait at it
+  gate go_on;  // must outlive the threads that wait at it
   std::deque<gate> begun;
   auto run = std::make_unique<schedulers>();
   std::vector<worker> workers;
@@ -406,7 +406,7 @@ TEST(schedulers, destructors_do_nothing_in_a_child_process) {
   const pid_t child = fork();
   ASSERT_NE(child, -1);
   if (child == 0) {
-    workers.clear();  // would wait for threads that are not here
+    workers.clear();  // must not wait for threads that do not exist here
     run.reset();
     _exit(0);
   }

@@ -1,5 +1,5 @@
-// Chains and families of subscriptions that are so large that recursion, or a search through all
-// parents, would not end.
+// Chains and sets of subscriptions so large that recursion, or a search through all parents, would
+// not finish.
 #include <cstddef>
 #include <memory>
 #include <stdexcept>
@@ -20,8 +20,8 @@ using namespace takt::rx;
 
 constexpr std::size_t a_million = 1'000'000;
 
-// A subscription with a chain of `length` below it, each a child of the one before. The last one
-// counts when it is closed.
+// Returns a subscription with a chain of `length` below it, each a child of the previous one. The
+// last one counts when it is closed.
 subscription chain(std::size_t length, std::size_t& closed) {
   subscription head = subscription::empty();
   subscription at = head;
@@ -59,7 +59,7 @@ TEST(subscription_chain, of_a_million_is_cleared_and_removed) {
   EXPECT_EQ(closed, 2u);
 }
 
-// Each holds the next one, which is not its child.
+// Each serial_subscription holds the next one, which is not its child.
 TEST(subscription_chain, of_a_million_serials_is_closed_and_dropped) {
   std::size_t closed = 0;
   for (const bool closes : {true, false}) {
@@ -76,7 +76,7 @@ TEST(subscription_chain, of_a_million_serials_is_closed_and_dropped) {
   EXPECT_EQ(closed, 1u);
 }
 
-// The order is that of a recursive walk: a core, what it holds, then its children in order.
+// The order of a recursive walk: a core, the core that it holds, then its children in order.
 TEST(subscription_chain, is_closed_in_order) {
   std::string order;
   const auto entry = [&order](char name) {
@@ -120,7 +120,7 @@ TEST(subscription_chain, reports_the_errors_of_all_levels_in_order) {
   EXPECT_EQ(texts, "abcd");
 }
 
-// A closed one below keeps its neighbours from nothing.
+// A closed descendant does not prevent its neighbours from being closed.
 TEST(subscription_chain, a_child_closes_its_ancestor_and_itself) {
   std::size_t closed = 0;
   const subscription top = subscription::empty();
@@ -137,7 +137,7 @@ TEST(subscription_chain, a_child_closes_its_ancestor_and_itself) {
   EXPECT_EQ(closed, 3u);
 }
 
-// With a search through all parents this takes longer than a test may.
+// Takes too long with a search through all parents.
 TEST(subscription_chain, one_child_of_many_parents) {
   constexpr std::size_t many = 300'000;
   std::size_t closed = 0;
@@ -156,7 +156,7 @@ TEST(subscription_chain, one_child_of_many_parents) {
   for (const composite_subscription& p : parents) EXPECT_EQ(p.size(), 0u);
 }
 
-// Each holds the next one as its main subscription.
+// Each refcount_subscription holds the next one as its main subscription.
 TEST(subscription_chain, of_a_million_refcounts_is_closed_and_dropped) {
   std::size_t closed = 0;
   for (const bool closes : {true, false}) {

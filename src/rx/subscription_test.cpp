@@ -24,7 +24,7 @@ namespace {
 using namespace takt::rx;
 using takt_test::recording_hook;
 
-// Writes down what is unsubscribed, in order.
+// Records the names of unsubscribed children, in order.
 struct diary {
   subscription entry(std::string name) {
     return subscription([this, name = std::move(name)] { all += name; });
@@ -121,7 +121,7 @@ TEST(subscription, what_is_added_to_a_closed_one_is_unsubscribed_at_once) {
   subscription refused = subscription::rejected();
   const subscription taken = std::move(refused);
   EXPECT_TRUE(taken.is_rejected());
-  EXPECT_FALSE(refused.is_rejected());  // NOLINT(bugprone-use-after-move): what is left
+  EXPECT_FALSE(refused.is_rejected());  // NOLINT(bugprone-use-after-move): specified
   EXPECT_TRUE(refused.is_unsubscribed());
 }
 
@@ -284,7 +284,7 @@ TEST(composite, clear_leaves_what_is_added_meanwhile) {
 }
 
 TEST(composite, many_are_removed_in_any_order) {
-  constexpr std::size_t many = 200'000;  // one by one it would take minutes to find them
+  constexpr std::size_t many = 200'000;  // a linear search for each would take minutes
   const composite_subscription all;
   std::vector<subscription> children;
   for (std::size_t i = 0; i < many; ++i) {

@@ -48,7 +48,7 @@ TEST(virtual_time_scheduler, a_nested_flush_runs_what_is_left) {
   EXPECT_EQ(log, "(ab)");
 }
 
-// Results that actions deliver reach their continuations at once, though a continuation flushes.
+// Results set by actions reach their continuations at once, even if a continuation calls flush().
 TEST(virtual_time_scheduler, actions_deliver_at_once) {
   takt_test::fully_nested([] {
     rx::virtual_time_scheduler v;
@@ -86,7 +86,7 @@ TEST(virtual_time_scheduler, unsubscribed_and_moved_ones_leave_no_turn) {
   std::string log;
   const auto a = v.schedule(1ms, [&](const std::string& s) { log += s; }, std::string("a"));
   const auto b = v.schedule(1ms, [&] { log += 'b'; });
-  a.schedule(1ms, "A");  // behind b
+  a.schedule(1ms, "A");  // moves it behind b
   EXPECT_EQ(v.flush(), 2U);
   EXPECT_EQ(log, "bA");
   const auto c = v.schedule(1ms, [&] { log += 'c'; });
@@ -102,12 +102,12 @@ TEST(virtual_time_scheduler, what_an_error_closes_goes_by_time_and_then_by_sched
   first.add([&] { log += "first "; });
   second.add([&] { log += "second "; });
   v.schedule(1ms, [] { throw std::runtime_error("bad"); });
-  first.schedule(5ms);  // behind the second
+  first.schedule(5ms);  // moves it behind the second
   EXPECT_THROW(v.flush(), std::runtime_error);
   EXPECT_EQ(log, "second first ");
 }
 
-// As in rxjs: the loop that closes the rest goes on until nothing is pending.
+// As in RxJS: actions are closed until none is pending.
 TEST(virtual_time_scheduler, an_error_closes_also_what_teardowns_schedule) {
   rx::virtual_time_scheduler v;
   bool ran = false;

@@ -1,4 +1,4 @@
-// How workers and their executors come to an end.
+// How workers and their executors end.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -31,7 +31,7 @@ using takt_test::gate;
 using takt_test::recording_hook;
 using takt_test::rejection_of;
 
-// Refuses, drops or keeps what it is given, as it is told.
+// Keeps, rejects or drops tasks, as the test says.
 class moody_executor {
  public:
   enum class mood { keeps, full, drops, gone };
@@ -92,7 +92,7 @@ TEST(worker_closing, what_waits_and_what_is_queued_is_cancelled_in_one_order) {
   w.schedule([] {}).add(cleanup("f"));
   w.schedule(3s, [] {}).add(cleanup("g"));
   time.advance(1s);
-  timers.poll();  // a and d queue up behind the others, and keep their turns
+  timers.poll();  // a and d are queued behind the others, and keep their numbers
   EXPECT_EQ(w.tracked(), 7u);
   w.unsubscribe();
   EXPECT_EQ(order, "abcdefgz");
@@ -159,7 +159,7 @@ TEST(worker_closing, an_owned_executor_is_stopped_and_what_runs_is_asked) {
   EXPECT_FALSE(ran);
 }
 
-// Who ends the executor drops them first; but they are the worker's to cancel.
+// shutdown_now() of the executor comes first, but the worker cancels the tasks.
 TEST(worker_closing,
      what_waits_on_an_owned_executor_is_cancelled_in_order_and_its_errors_are_thrown) {
   std::string log;
@@ -196,7 +196,7 @@ TEST(worker_closing, a_handle_that_was_moved_from_is_closed) {
   {
     const task_subscription second = std::move(first);
   }
-  EXPECT_EQ(first.cancel(), cancel_result::done);  // NOLINT(bugprone-use-after-move): what it is
+  EXPECT_EQ(first.cancel(), cancel_result::done);  // NOLINT(bugprone-use-after-move): specified
   EXPECT_EQ(first.run_count(), 0u);
 }
 
@@ -271,7 +271,8 @@ TEST(worker_closing, the_end_of_a_callable_may_join_its_own_task) {
   EXPECT_EQ(outcome, cancel_result::running);
 }
 
-// A callable that lets go of its own task when it is destroyed, also of its place in the queue.
+// A callable whose destructor drops the handle of its own task, and runs the executor, which
+// removes the task's queue entry.
 struct lets_go {
   task_subscription* handle;
   manual_executor* executor;
@@ -376,7 +377,7 @@ TEST(worker_closing, an_executor_that_drops_is_reported) {
   const task_subscription b = w.schedule([] {});
   const task_subscription c = w.schedule([] {});
   c.unsubscribe();
-  static_cast<void>(executor.kept.shutdown_now());  // given back, and dropped
+  static_cast<void>(executor.kept.shutdown_now());  // returned, and dropped
   EXPECT_TRUE(b.is_rejected());
   EXPECT_FALSE(c.is_rejected());
   EXPECT_EQ(hook.unobserved().size(), 2u) << "not the one that was cancelled";

@@ -1,4 +1,4 @@
-// Tasks that throw and executors that refuse, on every kind of worker: it goes on, or closes.
+// Tasks that throw and executors that reject, on every kind of worker: it continues, or closes.
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 using takt_test::gate;
 using takt_test::recording_hook;
 
-// Counts errors, and keeps none.
+// Counts errors without storing them.
 class counting_hook final : public takt::unhandled_hook {
  public:
   void on_unhandled(takt::unhandled kind, const std::exception_ptr& error) const noexcept override {
@@ -44,9 +44,9 @@ class counting_hook final : public takt::unhandled_hook {
 
 constexpr int share = 130'000;  // of a million
 
-// A worker is given so many tasks that throw, in rounds, and then one that does not.
+// Schedules `share` tasks that throw, in rounds, and then one that does not.
 void throw_often(worker& w, const counting_hook& hook, const std::function<void()>& work) {
-  int ran = 0;  // unprotected: they do not overlap
+  int ran = 0;  // not atomic: tasks do not overlap
   for (int i = 0; i < share; i += 1000) {
     for (int k = 0; k < 1000; ++k) {
       w.schedule([&ran] {
@@ -129,12 +129,12 @@ TEST(worker_errors, without_timers_it_cannot_wait) {
   EXPECT_EQ(w.tracked(), 0u);
   int ran = 0;
   w.schedule(0ms, [&] { ++ran; });
-  w.schedule(w.now() - 1ms, [&] { ++ran; });  // no delay either
+  w.schedule(w.now() - 1ms, [&] { ++ran; });  // a past time is no delay
   executor.poll();
   EXPECT_EQ(ran, 2);
 }
 
-// Refuses every second task, and never for good.
+// Rejects every second task, but is never shut down.
 class fickle_executor {
  public:
   void execute(takt::task t) {

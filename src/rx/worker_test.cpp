@@ -35,19 +35,19 @@ using takt_test::gate;
 using takt_test::recording_hook;
 using takt_test::tally;
 
-// A worker over a manual executor, with an event loop that waits; time passes when a test says so.
+// A worker over a manual_executor, with an event loop as timers, on a manual clock.
 struct bench {
   explicit bench(worker_options how = {}) : work(executor, with_timers(how)) {}
   worker_options with_timers(worker_options how) {
     how.timers = &timers;
     return how;
   }
-  // Lets time pass, and runs what comes due, on the timers' side only.
+  // Advances the time and runs the timers that become due, but not the executor.
   void pass(std::chrono::nanoseconds d) {
     time.advance(d);
     timers.poll();
   }
-  // The same, and then what the executor has.
+  // As above, and then runs the executor.
   void run(std::chrono::nanoseconds d = 0ns) {
     pass(d);
     executor.poll();
@@ -60,7 +60,7 @@ struct bench {
 
 TEST(worker, runs_tasks_in_order_on_many_threads) {
   takt::thread_pool pool({.core_threads = 4});
-  std::vector<int> order;  // unprotected: they do not overlap
+  std::vector<int> order;  // not guarded: tasks do not overlap
   gate done;
   worker w(pool);
   for (int i = 0; i < 1000; ++i) w.schedule([&order, i] { order.push_back(i); });

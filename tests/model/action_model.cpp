@@ -1,4 +1,5 @@
-// Actions where threads meet: another one posts, and gives up what is pending, while the loop runs.
+// Actions used by several threads: another thread posts, and cancels pending actions, while the
+// loop runs.
 #include <chrono>
 #include <memory>
 #include <stdexcept>
@@ -43,7 +44,7 @@ TEST(action_model, another_thread_gives_up_an_interval) {
     event_loop loop({.frame = never, .time = &time});
     rx::async_scheduler async(loop);
     sync::var<int> runs{0};
-    loop.poll();  // it is this thread's now
+    loop.poll();  // makes this the loop's thread
     const rx::action<void> a = async.schedule(0ms, [&](auto& self) {
       ++runs.write();
       if (runs.read() < 3) self.schedule(0ms);
@@ -112,7 +113,7 @@ TEST(action_model, the_end_of_the_loop_against_what_is_pending) {
       rx::async_scheduler async(loop);
       rx::asap_scheduler asap(loop);
       const auto count = [&] { ++runs.write(); };
-      async.schedule(1ms, count);  // only the loop and the scheduler have it
+      async.schedule(1ms, count);  // owned only by the loop and the scheduler
       timed = async.schedule(1ms, count);
       sync::thread ends([&] { loop.shutdown_and_cancel(); });
       sync::thread gives_up([&] { timed.unsubscribe(); });
@@ -129,7 +130,7 @@ TEST(action_model, the_end_of_the_loop_against_what_is_pending) {
   });
 }
 
-// It cannot say so to the loop then: whoever has the action finds it.
+// The loop rejects the other thread's task: the scheduler finds the closed action itself.
 TEST(action_model, another_thread_gives_up_an_interval_at_the_end_of_the_loop) {
   check({.runs = 10'000}, [] {
     manual_clock time;
@@ -152,7 +153,7 @@ TEST(action_model, another_thread_gives_up_an_interval_at_the_end_of_the_loop) {
   });
 }
 
-// The same of one that would come after an error.
+// The same for an action behind one that throws.
 TEST(action_model, another_thread_gives_up_what_an_error_leaves_at_the_end_of_the_loop) {
   check({.runs = 10'000}, [] {
     manual_clock time;

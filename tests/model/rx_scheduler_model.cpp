@@ -1,4 +1,4 @@
-// Schedulers and trampolines under every kind of interleaving.
+// Schedulers and trampolines under all kinds of interleavings.
 #include <chrono>
 #include <memory>
 
@@ -43,7 +43,7 @@ TEST(rx_scheduler_model, a_trampoline_waits_for_what_is_cancelled) {
     const rx::subscription all = w.as_subscription();
     touched n(0);
     sync::thread other([&] { all.unsubscribe(); });
-    w.schedule(1h, [&] { n.write() += 1; });  // virtual time: it may come to pass
+    w.schedule(1h, [&] { n.write() += 1; });  // in virtual time, so it may run
     other.join();
     require(n.read() <= 1, "once at most");
     require(w.tracked() == 0, "nothing is kept");
@@ -165,7 +165,7 @@ TEST(rx_scheduler_model, the_end_waits_for_what_runs_alone) {
       s.schedule(1ns, [] {});
     }
     require(n.read() <= 1, "nothing runs any more");
-    pool.reset();  // nor do the timers use it
+    pool.reset();  // the timers no longer use it
   });
 }
 

@@ -1,4 +1,5 @@
-// Subscriptions under every kind of interleaving: each callback once, nothing lost, nothing kept.
+// Subscriptions under all kinds of interleavings: each callback runs once, nothing is lost or
+// leaked.
 #include <memory>
 
 #include <takt/base/detail/sync.hpp>
@@ -16,7 +17,7 @@ using model::require;
 using rx::composite_subscription;
 using rx::subscription;
 
-// What only its callback touches: two at a time, or one after the other without order, is a race.
+// Data that only one callback accesses: concurrent or unordered accesses are a race.
 using touched = sync::var<int>;
 
 subscription counting(touched& n) {
@@ -53,7 +54,7 @@ TEST(subscription_model, add_against_the_end_of_the_child) {
   });
 }
 
-// Each of them makes a family for both, and one of them comes too late.
+// Both threads create links for both cores; the one that is late discards its own.
 TEST(subscription_model, two_add_the_first_child_of_the_same) {
   check({.runs = 20'000}, [] {
     touched n(0);
@@ -129,7 +130,7 @@ TEST(subscription_model, release_against_unsubscribe) {
     const composite_subscription kept;
     const composite_subscription all;
     const subscription child = counting(n);
-    kept.add(child);  // so that the other link is one on the heap
+    kept.add(child);  // so that the link below `all` is on the heap
     all.add(child);
     sync::thread other([&] { all.unsubscribe(); });
     const bool released = all.release(child);
@@ -190,7 +191,7 @@ TEST(subscription_model, the_last_handle_goes_while_the_child_closes) {
   });
 }
 
-// One thread closes the tree; the link that the other one takes out may be on its path.
+// One thread closes the tree; the link that the other thread removes may be on its path.
 TEST(subscription_model, release_against_unsubscribe_of_the_grandparent) {
   check({.runs = 20'000}, [] {
     touched n(0);
@@ -234,7 +235,7 @@ TEST(subscription_model, two_close_one_chain_at_different_levels) {
   });
 }
 
-// The walk that releases the chain meets one that is closing.
+// The thread that releases the chain finds a child that is closing.
 TEST(subscription_model, the_last_handle_of_a_chain_goes_while_it_closes) {
   check({.runs = 20'000}, [] {
     touched n(0);

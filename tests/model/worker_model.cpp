@@ -1,4 +1,4 @@
-// Workers under every kind of interleaving: one after the other, each task one end, none kept.
+// Workers under all kinds of interleavings: tasks are sequential, each has one outcome, none leaks.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -20,7 +20,7 @@ using namespace takt;
 using model::require;
 using namespace std::chrono_literals;
 
-// Plain data that only tasks of one worker touch: overlapping would be a race.
+// Plain data that only tasks of one worker access: overlapping tasks would be a race.
 using touched = sync::var<int>;
 
 struct silent_hook final : unhandled_hook {
@@ -29,7 +29,7 @@ struct silent_hook final : unhandled_hook {
 };
 constexpr silent_hook silent{};
 
-// A callable whose destructor touches something.
+// A callable whose destructor accesses the data.
 class witness {
  public:
   explicit witness(touched& of) noexcept : of_(&of) {}
@@ -66,7 +66,7 @@ TEST(worker_model, close_against_schedule) {
   });
 }
 
-// Wherever the strand has it at that moment: queued, taken out, running, or over.
+// Wherever the strand has the task at that time: queued, taken out, running, or completed.
 TEST(worker_model, what_is_closed_is_closed_when_that_returns) {
   check({.runs = 20'000}, [] {
     touched n(0);
@@ -88,7 +88,7 @@ TEST(worker_model, what_is_closed_is_closed_when_that_returns) {
   });
 }
 
-// Who runs it, who cancels it and who closes the worker: one of them takes it.
+// Of the threads that run it, cancel it and close the worker, one takes the task.
 TEST(worker_model, run_against_cancel_against_close) {
   check({.runs = 20'000}, [] {
     touched n(0);
@@ -124,11 +124,11 @@ TEST(worker_model, what_is_cancelled_is_not_tracked) {
     a.unsubscribe();
     other.join();
     while (w.tracked() != 0)
-      sync::yield();  // one may still run; who runs b may be about to close it
+      sync::yield();  // one may still run; the thread that runs b may be about to close it
     go_on.store(true);
     const rx::task_subscription c = w.schedule([&] { n.write() += 1; });
     while (!c.is_unsubscribed()) sync::yield();
-    while (w.tracked() != 0) sync::yield();  // who runs it may be about to take it out
+    while (w.tracked() != 0) sync::yield();  // the running thread may be about to remove it
     require(n.read() <= 2, "and the next one follows");
   });
 }
@@ -215,7 +215,8 @@ TEST(worker_model, cancel_from_another_thread_while_running) {
   });
 }
 
-// It was cancelled, and goes on, since its worker does not interrupt: only the destructor asks.
+// A cancelled task continues, because its worker does not interrupt: only the destructor requests
+// stop.
 TEST(worker_model, cancel_of_what_runs_against_the_destructor) {
   check({.runs = 10'000}, [] {
     touched n(0);
@@ -259,7 +260,7 @@ TEST(worker_model, cancel_and_join_comes_after_the_body) {
     const rx::task_subscription a = w.schedule([&] { n.write() += 1; });
     sync::thread other([&] { a.unsubscribe(); });
     a.cancel_and_join();
-    n.write() += 1;  // what it refers to may go
+    n.write() += 1;  // what the task refers to can be destroyed
     other.join();
   });
 }
@@ -331,7 +332,7 @@ TEST(worker_model, a_delayed_task_against_the_destructor) {
     auto w = std::make_unique<rx::worker>(*pool, rx::worker_options{.timers = &timers});
     w->schedule(1ns, [&] { n.write() += 1; });
     w.reset();
-    pool.reset();  // the timers do not touch it any more
+    pool.reset();  // the timers no longer use it
     require(n.read() <= 1, "once at most");
   });
 }
@@ -343,7 +344,7 @@ TEST(worker_model, a_series_against_cancel) {
     {
       rx::worker w(pool);
       const rx::task_subscription a = w.schedule_at_fixed_rate(0ns, 1ns, [&] {
-        if ((n.write() += 1) >= 3) throw cancelled();  // or it might never end
+        if ((n.write() += 1) >= 3) throw cancelled();  // otherwise it might never end
       });
       sync::thread other([&] { a.unsubscribe(); });
       w.schedule([&] { n.write() += 1; });
@@ -370,13 +371,13 @@ TEST(worker_model, a_series_ends_itself_against_cancel_and_join) {
     known.store(true);
     const cancel_result outcome = a.cancel_and_join();
     require(outcome != cancel_result::running, "it has waited");
-    n.write() += 10;  // what it refers to may go
+    n.write() += 10;  // what the task refers to can be destroyed
     require(n.read() <= 12, "it has ended itself at the latest");
-    while (w.tracked() != 0) sync::yield();  // who runs it may be about to take it out
+    while (w.tracked() != 0) sync::yield();  // the running thread may be about to remove it
   });
 }
 
-// Two schedule, and one of them may lose what the other one has just queued.
+// Two threads schedule; one may lose the task that the other has just queued.
 TEST(worker_model, an_executor_that_is_full_against_schedule) {
   for (const std::size_t batch : {unbounded, std::size_t{1}}) {
     check({.runs = 5'000}, [batch] {
@@ -415,7 +416,7 @@ TEST(worker_model, an_executor_that_is_full_against_schedule) {
       };
       require(lost(here_thrown, here) == (here.run_count() == 0), "run, or refused");
       require(lost(there_thrown, there) == (there.run_count() == 0), "run, or refused");
-      while (w.tracked() != 0) sync::yield();  // who closes one may be about to take it out
+      while (w.tracked() != 0) sync::yield();  // the closing thread may be about to remove it
       require(!w.is_unsubscribed(), "it goes on");
     });
   }
@@ -486,7 +487,7 @@ TEST(worker_model, a_task_destroys_its_worker) {
   });
 }
 
-// By a closure that unsubscribe() destroys: the destructor cannot wait for its caller.
+// Destroyed by a callable that unsubscribe() destroys: the destructor cannot wait for its caller.
 TEST(worker_model, destroyed_by_its_own_end) {
   check({.runs = 1'000}, [] {
     manual_executor nobody_runs;
