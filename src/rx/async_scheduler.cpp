@@ -105,7 +105,8 @@ bool async_scheduler::is_elsewhere(action_node& closed) noexcept {
 void async_scheduler::check_thread() const {
   if (loop_.running_in_this_thread() || !loop_.is_running()) return;
   throw std::logic_error(
-      "takt::rx::action_scheduler: schedule() is for the thread that runs the loop; others post");
+      "takt::rx::action_scheduler: schedule() is for the thread that runs the loop; other threads "
+      "post to the loop");
 }
 
 }  // namespace rx

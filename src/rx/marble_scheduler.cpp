@@ -84,8 +84,9 @@ void marble_scheduler::animate(std::string_view diagram) {
   const std::vector<marble> frames = parse_marbles(diagram, syntax_);
   for (const marble& m : frames) {
     if (m.kind == marble_kind::next) continue;
-    throw std::invalid_argument("takt::rx::marble_scheduler: animate() neither ends nor fails: " +
-                                std::string(diagram));
+    throw std::invalid_argument(
+        "takt::rx::marble_scheduler: animate() takes neither an end nor an error: " +
+        std::string(diagram));
   }
   animated_ = true;
   for (const marble& m : frames) {
@@ -149,7 +150,7 @@ void marble_scheduler::end_run() {
   flush();
   if (!loop_.wants_frame() || animated_) return;
   throw std::logic_error(
-      "takt::rx::marble_scheduler: a frame was asked for, and animate() was not called");
+      "takt::rx::marble_scheduler: a frame was requested, but animate() was not called");
 }
 
 marble_scheduler::run_scope::run_scope(marble_scheduler& of)

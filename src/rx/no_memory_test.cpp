@@ -255,7 +255,7 @@ TEST_F(rx_no_memory, an_interval_that_failed_is_not_pending) {
   };
   async->schedule(1ms, interval);
   fail();
-  EXPECT_EQ(held.use_count(), 2) << "nobody keeps it but `interval`";
+  EXPECT_EQ(held.use_count(), 2) << "only `held` and `interval` own it";
   const rx::action<void> a = async->schedule(1ms, interval);
   fail();
   pass();

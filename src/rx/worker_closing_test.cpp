@@ -345,7 +345,7 @@ TEST(worker_closing, a_full_executor_throws_and_the_worker_stays) {
   w.schedule([token] { ++*token; });
   executor.kept.poll();
   EXPECT_EQ(*token, 1);
-  EXPECT_TRUE(hook.unobserved().empty()) << "the caller was told";
+  EXPECT_TRUE(hook.unobserved().empty()) << "the caller got the exception";
 }
 
 TEST(worker_closing, an_executor_that_is_gone_closes_it) {

@@ -165,7 +165,7 @@ TEST(worker_errors, an_executor_that_refuses_often_loses_no_account) {
     executor.kept.poll();
     EXPECT_EQ(ran + thrown, 1000);
     EXPECT_GT(thrown, 0);
-    EXPECT_TRUE(hook.unobserved().empty()) << "each caller was told";
+    EXPECT_TRUE(hook.unobserved().empty()) << "each caller got the exception";
     EXPECT_EQ(w.tracked(), 0u);
     EXPECT_FALSE(w.is_unsubscribed());
   }

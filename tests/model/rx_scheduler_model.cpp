@@ -58,7 +58,7 @@ TEST(rx_scheduler_model, immediate_against_close) {
     sync::thread other([&] { all.unsubscribe(); });
     const rx::task_subscription a = w.schedule(1h, [&] { n.write() += 1; });
     other.join();
-    require(a.is_unsubscribed(), "it has run, or was given up");
+    require(a.is_unsubscribed(), "it has run or was cancelled");
     require(n.read() <= 1, "once at most");
   });
 }
@@ -92,7 +92,7 @@ TEST(rx_scheduler_model, a_trampoline_against_cancel) {
       known.store(true);
     });
     other.join();
-    require(late.is_unsubscribed(), "it has run, or was given up");
+    require(late.is_unsubscribed(), "it has run or was cancelled");
     require(n.read() == static_cast<int>(late.run_count()), "once at most");
     require(w.tracked() == 0, "nothing is kept");
     w.schedule([&] { n.write() += 1; });

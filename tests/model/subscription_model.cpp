@@ -1,5 +1,4 @@
-// Subscriptions under all kinds of interleavings: each callback runs once, nothing is lost or
-// leaked.
+// Subscriptions under all kinds of interleavings: callbacks run once, none is lost or leaked.
 #include <memory>
 
 #include <takt/base/detail/sync.hpp>
@@ -316,7 +315,7 @@ TEST(subscription_model, the_last_of_a_refcount) {
     mine.unsubscribe();
     other.join();
     third.join();
-    require(n.read() == 1, "once, when it is closed and nobody has it");
+    require(n.read() == 1, "once, when it is closed and has no users");
   });
 }
 
@@ -344,7 +343,7 @@ TEST(subscription_model, stop_against_the_last_handle) {
     sync::thread other([&] { source.request_stop(); });
     s = subscription();
     other.join();
-    require(n.read() <= 1, "once, or nobody was there");
+    require(n.read() <= 1, "once at most");
   });
 }
 
