@@ -29,8 +29,8 @@ namespace rx {
 /// scheduled. An action that schedules itself with an unchanged delay is an interval; see
 /// docs/rx.md.
 ///
-/// **Errors** leave run(), run_one() and the like of the loop; the action is closed. So does
-/// std::bad_alloc for an interval's next timer; that action is idle then.
+/// **Errors** of an action leave run(), run_one() and the like of the loop, and close the action.
+/// std::bad_alloc for an interval's next timer leaves them, too; that action is idle then.
 ///
 /// **Shutdown.** Once the loop is shut down, schedule() returns a closed action that is_rejected().
 ///

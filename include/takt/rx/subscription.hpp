@@ -30,9 +30,9 @@ namespace rx {
 /// callback, and then unsubscribes the children in the order of add(). A child that closes earlier
 /// leaves its parents.
 ///
-/// Copies of a handle name the same subscription. Dropping handles does not unsubscribe; when the
-/// last owner (handle or parent) drops it, it releases its children and destroys the callback
-/// without calling it. A scoped_subscription unsubscribes in its destructor.
+/// Copies of a handle name the same subscription. Dropping handles does not unsubscribe: when the
+/// last owner (handle or parent) drops a subscription, its children are released, and its callback
+/// is destroyed without being called. A scoped_subscription unsubscribes in its destructor.
 ///
 /// **Errors.** Every callback is called, even if others throw. unsubscribe() then throws the error,
 /// or an aggregate_error if there are several.
