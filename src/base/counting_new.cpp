@@ -1,5 +1,5 @@
-// A source of its own: where the compiler sees both these bodies and the calls, it takes free()
-// for a mismatch with operator new.
+// In a source file of its own: where GCC sees both these bodies and the calls, it reports free() as
+// a mismatch with operator new.
 #include "counting_new.hpp"
 
 #include <cstdlib>

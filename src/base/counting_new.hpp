@@ -1,12 +1,12 @@
-// For tests: how often this thread has called operator new and delete, and what happens if there is
-// no memory. Link counting_new.cpp.
+// For tests: counts the calls of operator new and delete on this thread, and lets allocations fail.
+// Link counting_new.cpp.
 #pragma once
 
 #include <cstddef>
 
 #include <takt/base/config.hpp>
 
-// The sanitizers have an operator new of their own, and see more with it.
+// The sanitizers replace operator new themselves, and detect more with their own.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TAKT_FOREIGN_NEW
@@ -25,10 +25,10 @@ inline constexpr bool allocations_are_counted = true;
 #endif
 
 std::size_t allocations() noexcept;
-std::size_t deallocations() noexcept;  // null does not count
+std::size_t deallocations() noexcept;  // of pointers that are not null
 
-// While it exists, operator new throws std::bad_alloc on this thread, after so many that succeed,
-// if allocations are counted.
+// While it exists, operator new on this thread throws std::bad_alloc after the first `after`
+// allocations. No effect unless allocations are counted.
 class no_memory {
  public:
   explicit no_memory(std::size_t after = 0) noexcept;
@@ -39,7 +39,7 @@ class no_memory {
 
 }  // namespace takt::inline TAKT_ABI
 
-// Stands at the head of a test that is about nothing but allocations. Include <gtest/gtest.h>: not
-// here, for the sake of counting_new.cpp.
+// First statement of a test that checks nothing but allocations. The test includes <gtest/gtest.h>;
+// this header does not, because counting_new.cpp includes it.
 #define TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED() \
   if (!takt::allocations_are_counted) GTEST_SKIP() << "operator new is the sanitizer's"

@@ -6,7 +6,8 @@
 namespace takt::inline TAKT_ABI {
 namespace {
 
-// Has no destructor: a thread's last futures may end after its thread-local data.
+// Trivially destructible: a thread's last futures may complete after the destruction of its
+// thread-local data.
 struct deferred {
   void (*all)() noexcept = nullptr;
 };
@@ -21,7 +22,7 @@ bool detail::deferred_continuations::run() noexcept {
   deferred& here = sync::tls<deferred>::get();
   if (here.all == nullptr) return false;
   here.all();
-  here.all = nullptr;  // not before: one of them may wait, for one that follows it
+  here.all = nullptr;  // after the call: a continuation that blocks runs the later ones
   return true;
 }
 

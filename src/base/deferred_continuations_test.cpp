@@ -9,7 +9,7 @@ namespace {
 
 using takt::detail::deferred_continuations;
 
-// What the calls of this thread know.
+// State shared with the deferred functions of this thread.
 struct scene {
   scene();
   ~scene();
@@ -45,7 +45,7 @@ TEST(deferred_continuations, are_of_one_thread) {
   EXPECT_TRUE(deferred_continuations::run());
 }
 
-// The first waits, for what the second does.
+// The first continuation blocks on the second.
 TEST(deferred_continuations, may_wait_for_those_that_follow) {
   scene s;
   deferred_continuations::add([]() noexcept {

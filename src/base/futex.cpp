@@ -1,4 +1,4 @@
-// The Linux side of futex.hpp: all of base's system calls are here.
+// The Linux implementation of futex.hpp.
 #include "futex.hpp"
 
 #if !defined(TAKT_MODEL) && !defined(TAKT_PORTABLE_PARKING)
@@ -25,8 +25,8 @@ static_assert(sizeof(time_t) == sizeof(long),
 
 namespace {
 
-// `operation` says whose epoch `deadline` counts from. Of the WAIT operations only WAIT_BITSET
-// takes an absolute deadline.
+// `operation` selects the clock of `deadline`. Of the WAIT operations only WAIT_BITSET takes an
+// absolute deadline.
 bool wait_until(int operation, atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::chrono::nanoseconds deadline) noexcept {
   timespec at{};
@@ -47,7 +47,7 @@ bool wait_until(int operation, atomic<std::uint32_t>& word, std::uint32_t expect
 
 bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
                 clock::time_point deadline) noexcept {
-  // CLOCK_MONOTONIC, which steady_clock reads, is the default
+  // without FUTEX_CLOCK_REALTIME: CLOCK_MONOTONIC, the clock of steady_clock
   return wait_until(FUTEX_WAIT_BITSET, word, expected, deadline.time_since_epoch());
 }
 
@@ -58,7 +58,7 @@ bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
 }
 
 void futex_wake_one(const atomic<std::uint32_t>* word) noexcept {
-  // No error can be acted upon: a stale address finds no sleepers, or is no longer mapped.
+  // Errors are ignored: a stale address has no waiters or is no longer mapped.
   ::syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, 0);
 }
 

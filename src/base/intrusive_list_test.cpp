@@ -197,7 +197,7 @@ TEST(intrusive_list, element_type_may_be_incomplete_at_the_list) {
   EXPECT_EQ(h.all.pop_front(), &l);
 }
 
-// Two lists and a pool of elements go through random operations, with std::list as the oracle.
+// Random operations on two lists and a pool of elements, with std::list as the oracle.
 TEST(intrusive_list, two_million_random_operations_agree_with_std_list) {
   constexpr int steps = 2'000'000;
   std::array<item, 24> items;
@@ -254,7 +254,7 @@ TEST(intrusive_list, two_million_random_operations_agree_with_std_list) {
         break;
       }
       case 5:
-        if (below(16) != 0) break;  // rare, or one list would always be empty
+        if (below(16) != 0) break;  // rare, otherwise one list would always be empty
         list.splice(here ? item_list::iterator_to(element) : list.end(), lists[1 - w]);
         want.splice(in_want, expected[1 - w]);
         break;

@@ -31,7 +31,7 @@ static_assert(!std::is_copy_constructible_v<move_only_function<void()>>);
 static_assert(!std::is_copy_assignable_v<move_only_function<void()>>);
 static_assert(!std::is_constructible_v<move_only_function<void()>, move_only_function<int()>&>);
 
-// A one-shot is called as an rvalue only; the other kind as either.
+// A one-shot can be called as an rvalue only; the other kind as an lvalue or an rvalue.
 static_assert(!std::is_invocable_v<move_only_function<void() &&>&>);
 static_assert(std::is_invocable_v<move_only_function<void() &&>>);
 static_assert(std::is_invocable_v<move_only_function<void()>&>);
@@ -52,7 +52,7 @@ static_assert(!std::is_constructible_v<move_only_function<int()>, only_as_lvalue
 static_assert(!std::is_assignable_v<move_only_function<int()>&, only_as_lvalue>);
 static_assert(!std::is_constructible_v<move_only_function<void()>, int>);
 
-// Counts its living instances, and how often it has been moved and copied.
+// Counts its live instances, its moves and its copies.
 struct census {
   int alive = 0;
   int moves = 0;
@@ -81,7 +81,7 @@ struct alignas(Align) counted {
 
 using address_function = move_only_function<std::uintptr_t()>;
 
-// Holds a T, moves it about and destroys it, and counts the allocations where that is possible.
+// Holds a T, moves it and destroys it; counts the allocations if they can be counted.
 template <class T>
 void live_with_allocations(std::size_t expected, census& counts) {
   const std::size_t before = allocations();
@@ -220,7 +220,7 @@ TEST(move_only_function, holds_move_only_captures) {
 TEST(move_only_function, moved_from_is_empty) {
   move_only_function<int()> f = forty_two;
   move_only_function<int()> g = std::move(f);
-  EXPECT_FALSE(f);  // NOLINT(bugprone-use-after-move): what this is about
+  EXPECT_FALSE(f);  // NOLINT(bugprone-use-after-move): the subject of the test
   EXPECT_THROW(f(), std::bad_function_call);
   f = std::move(g);
   EXPECT_EQ(f(), 42);
@@ -332,7 +332,7 @@ TEST(move_only_function, exceptions_of_the_target_pass_through) {
   EXPECT_TRUE(f);
 }
 
-// Runs something when destroyed; moving passes that on.
+// Calls a function when destroyed; a move transfers the duty.
 class at_end {
  public:
   explicit at_end(std::function<void()> action) : action_(std::move(action)) {}
@@ -359,7 +359,7 @@ TEST(move_only_function, old_target_is_destroyed_when_the_new_one_is_in_place) {
   f = nullptr;
   EXPECT_TRUE(was_empty);
 
-  f = at_end([&] { f = [] { return 3; }; });  // replaces what replaces it
+  f = at_end([&] { f = [] { return 3; }; });  // replaces its replacement
   f = nullptr;
   EXPECT_EQ(f(), 3);
 }

@@ -92,8 +92,8 @@ TEST(mpsc_queue, popped_element_may_be_pushed_at_once) {
   EXPECT_EQ(other.pop(), &b);
 }
 
-// Producers push and then unpark; the consumer pops all it can see and then parks. If a push could
-// be lost or hidden for good, this would not end.
+// Producers push and then unpark; the consumer pops all it can see and then parks. The test hangs
+// if a push is lost, or hidden for good.
 TEST(mpsc_queue, four_producers_lose_nothing_and_keep_their_order) {
   constexpr std::size_t producers = 4;
   constexpr int each = 25'000;
@@ -125,8 +125,8 @@ TEST(mpsc_queue, four_producers_lose_nothing_and_keep_their_order) {
   for (auto& t : threads) t.join();
 }
 
-// Elements go round between two queues and are written to on each side, so that a node which is
-// given away too early is a data race, or breaks a chain.
+// Elements circulate between two queues and are written on each side, so that a node handed out too
+// early is a data race or breaks a chain.
 TEST(mpsc_queue, elements_go_round) {
   constexpr int rounds = 50'000;
   std::array<message, 3> messages;
@@ -157,8 +157,8 @@ TEST(mpsc_queue, elements_go_round) {
   EXPECT_EQ(handled, 2 * rounds);
 }
 
-// A queue may be destroyed when all that was pushed has come out, without waiting for the
-// producers to return from push().
+// A queue may be destroyed once all elements have been popped, even if producers have not returned
+// from push().
 TEST(mpsc_queue, may_be_destroyed_after_the_last_pop) {
   constexpr int rounds = 5'000;
   using queue_type = mpsc_queue<message>;

@@ -69,7 +69,7 @@ TEST(mutex_lock, opens_a_gap) {
   mutex_lock lock(mu);
   lock.unlock();
   thread other([&mu] { mutex_lock inner(mu); });
-  other.join();  // would hang if the gap were none
+  other.join();  // hangs if unlock() does not unlock
   lock.lock();
 }
 

@@ -33,7 +33,7 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// The group of this process in the unified hierarchy: the line "0::/path".
+// The cgroup of this process in the unified hierarchy (v2): the line "0::/path".
 std::string own_cgroup() {
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
@@ -65,7 +65,7 @@ long process_id() noexcept { return getpid(); }
 void set_thread_name(const std::string& name, std::size_t number) noexcept {
   char digits[24] = "-";
   const char* const end = std::to_chars(digits + 1, std::end(digits), number).ptr;
-  char seen[16] = {};  // the longest that Linux takes
+  char seen[16] = {};  // the limit of Linux, with the terminating null
   const auto most = static_cast<std::ptrdiff_t>(sizeof(seen) - 1);
   const std::ptrdiff_t rest = std::min(end - digits, most);
   const std::ptrdiff_t first = std::min(static_cast<std::ptrdiff_t>(name.size()), most - rest);
@@ -87,7 +87,8 @@ int signal_descriptor::open() {
   return descriptor_;
 }
 
-// What fails then is that it is readable already, or not.
+// Ignores failures of eventfd_write() and eventfd_read(): the descriptor is then already in the
+// requested state.
 void signal_descriptor::raise() noexcept {
   if (descriptor_ >= 0) static_cast<void>(eventfd_write(descriptor_, 1));
 }
@@ -110,7 +111,7 @@ bool sync_to_disk(std::FILE* file) noexcept {
 
 bool sync_name_to_disk(const std::filesystem::path& name) {
   std::error_code error_of_name;
-  std::filesystem::path file = std::filesystem::canonical(name, error_of_name);  // not of a link
+  std::filesystem::path file = std::filesystem::canonical(name, error_of_name);  // follows links
   if (error_of_name) file = name;
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   const int opened =
@@ -156,7 +157,7 @@ std::size_t allowed_cpus() noexcept {
 std::size_t cgroup_cpus() noexcept {
   try {
     std::size_t least = 0;
-    // Each group above limits those within.
+    // A cgroup is also limited by each of its ancestors.
     for (std::string group = own_cgroup();; group.erase(group.find_last_of('/'))) {
       const std::size_t limit = parse_cpu_max(contents("/sys/fs/cgroup" + group + "/cpu.max"));
       if (limit != 0 && (least == 0 || limit < least)) least = limit;

@@ -1,4 +1,5 @@
-/// What takt asks of the operating system.
+/// The operating-system calls of takt. Most of them do nothing on platforms other than Linux, in
+/// the model build, and with TAKT_PORTABLE_PARKING.
 #pragma once
 
 #include <cerrno>
@@ -12,7 +13,7 @@
 
 namespace takt::inline TAKT_ABI::os {
 
-/// Repeats a call of the system that a signal has interrupted. \return what the last one did.
+/// Repeats a system call while a signal interrupts it (EINTR). \return the last result.
 template <class Call>
 auto uninterrupted(Call call) noexcept {
   auto result = call();
@@ -20,28 +21,29 @@ auto uninterrupted(Call call) noexcept {
   return result;
 }
 
-/// The id of this process; 0 where there are none.
+/// The id of this process; 0 if unknown.
 long process_id() noexcept;
 
-/// For the calling thread; what the system does not have or refuses is left alone.
+/// Setters for the calling thread. Settings that the system lacks or refuses are ignored.
 void set_thread_name(const std::string& name, std::size_t number) noexcept;
 void set_thread_nice(int nice) noexcept;
 void set_thread_cpus(const std::vector<int>& cpus) noexcept;
-/// Timed waits end as soon as they can, and not up to 50 us later, which is usual.
+/// Sets the calling thread's timer slack to 1 ns, so that timed waits end without the usual delay
+/// of up to 50 us.
 void wake_without_slack() noexcept;
 
-/// Has an open file put on the disk (fsync). \return whether it is there, as far as one can tell;
-/// errno says why not. What is no file, and so has no disk, counts as being there.
+/// Writes an open file to disk (fsync). \return false if that failed, with the reason in errno.
+/// True for descriptors that do not support fsync, such as pipes.
 bool sync_to_disk(std::FILE* file) noexcept;
-/// The same for the name of a file: the folder that it is in.
+/// Writes the directory entry of a file to disk. \return as above.
 bool sync_name_to_disk(const std::filesystem::path& file);
 
-/// As std::fopen(), which a signal does not interrupt. Never standard input, output or error,
-/// should one of them be closed: what somebody prints must not get into the file.
+/// std::fopen() that retries after a signal, and never opens descriptors 0 to 2, even if one of
+/// them is closed: output to stdout or stderr must not get into the file.
 std::FILE* open_file(const char* path, const char* mode) noexcept;
 
-/// A descriptor that is readable from raise() until clear(). Not before open(), which throws
-/// std::system_error where there is none.
+/// A descriptor that is readable from raise() until clear(), once open() has created it. open()
+/// throws std::system_error if it cannot be created.
 class signal_descriptor {
  public:
   signal_descriptor() = default;
@@ -57,17 +59,17 @@ class signal_descriptor {
   int descriptor_ = -1;
 };
 
-/// The niceness of the calling thread; 0 if there is none.
+/// The niceness of the calling thread; 0 if unknown.
 int thread_nice() noexcept;
 
-/// How many CPUs the calling thread may run on; 0 if unknown.
+/// Number of CPUs that the calling thread may run on; 0 if unknown.
 std::size_t allowed_cpus() noexcept;
 
-/// How many CPUs' worth of time a cgroup leaves to this process, rounded up; 0 if there is no
+/// Number of CPUs' worth of time that its cgroup allows this process, rounded up; 0 without a
 /// limit.
 std::size_t cgroup_cpus() noexcept;
 
-/// The limit in a cpu.max file of cgroup v2 ("200000 100000"), or 0 if there is none.
+/// The limit in a cpu.max file of cgroup v2 ("200000 100000"), at least 1; 0 without a limit.
 std::size_t parse_cpu_max(const std::string& text) noexcept;
 
 }  // namespace takt::inline TAKT_ABI::os

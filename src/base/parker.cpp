@@ -1,24 +1,24 @@
-// States of a parker, with what each transition is made by:
+// States of a parker, and the calls that make each transition:
 //
-//   empty    no token, nobody waits
-//   token    a token is there, nobody waits
+//   empty    no token, no thread waits
+//   token    a token is set, no thread waits
 //   parked   no token, the parking thread waits or is about to
 //
 //   empty  -> token    unpark()
-//   token  -> token    unpark(); still writes, so that its caller's past is released too
-//   parked -> token    unpark(), which then owes a wake
+//   token  -> token    unpark(); writes nevertheless, to release what its caller did before
+//   parked -> token    unpark(), which then must wake the parking thread
 //   token  -> empty    park() takes the token
 //   empty  -> parked   park() begins to wait
-//   parked -> empty    park() at the deadline, without a token
+//   parked -> empty    park_until() at the deadline, without a token
 //
 // Invariants
 //   1. Only the parking thread leaves `token`, and only to `empty`.
-//   2. Only the parking thread enters or leaves `parked`, but for parked -> token.
+//   2. Only the parking thread enters or leaves `parked`, except for parked -> token.
 //   3. Outside park() and park_until() the state is `empty` or `token`.
-//   4. park() returns, and park_until() returns true, exactly by a token -> empty of its own.
-//   5. The state change is the last access of unpark() to the parker. What follows in the futex
-//      build is a wake of a bare address; in the portable build, the unlock of a mutex, which the
-//      parking thread has to take before it can return.
+//   4. park() returns, and park_until() returns true, exactly after a token -> empty of its own.
+//   5. The state change is the last access of unpark() to the parker. What follows is, in the futex
+//      build, a wake of a bare address; in the portable build, the unlock of a mutex, which the
+//      parking thread must lock before it can return.
 #include <takt/base/parker.hpp>
 
 #include <takt/base/detail/assert.hpp>
@@ -64,23 +64,23 @@ constexpr std::uint32_t parked = 2;
 }  // namespace
 
 parker::~parker() {
-  // relaxed: only looks for misuse
+  // relaxed: only detects misuse
   TAKT_ASSERT(state_.load(std::memory_order_relaxed) != parked);
 }
 
 template <class TimePoint>
 bool parker::await(TimePoint deadline) noexcept {
   std::uint32_t before = empty;
-  // relaxed: nothing is received here, take_token() does that
+  // relaxed: take_token() acquires
   if (!state_.compare_exchange_strong(before, parked, std::memory_order_relaxed)) {
-    TAKT_ASSERT(before == token);  // else two threads park at once
+    TAKT_ASSERT(before == token);  // otherwise two threads park at once
     return true;
   }
   for (;;) {
-    // A return without a time-out may have any reason or none: the word decides.
+    // A return without a time-out has no meaning: the word decides.
     if (sync::futex_wait(state_, parked, deadline)) {
       before = parked;
-      // relaxed: as above; if it fails, the token has come together with the deadline
+      // relaxed: as above; it fails if a token was set at the deadline
       return !state_.compare_exchange_strong(before, empty, std::memory_order_relaxed);
     }
     if (has_token()) return true;
@@ -90,7 +90,7 @@ bool parker::await(TimePoint deadline) noexcept {
 bool parker::take_token() noexcept {
   if (!has_token()) return false;
   // acquire: everything before each unpark() since the last token was taken. An exchange, because
-  // it reads the latest of them; a store would be overtaken by one that comes in now.
+  // it reads the latest unpark(); a store could overwrite an unpark() that arrives now.
   const std::uint32_t before = state_.exchange(empty, std::memory_order_acquire);
   TAKT_ASSERT(before == token);
   static_cast<void>(before);
@@ -98,28 +98,28 @@ bool parker::take_token() noexcept {
 }
 
 void parker::unpark() noexcept {
-  const sync::atomic<std::uint32_t>* const word = &state_;  // outlives *this as an address
-  // release: everything before this call, to the park() that takes the token; a read-modify-write
-  // even if there is a token, so that the releases of earlier calls stay in the sequence
+  const sync::atomic<std::uint32_t>* const word = &state_;  // usable after *this is gone
+  // release: everything before this call, to the park() that takes the token. A read-modify-write
+  // even if the token is set, so that earlier calls stay in the release sequence.
   if (state_.exchange(token, std::memory_order_release) == parked) sync::futex_wake_one(word);
 }
 
 bool parker::has_token() const noexcept {
-  // relaxed: a look; coherence alone shows the caller its own unpark()
+  // relaxed: a snapshot; coherence alone shows the caller its own unpark()
   return state_.load(std::memory_order_relaxed) == token;
 }
 
 #else
 
-// The same states: token_ is `token`, parked_ without token_ is `parked`. parked_ serves the
-// assertions only.
+// The same states: token_ means `token`; parked_ without token_ means `parked`. Only assertions
+// read parked_.
 
 parker::~parker() { TAKT_ASSERT(!parked_); }
 
 template <class TimePoint>
 bool parker::await(TimePoint deadline) noexcept {
   std::unique_lock<sync::mutex> lock(mu_);
-  TAKT_ASSERT(!parked_);  // else two threads park at once
+  TAKT_ASSERT(!parked_);  // otherwise two threads park at once
   parked_ = true;
   bool timed_out = false;
   while (!token_ && !timed_out) {
@@ -139,7 +139,7 @@ bool parker::take_token() noexcept {
 }
 
 void parker::unpark() noexcept {
-  // Notifies with the lock held: once it is released the parker may be gone (invariant 5).
+  // Notifies with the lock held: after the unlock the parker may be gone (invariant 5).
   const std::unique_lock<sync::mutex> lock(mu_);
   token_ = true;
   token_left_.notify_one();

@@ -72,7 +72,7 @@ TEST(parker, takes_a_token_before_a_far_deadline) {
   }
 }
 
-// A plain int goes to and fro: each side may touch it only because of unpark() and park().
+// A plain int passes to and fro: only unpark() and park() order the accesses of the two sides.
 TEST(parker, hands_over_between_two_threads) {
   constexpr int rounds = 10'000;
   parker ping;
@@ -95,7 +95,7 @@ TEST(parker, hands_over_between_two_threads) {
   other.join();
 }
 
-// Every unpark() is answered by a later look, also if it comes together with others.
+// Every unpark() is followed by another look, also if several come together.
 TEST(parker, many_wakers_lose_no_wake_up) {
   constexpr int wakers = 4;
   constexpr int each = 5'000;
@@ -114,7 +114,7 @@ TEST(parker, many_wakers_lose_no_wake_up) {
   for (auto& t : threads) t.join();
 }
 
-// The waiter destroys the parker as soon as park() returns, whatever unpark() is still doing.
+// The waiter destroys the parker as soon as park() returns, even while unpark() still runs.
 TEST(parker, may_be_destroyed_after_park) {
   constexpr int rounds = 5'000;
   takt::sync::atomic<parker*> handed{nullptr};
@@ -135,7 +135,7 @@ TEST(parker, may_be_destroyed_after_park) {
   waker.join();
 }
 
-// Deadlines and tokens race; a token that loses against the deadline is there the next time.
+// Deadlines and tokens race; a token that loses to the deadline is taken by the next park().
 TEST(parker, deadline_and_token_race_without_loss) {
   constexpr int rounds = 5'000;
   parker p;

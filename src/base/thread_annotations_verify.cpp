@@ -1,5 +1,5 @@
-// Not built but checked: Clang has to give exactly the warnings that are expected here, no more
-// and no fewer (-Xclang -verify).
+// Not built, only checked: Clang must give exactly the warnings that are expected here
+// (-Xclang -verify).
 #include <takt/base/detail/mutex.hpp>
 
 namespace {

@@ -1,6 +1,5 @@
 /// \file
-/// Version, the inline namespace that every declaration of takt lives in, and what is known of the
-/// machine.
+/// Version, the inline namespace around every declaration of takt, the size of a cache line.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,8 @@
 #define TAKT_VERSION_MINOR 1
 #define TAKT_VERSION_PATCH 0
 
-// Whether TAKT_ASSERT checks: without NDEBUG, in the model build, or as the build says.
+// TAKT_CHECKED is 1 if TAKT_ASSERT checks: always in the model build, otherwise as the build
+// defines it, by default without NDEBUG.
 #if defined(TAKT_MODEL)
 #undef TAKT_CHECKED
 #define TAKT_CHECKED 1
@@ -21,8 +21,8 @@
 #endif
 #endif
 
-// Whatever changes the layout or the meaning of a type changes this name, so that object files
-// built with different settings fail to link instead of failing to work. Users write takt::x.
+// Every setting that changes the layout or the meaning of a type changes this name: object files
+// built with different settings fail to link. Users write takt::x.
 #if defined(TAKT_MODEL) && defined(TAKT_PORTABLE_PARKING)
 #define TAKT_ABI v0_model_portable
 #elif defined(TAKT_MODEL)
@@ -35,8 +35,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What different threads write lies this far apart, where that matters: the cache line of x86-64
-/// and of most aarch64.
+/// Alignment that keeps data written by different threads on different cache lines: the line of
+/// x86-64 and of most aarch64 processors.
 inline constexpr std::size_t cache_line = 64;
 
 }  // namespace takt::inline TAKT_ABI

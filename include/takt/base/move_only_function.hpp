@@ -1,5 +1,5 @@
 /// \file
-/// Any callable in one cache line.
+/// A move-only std::function with room for 56 bytes.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Holds anything that can be called with the given signature: a lambda, a function pointer, a
-/// pointer to a member, an object with operator(). Unlike std::function it never copies what it
-/// holds, so that this may be move-only, and calls it as it is meant to be called:
-///
-/// - `move_only_function<R(Args...)>` calls its target as an lvalue, any number of times;
-/// - `move_only_function<R(Args...) &&>` is called as an rvalue, `std::move(f)(args...)`, and calls
-///   its target as one. The target stays in place, and is destroyed with the function.
+/// Holds a callable of the given signature. Unlike std::function it never copies its target, so the
+/// target may be move-only.
 ///
 /// \code
 /// auto file = std::make_unique<log_file>("takt.log");
@@ -38,35 +33,22 @@ namespace takt::inline TAKT_ABI {
 /// std::move(once)();
 /// \endcode
 ///
-/// **Size and allocation.** 64 bytes, of which 56 hold the target. A target that fits, is aligned
-/// to at most std::max_align_t and moves without throwing is held inside and never allocates; any
-/// other is allocated once, when it is given, and not again when moved. A move never throws, and
-/// is a copy of the bytes unless the target inside has a move constructor that does more.
+/// `R(Args...)` calls its target as an lvalue, any number of times. `R(Args...) &&` is for one-shot
+/// callables: it is called as an rvalue and calls its target as one.
 ///
-/// **Empty** is what is default-constructed, made from nullptr, from a null pointer to a function
-/// or member, or from an empty std::function or move_only_function of any signature; and what has
-/// been moved from. Calling it throws std::bad_function_call.
+/// **Cost.** 64 bytes, 56 of them for the target. A target that fits, is aligned to at most
+/// std::max_align_t and moves without throwing is not allocated. Any other is allocated once.
 ///
-/// **Exceptions.** If giving it a target throws (the allocation, or the target's own constructor)
-/// nothing has changed. What the target throws passes through.
+/// **Errors.** Construction and assignment have the strong guarantee; moves are noexcept. Calling
+/// an empty or moved-from function throws std::bad_function_call.
 ///
-/// **Replacing.** Assignment destroys the old target when the new one is in place, so that a
-/// destructor which looks at this function, or calls it, finds the new target. A target may
-/// replace or destroy, while it runs, the very function that holds it; as with `delete this`, it
-/// is destroyed at once, and must not touch its captures afterwards.
-///
-/// **Thread safety**: as for an int: one object, one thread at a time. A call counts as a write.
-///
-/// **Destruction** destroys the target.
-///
-/// Parts follows from Signature (see takt/fwd.hpp) and is never written.
+/// **Thread safety.** None; a call counts as a write. See docs/base.md.
 template <class Signature, class Parts>
 class move_only_function;
 
 template <class Signature, bool AsRvalue, class R, class... Args>
 class alignas(std::max_align_t)
     move_only_function<Signature, detail::call_parts<AsRvalue, R, Args...>> {
-  // How the target is seen by the caller.
   template <class F>
   using called_as = std::conditional_t<AsRvalue, F&&, F&>;
 
@@ -74,14 +56,15 @@ class alignas(std::max_align_t)
   static constexpr bool accepts = std::is_invocable_r_v<R, called_as<F>, Args...>;
 
  public:
-  /// What it returns.
+  /// The return type of a call.
   using result_type = R;
 
-  /// Empty. Constant initialisation: can be used before main() begins.
+  /// Constructs an empty function. Constant initialisation: usable before main() begins.
   constexpr move_only_function() noexcept {}
   constexpr move_only_function(std::nullptr_t) noexcept {}  // NOLINT(google-explicit-constructor)
 
-  /// Holds `f`, decayed; or is empty if `f` is null or empty.
+  /// Holds `f`, decayed. Empty if `f` is a null pointer, or an empty std::function or
+  /// move_only_function of any signature.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, move_only_function> &&
              accepts<std::decay_t<F>> && std::is_constructible_v<std::decay_t<F>, F>)
@@ -90,7 +73,7 @@ class alignas(std::max_align_t)
     emplace<std::decay_t<F>>(std::forward<F>(f));
   }
 
-  /// Holds a T made in place out of the arguments.
+  /// Holds a T constructed in place from the arguments.
   template <class T, class... CtorArgs>
     requires(std::is_same_v<T, std::decay_t<T>> && accepts<T> &&
              std::is_constructible_v<T, CtorArgs...>)
@@ -98,10 +81,10 @@ class alignas(std::max_align_t)
     emplace<T>(std::forward<CtorArgs>(args)...);
   }
 
-  /// Takes over the target; `other` is empty afterwards.
+  /// Moves the target of `other`, which is empty afterwards.
   move_only_function(move_only_function&& other) noexcept { take(other); }
 
-  /// As above. The own target, if any, is destroyed last. Self-assignment changes nothing.
+  /// As above; the old target is destroyed last. Self-assignment has no effect.
   move_only_function& operator=(move_only_function&& other) noexcept {
     if (this != &other) {
       const move_only_function old(std::move(*this));
@@ -110,13 +93,13 @@ class alignas(std::max_align_t)
     return *this;
   }
 
-  /// Destroys the target. The function is empty already when the target's destructor runs.
+  /// Destroys the target. The function is already empty while the target's destructor runs.
   move_only_function& operator=(std::nullptr_t) noexcept {
     const move_only_function old(std::move(*this));
     return *this;
   }
 
-  /// Replaces the target by `f`. If that throws, the old one is still there.
+  /// Replaces the target by `f`, then destroys the old one. If it throws, the old target remains.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, move_only_function> &&
              std::is_constructible_v<move_only_function, F>)
@@ -142,13 +125,13 @@ class alignas(std::max_align_t)
     return call(std::forward<Args>(args)...);
   }
 
-  /// Whether there is a target.
+  /// True if there is a target.
   explicit operator bool() const noexcept { return table_ != nullptr; }
   friend bool operator==(const move_only_function& f, std::nullptr_t) noexcept { return !f; }
 
-  /// The target, if it is of exactly this type; else nullptr. Works without run-time type
-  /// information, by the address of a table: between shared libraries that hide their symbols
-  /// from each other it may miss.
+  /// Returns the target if its type is exactly T, otherwise nullptr. Compares the address of a
+  /// static table, without run-time type information: it may return nullptr for a target that was
+  /// set in a shared library with hidden symbols.
   template <class T>
   [[nodiscard]] T* target() noexcept {
     if constexpr (std::is_same_v<T, std::decay_t<T>> && accepts<T>) {
@@ -160,7 +143,7 @@ class alignas(std::max_align_t)
  private:
   struct table {
     R (*invoke)(void* storage, Args&&... args);
-    void (*relocate)(void* from, void* to) noexcept;  // null: copying the bytes does it
+    void (*relocate)(void* from, void* to) noexcept;  // null: copy the bytes
     void (*destroy)(void* storage) noexcept;          // null: nothing to do
   };
 
@@ -171,7 +154,7 @@ class alignas(std::max_align_t)
       sizeof(F) <= capacity && alignof(F) <= alignof(std::max_align_t) &&
       std::is_nothrow_move_constructible_v<F>;
 
-  // A target that is not held inside has a pointer to it there.
+  // Storage contains the target if held_inside<F>, otherwise a pointer to it.
   template <class F>
   static F& target_in(void* storage) noexcept {
     if constexpr (held_inside<F>) {
@@ -181,7 +164,7 @@ class alignas(std::max_align_t)
     }
   }
 
-  // The target may destroy its storage: nothing is touched after the call.
+  // The target may destroy its storage, so the storage is not accessed after the call.
   template <class F>
   static R invoke(void* storage, Args&&... args) {
     F& target = target_in<F>(storage);
@@ -197,7 +180,7 @@ class alignas(std::max_align_t)
   static void relocate(void* from, void* to) noexcept {
     F& target = target_in<F>(from);
     ::new (to) F(std::move(target));
-    target.~F();  // NOLINT(bugprone-use-after-move): moved-from objects are destroyed, too
+    target.~F();  // NOLINT(bugprone-use-after-move): moved-from, not destroyed yet
   }
 
   template <class F>
@@ -229,7 +212,7 @@ class alignas(std::max_align_t)
     table_ = &table_of<F>;
   }
 
-  // Needs to be empty, and leaves `other` empty.
+  // Requires an empty *this; leaves `other` empty.
   void take(move_only_function& other) noexcept {
     TAKT_ASSERT(table_ == nullptr);
     if (other.table_ == nullptr) return;
@@ -246,9 +229,9 @@ class alignas(std::max_align_t)
     return table_->invoke(bytes_, std::forward<Args>(args)...);
   }
 
-  // First, for the alignment of the class to be theirs.
+  // The first member, so that the bytes have the alignment of the class.
   union {
-    std::byte none_{};  // so that an empty function is a constant
+    std::byte none_{};  // makes the empty function a constant expression
     std::byte bytes_[capacity];
   };
   const table* table_ = nullptr;  // null: empty

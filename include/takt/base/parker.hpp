@@ -1,5 +1,5 @@
 /// \file
-/// Blocking one thread until another says go on.
+/// Blocks one thread until another wakes it.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -11,43 +11,32 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Lets one thread sleep until another wakes it, without a lock and without losing a wake-up: a
-/// parker holds at most one *token*. unpark() leaves a token; park() takes it away, and waits for
-/// one if there is none. It is the last link of every wait loop in takt.
+/// Blocks one thread until another wakes it, without a lock and without lost wake-ups. A parker
+/// holds at most one *token*: unpark() sets it, park() waits for it and takes it.
 ///
 /// \code
-/// takt::detail::mpsc_queue<message> inbox;
 /// takt::parker ready;
 ///
-/// // any thread
-/// inbox.push(m);
+/// inbox.push(m);  // any thread
 /// ready.unpark();
 ///
-/// // the owner
-/// for (;;) {
+/// for (;;) {  // the owner
 ///   while (message* m = inbox.pop()) handle(*m);
-///   ready.park();  // returns at once if something was pushed since the last park()
+///   ready.park();  // returns at once if unpark() was called since the last park()
 /// }
 /// \endcode
 ///
-/// A token says "look again", not what happened: several unpark() calls leave one token, and a
-/// token may be left over from something that was already handled. So park() stands in a loop
-/// that looks at the real condition. On the other hand park() never returns without a token:
-/// there are no spurious returns.
+/// park() never returns without a token. But a token only says "look again", so call park() in a
+/// loop over the real condition: several unpark() calls set one token, and a token may be left over
+/// from an event that was already handled.
 ///
-/// **Memory ordering**: every unpark() since the last park() happens before the return of the
-/// park() or park_until() that takes the token.
+/// **Memory ordering.** Every unpark() since the last token was taken happens before the return of
+/// the park() or park_until() that takes the next one.
 ///
-/// **Thread safety**: unpark() from any thread, and from many at once. park() and park_until()
-/// from one thread at a time; usually one thread, the owner, all along. unpark() does not wait
-/// for the parked thread, allocate or throw. It is not for signal handlers.
-///
-/// **Destruction**: no thread is parked. The parker may be destroyed as soon as the park() that
-/// took the token of the last unpark() has returned, even if that unpark() has not: after it has
-/// left the token it no longer touches the parker. A parker can thus live on the waiter's stack.
-///
-/// A park() does not spin and has no safety net of a time-out: a wake-up that is missed is a bug,
-/// and shows as one.
+/// **Thread safety.** unpark(): any thread, concurrently; not in signal handlers. park() and
+/// park_until(): one thread at a time. **Destruction**: no thread may be parked. The parker may be
+/// destroyed as soon as the last token is taken, even before its unpark() returns.
+/// See docs/base.md.
 class parker {
  public:
   parker() = default;
@@ -55,39 +44,39 @@ class parker {
   parker(const parker&) = delete;
   parker& operator=(const parker&) = delete;
 
-  /// Takes the token; if there is none, blocks until there is.
+  /// Takes the token; blocks until there is one.
   void park() noexcept;
 
-  /// Takes the token; if there is none, blocks until there is or `deadline` has passed, in real
-  /// time; code that is given a clock uses clock.park_until(p, deadline).
+  /// Takes the token; blocks until there is one or `deadline`, in real time, has passed. Code with
+  /// an injected clock calls clock.park_until(p, deadline) instead.
   /// A deadline in the past polls; time_point::max() means never.
   ///
-  /// \return true if the token was taken, false if the deadline came first. If both are there, the
-  /// token wins.
+  /// \return true if it took the token, false at the deadline. A token that arrives together with
+  /// the deadline is taken.
   [[nodiscard]] bool park_until(sync::clock::time_point deadline) noexcept;
 
-  /// As above, until a time of day. If that is set, the deadline comes earlier or later
-  /// accordingly.
+  /// As above, with a time of day: if that is set, the deadline comes earlier or later.
   [[nodiscard]] bool park_until(sync::wall_clock::time_point deadline) noexcept;
 
-  /// Leaves a token, unless there already is one, and wakes the parked thread, if any.
+  /// Sets the token, unless it is already set, and wakes the parked thread, if any. Does not wait
+  /// for that thread, allocate or throw.
   void unpark() noexcept;
 
  private:
-  // A manual clock has something to do between the two halves of park(), which are await_token()
-  // and take_token(), and does not count who has a token among those that wait.
+  // A manual clock does work of its own between await_token() and take_token(), the two halves of
+  // park(), and does not count a thread that has a token among its waiters.
   template <class Base>
   friend class basic_manual_clock;
 
-  // Waits until there is a token, and leaves it where it is.
+  // Waits for a token without taking it.
   void await_token() noexcept;
 
-  // Takes the token if there is one, and says whether there was. Does not wait. Belongs to the
-  // parking thread, like park().
+  // Takes the token if there is one; returns whether there was. Does not wait. Like park(), called
+  // by the parking thread only.
   [[nodiscard]] bool take_token() noexcept;
 
-  // Whether there is a token that has not been taken. From any thread; by the time the caller looks
-  // at the answer it may be out of date, but an unpark() of its own is in it.
+  // Returns whether there is a token that has not been taken. Any thread may call it. The answer
+  // may be outdated on return, but includes the caller's own unpark() calls.
   [[nodiscard]] bool has_token() const noexcept;
 
   template <class TimePoint>
@@ -100,8 +89,8 @@ class parker {
   bool token_ = false;
   bool parked_ = false;
 #else
-  // The states are in parker.cpp. Written by all threads; the parking thread acquires what the
-  // unparking ones release.
+  // One of the states in parker.cpp. Written by all threads; unpark() releases, the parking thread
+  // acquires.
   sync::atomic<std::uint32_t> state_{0};
 #endif
 };

@@ -6,19 +6,19 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Reports what does not hold, and does not return: it ends the run in the model build and aborts
-/// the process otherwise. Called by TAKT_ASSERT only.
+/// Reports a failed check and does not return: fails the run in the model build, otherwise aborts
+/// the process. Called by TAKT_ASSERT only.
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line) noexcept;
 
 }  // namespace takt::inline TAKT_ABI
 
-/// For preconditions and invariants; not checked with NDEBUG (see TAKT_CHECKED in config.hpp), when
-/// the expression is not evaluated and costs nothing. Errors that users can make at run time and
-/// that can be told cheaply get an exception instead.
+/// Checks a precondition or an invariant. If TAKT_CHECKED is 0 (see config.hpp; the default with
+/// NDEBUG), the expression is not evaluated. Errors that users can make at run time, and that are
+/// cheap to detect, throw an exception instead.
 ///
-/// In a header it follows the translation unit that includes it. It changes no layout, so that a
-/// library built with NDEBUG and a program built without, or the other way round, work together;
-/// of an inline function that both have, the linker keeps one, with or without the check.
+/// In a header, the including translation unit decides. The check changes no layout, so a library
+/// built with NDEBUG and a program built without it work together, and the other way round. Of an
+/// inline function that both contain the linker keeps one, with or without the check.
 #if !TAKT_CHECKED
 #define TAKT_ASSERT(expression) static_cast<void>(0)
 #else

@@ -1,5 +1,5 @@
 /// \file
-/// The signature of a call, taken apart at compile time: what takt::move_only_function is given.
+/// Splits the signature of a takt::move_only_function into its parts.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -7,11 +7,11 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// A signature taken apart: whether it is called as an rvalue, what it returns and what it takes.
+/// A split signature: whether the callable is called as an rvalue, its result, its parameters.
 template <bool AsRvalue, class R, class... Args>
 struct call_parts {};
 
-/// Takes a signature apart. There are two kinds.
+/// Maps R(Args...) and R(Args...) && to their parts.
 template <class Signature>
 struct call_signature;
 

@@ -19,17 +19,17 @@ namespace detail {
 /// \endcode
 ///
 /// condition and timed_condition call run() before they wait; a parker does not. Code that parks
-/// calls run() itself, and holds no lock meanwhile, as continuations are user code.
+/// calls run() itself, without holding a lock, because continuations are user code.
 ///
-/// **Thread safety**: all members concern the calling thread only.
+/// **Thread safety**: each member accesses the data of the calling thread only.
 class deferred_continuations {
  public:
-  /// Whether this thread may have deferred any.
+  /// True if this thread may have deferred continuations.
   [[nodiscard]] static bool any() noexcept;
-  /// Runs all of them, and those that are deferred meanwhile. \return whether there may have been
-  /// any; then the caller checks again what it waits for.
+  /// Runs all deferred continuations, including those deferred meanwhile. \return true if there may
+  /// have been any; the caller then checks again whether it still has to wait.
   static bool run() noexcept;
-  /// Has the next run() of this thread call `all`, which runs everything that is deferred. Only
+  /// Makes the next run() on this thread call `all`, which runs every deferred continuation. Only
   /// futures call this, always with the same function.
   static void add(void (*all)() noexcept) noexcept;
 };

@@ -12,14 +12,12 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// The links of an element of an intrusive_list, as a public base class. An element that has to be
-/// in several lists at once derives from several nodes, told apart by their Tag (any type, which
-/// may be incomplete; void unless given).
+/// The links of an element of an intrusive_list, as a public base class. An element that is in
+/// several lists at once derives from several nodes, distinguished by their Tag (any type, possibly
+/// incomplete; void by default). Nodes can be neither copied nor moved.
 ///
-/// Nodes are neither copied nor moved, hence neither are elements, unless they say how themselves.
-///
-/// Thread safety: that of the list which the element is in. Destruction: not linked (checked with
-/// TAKT_ASSERT).
+/// **Thread safety**: as for the list that the element is in. **Destruction**: not linked (checked
+/// with TAKT_ASSERT).
 template <class Tag = void>
 class list_node {
  public:
@@ -28,7 +26,7 @@ class list_node {
   list_node(const list_node&) = delete;
   list_node& operator=(const list_node&) = delete;
 
-  /// Whether the element is in a list.
+  /// True if the element is in a list.
   [[nodiscard]] bool is_linked() const noexcept { return next_ != nullptr; }
 
  private:
@@ -39,8 +37,8 @@ class list_node {
   list_node* next_ = nullptr;
 };
 
-/// A list of elements that it neither owns nor copies: linking is a few pointer writes, so nothing
-/// here allocates or throws, and an element that is at hand leaves its list in constant time.
+/// A doubly linked list that neither owns nor copies its elements. Nothing allocates or throws, and
+/// an element can be erased in O(1) without searching.
 ///
 /// \code
 /// struct waiter : takt::detail::list_node<> {
@@ -54,15 +52,14 @@ class list_node {
 /// while (waiter* next = waiters.pop_front()) next->wake.unpark();
 /// \endcode
 ///
-/// There is no size(): who needs one counts. Iterators to elements, and references, stay valid
-/// until their own element leaves its list; after a splice they belong to the list that received
-/// them.
+/// There is no size(). Iterators and references stay valid until their own element is erased; after
+/// a splice they belong to the receiving list.
 ///
-/// **Thread safety**: none. A list and all of its elements are guarded by one lock, or belong to
-/// one thread: whatever is done to one element writes to its neighbours.
+/// **Thread safety**: none. One lock guards the list and all of its elements, or one thread owns
+/// them: linking or erasing an element writes to its neighbours.
 ///
-/// **Destruction**: the list is empty (checked with TAKT_ASSERT). It does not own its elements, and
-/// they do not leave by themselves: whoever destroys an element erases it first.
+/// **Destruction**: the list is empty (checked with TAKT_ASSERT). Erase an element before you
+/// destroy it: its destructor does not unlink it.
 template <class T, class Tag = void>
 class intrusive_list {
   using node = list_node<Tag>;
@@ -78,7 +75,6 @@ class intrusive_list {
 
     basic_iterator() = default;
 
-    /// An iterator converts to a const_iterator.
     operator basic_iterator<const T>() const noexcept  // NOLINT(google-explicit-constructor)
       requires(!std::is_const_v<Value>)
     {
@@ -125,13 +121,13 @@ class intrusive_list {
 
   intrusive_list() noexcept { reset(); }
 
-  /// Takes over all elements; `other` is empty afterwards.
+  /// Moves all elements of `other`, which is empty afterwards.
   intrusive_list(intrusive_list&& other) noexcept {
     reset();
     splice(end(), other);
   }
 
-  // Assignment would have to say what becomes of the elements that are there: use splice().
+  // Deleted: the list does not own its old elements, so it could not dispose of them. Use splice().
   intrusive_list& operator=(intrusive_list&&) = delete;
 
   ~intrusive_list() {
@@ -141,7 +137,7 @@ class intrusive_list {
 
   [[nodiscard]] bool empty() const noexcept { return head_.next_ == &head_; }
 
-  /// The list is not empty.
+  /// Requires a list that is not empty, as does back().
   [[nodiscard]] T& front() noexcept {
     TAKT_ASSERT(!empty());
     return *begin();
@@ -164,13 +160,13 @@ class intrusive_list {
   [[nodiscard]] const_iterator begin() const noexcept { return const_iterator(head_.next_); }
   [[nodiscard]] const_iterator end() const noexcept { return const_iterator(&head_); }
 
-  /// The iterator to an element that is linked.
+  /// Returns the iterator to an element, which is linked.
   [[nodiscard]] static iterator iterator_to(T& element) noexcept {
     TAKT_ASSERT(as_node(element).is_linked());
     return iterator(&as_node(element));
   }
 
-  /// Links an element, which is in no list, before `position`. \return the iterator to it.
+  /// Links an element, which is in no list, before `position`. \return the iterator to the element.
   iterator insert(iterator position, T& element) noexcept {
     node& added = as_node(element);
     TAKT_ASSERT(!added.is_linked());
@@ -182,7 +178,7 @@ class intrusive_list {
   void push_front(T& element) noexcept { insert(begin(), element); }
   void push_back(T& element) noexcept { insert(end(), element); }
 
-  /// Unlinks the first element. \return it, or nullptr if the list is empty.
+  /// Unlinks the first element. \return the element, or nullptr if the list is empty.
   [[nodiscard]] T* pop_front() noexcept {
     if (empty()) return nullptr;
     T& first = front();
@@ -190,7 +186,7 @@ class intrusive_list {
     return &first;
   }
 
-  /// Unlinks an element of this list. \return the iterator to the one that followed it.
+  /// Unlinks an element of this list. \return the iterator to the next element.
   iterator erase(T& element) noexcept {
     node& removed = as_node(element);
     TAKT_ASSERT(removed.is_linked());
@@ -200,7 +196,7 @@ class intrusive_list {
     return following;
   }
 
-  /// Moves all elements of another list, in their order, before `position`, in O(1).
+  /// Moves all elements of `other`, another list, before `position`, in their order and in O(1).
   void splice(iterator position, intrusive_list& other) noexcept {
     TAKT_ASSERT(this != &other);
     if (other.empty()) return;
@@ -212,7 +208,7 @@ class intrusive_list {
   }
 
   /// Walks the whole list, for tests and fuzzers.
-  /// \return whether following prev from any node and then next leads back to that node.
+  /// \return true if the previous node of each node's successor is that node.
   [[nodiscard]] bool check_invariants() const noexcept {
     const node* at = &head_;
     do {
@@ -223,7 +219,7 @@ class intrusive_list {
   }
 
  private:
-  // In a function, so that an element type may still be incomplete where the list is a member.
+  // Asserts in a function, so that T may be incomplete where the list is declared.
   static node& as_node(T& element) noexcept {
     static_assert(std::is_base_of_v<node, T>, "elements derive publicly from list_node<Tag>");
     return element;
@@ -236,7 +232,7 @@ class intrusive_list {
 
   void reset() noexcept { join(head_, head_); }
 
-  // Closes the circle: its neighbours are the last and the first element, or itself.
+  // The sentinel of the circular list: its neighbours are the last and the first element, or head_.
   node head_;
 };
 

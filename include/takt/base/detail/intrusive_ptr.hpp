@@ -1,5 +1,5 @@
 /// \file
-/// A pointer that owns a reference to a reference-counted object.
+/// An owning pointer to a ref_counted object.
 #pragma once
 
 #include <utility>
@@ -9,12 +9,15 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// A counted reference to a state. For those who make futures.
+/// Owns one reference to a State that has retain() and release(), such as a ref_counted, or is
+/// null. Move-only: share() makes copies explicit.
+///
+/// **Thread safety**: none for one pointer; pointers to the same state are independent.
 template <class State>
 class intrusive_ptr {
  public:
   intrusive_ptr() = default;
-  /// Takes over a reference.
+  /// Adopts a reference that the caller owns.
   explicit intrusive_ptr(State* adopted) noexcept : state_(adopted) {}
   intrusive_ptr(intrusive_ptr&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
   intrusive_ptr& operator=(intrusive_ptr&& other) noexcept {
@@ -25,12 +28,13 @@ class intrusive_ptr {
     if (state_ != nullptr) state_->release();
   }
   void swap(intrusive_ptr& other) noexcept { std::swap(state_, other.state_); }
-  /// Another reference to the same state.
+  /// Retains the state, which is not null. \return another pointer to it.
   [[nodiscard]] intrusive_ptr share() const noexcept {
     state_->retain();
     return intrusive_ptr(state_);
   }
-  /// Gives up the reference to who then owns it.
+  /// Releases ownership without releasing the reference. \return the state; the caller owns its
+  /// reference.
   [[nodiscard]] State* detach() noexcept { return std::exchange(state_, nullptr); }
   [[nodiscard]] State* get() const noexcept { return state_; }
   State* operator->() const noexcept { return state_; }

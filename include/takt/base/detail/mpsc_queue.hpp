@@ -1,5 +1,5 @@
 /// \file
-/// A queue with many producers and one consumer, whose links live in the elements.
+/// Vyukov's intrusive queue with many producers and one consumer.
 #pragma once
 
 #include <type_traits>
@@ -12,9 +12,9 @@ namespace takt::inline TAKT_ABI {
 namespace detail {
 
 /// The link of an element of an mpsc_queue, as a public base class. An element is in one queue at
-/// a time. Nodes are neither copied nor moved.
+/// a time. Nodes can be neither copied nor moved.
 ///
-/// Thread safety: while it is in a queue, the queue's; before and after, the owner's. Destruction:
+/// **Thread safety**: the queue's while the node is in it, otherwise the owner's. **Destruction**:
 /// not in a queue.
 class mpsc_node {
  public:
@@ -29,10 +29,9 @@ class mpsc_node {
   sync::atomic<mpsc_node*> next_{nullptr};
 };
 
-/// A first-in first-out queue into which any thread pushes, and out of which one thread pops.
-/// Dmitry Vyukov's intrusive MPSC queue: a push is one exchange and one store whatever other
-/// threads do (wait-free), a pop usually a load; nothing allocates or throws. The queue does not
-/// own its elements.
+/// Dmitry Vyukov's intrusive MPSC queue: first in, first out; any thread pushes, one thread pops.
+/// A push is wait-free, one exchange and one store; a pop is usually one load. Nothing allocates or
+/// throws. The queue does not own its elements.
 ///
 /// \code
 /// struct message : takt::detail::mpsc_node { ... };
@@ -42,41 +41,40 @@ class mpsc_node {
 /// while (message* m = inbox.pop()) { handle(*m); delete m; }  // one thread
 /// \endcode
 ///
-/// **A push under way.** A push first takes its place in the order (the exchange) and then links
-/// itself to its predecessor (the store). While a producer is between the two, pop() cannot see
-/// past that gap: it returns nullptr although the queue is not empty, and although other pushes,
-/// later in the order, may have returned already. When the producer returns from its push the gap
-/// is closed. So every producer wakes the consumer *after* each of its pushes, not only after the
-/// first into an empty queue. For this reason push() does not say whether the queue was empty:
-/// a consumer may have looked, found the gap and gone to sleep on a queue that was not.
+/// **Wake the consumer after every push**, not only after a push into an empty queue. A push first
+/// takes its position (the exchange) and then links itself to its predecessor (the store). While a
+/// producer is between the two, pop() cannot see past the gap: it returns nullptr although the
+/// queue is not empty, and although later pushes may have returned. For this reason push() does not
+/// report whether the queue was empty: the consumer may have found the gap and gone to sleep.
 ///
-/// **Order.** Elements come out in the order of the exchanges: in program order for one producer,
-/// and if one push returned before another began, in that order.
+/// **Order.** The order of the exchanges: program order for one producer; for two pushes of which
+/// one returned before the other began, that order.
 ///
-/// **Memory ordering.** push(e) happens before the return of the pop() that gives e. push() and
-/// empty() have a place in the order of all seq_cst operations, hence a consumer that announces
-/// its sleep (seq_cst store) and then sees empty(), and a producer that pushes and then looks for
-/// such an announcement (seq_cst load), cannot both miss the other.
+/// **Memory ordering.** push(e) happens before the return of the pop() that returns e. push() and
+/// empty() take part in the total order of seq_cst operations. So a consumer that announces its
+/// sleep (seq_cst store) and then calls empty(), and a producer that pushes and then reads the
+/// announcement (seq_cst load), cannot both miss the other.
 ///
-/// **After pop().** The element is the caller's: it may be destroyed, or pushed again into any
-/// queue, at once. Its producer may not have returned from push(), but no longer touches it.
+/// **After pop()** the caller owns the element. It may destroy it, or push it into any queue, at
+/// once: a producer that has not returned from push() no longer accesses the element.
 ///
-/// **Thread safety**: push() from any thread; pop() and empty() from one thread at a time, with a
-/// happens-before from each to the next.
+/// **Thread safety**: push() from any thread; pop() and empty() from one thread at a time, each
+/// call happening before the next.
 ///
-/// **Destruction**: by the consumer, and the queue is empty (checked with TAKT_ASSERT). As soon as
-/// pop() has given all elements that were ever pushed, the queue may be destroyed, even if some
-/// push() has not yet returned: it no longer touches the queue.
+/// **Destruction**: by the consumer, when the queue is empty (checked with TAKT_ASSERT). As soon as
+/// pop() has returned all pushed elements the queue may be destroyed, even if a push() has not yet
+/// returned: it no longer accesses the queue.
 ///
-/// Invariants, where the *chain* is what is reached from first_ by the links:
-/// 1. last_ is the node of the latest exchange; its link is null, or is about to be set by the
-///    push that has just replaced it.
-/// 2. Each node is the predecessor of at most one push since it was pushed itself, and storing its
-///    link is the last thing which that push does to the node or the queue.
-/// 3. The consumer gives an element away only when it has seen its link. With 2, nobody else
-///    writes to the element after that, nor to the stub when the consumer is past it.
-/// 4. The stub is pushed by the consumer, and only when it is past it: it is never in twice.
-/// 5. The queue is empty exactly if first_ and last_ both are the stub.
+/// Invariants. The *chain* is the sequence of nodes reachable from first_ by links.
+/// 1. last_ is the node of the latest exchange. Its link is null, or about to be set by the push
+///    that has just replaced it.
+/// 2. Since a node was pushed, at most one push has had it as its predecessor. Storing the
+///    predecessor's link is the last access of a push to a node or to the queue.
+/// 3. The consumer hands out an element only after it has seen a link in it. By 2, no other thread
+///    writes to the element after that, nor to the stub once first_ is past it.
+/// 4. The consumer pushes the stub, and only when first_ is past it: the stub is in the chain at
+///    most once.
+/// 5. The queue is empty if and only if first_ and last_ are both the stub.
 template <class T>
 class mpsc_queue {
  public:
@@ -85,14 +83,14 @@ class mpsc_queue {
   mpsc_queue(const mpsc_queue&) = delete;
   mpsc_queue& operator=(const mpsc_queue&) = delete;
 
-  /// Adds an element, which is in no queue, at the end.
+  /// Appends an element, which is in no queue.
   void push(T& element) noexcept {
     static_assert(std::is_base_of_v<mpsc_node, T>, "elements derive publicly from mpsc_node");
     push_node(element);
   }
 
-  /// Takes the first element out.
-  /// \return nullptr if the queue is empty, or if a push under way hides what is left (see above).
+  /// Removes the first element.
+  /// \return the element; nullptr if the queue is empty, or if a push in progress hides the rest.
   [[nodiscard]] T* pop() noexcept {
     mpsc_node* first = first_;
     mpsc_node* next = link_of(*first);
@@ -102,42 +100,42 @@ class mpsc_queue {
       next = link_of(*first);
     }
     if (next == nullptr) {
-      // Only with a successor can the element be given away (3). If it is the last one, the stub
-      // becomes its successor; if not, its successor is about to be linked.
+      // An element is handed out only with a successor (invariant 3). The last one gets the stub as
+      // its successor; any other is about to be linked.
       if (first != last_.load()) return nullptr;
       push_node(stub_);
       next = link_of(*first);
-      if (next == nullptr) return nullptr;  // a push came in before the stub
+      if (next == nullptr) return nullptr;  // another push precedes the stub
     }
     first_ = next;
     return static_cast<T*>(first);
   }
 
-  /// Whether there is nothing in the queue. Exact, also with respect to pushes under way: these
-  /// count from their exchange on.
+  /// Returns whether the queue is empty. Exact, also with pushes in progress: a push counts from
+  /// its exchange on.
   [[nodiscard]] bool empty() const noexcept { return first_ == &stub_ && last_.load() == &stub_; }
 
  private:
   static mpsc_node* link_of(const mpsc_node& node) noexcept {
-    // acquire: the successor is complete when its link is seen, and its predecessor untouched
+    // acquire: makes the successor visible with its link, after the last access to `node`
     return node.next_.load(std::memory_order_acquire);
   }
 
   void push_node(mpsc_node& node) noexcept {
-    // relaxed: the exchange publishes it, to the only thread that will write to it
+    // relaxed: the exchange publishes it to the one push that will write to it
     node.next_.store(nullptr, std::memory_order_relaxed);
     mpsc_node* const before = last_.exchange(&node);
-    // release: the element, to the consumer
+    // release: publishes the element to the consumer
     before->next_.store(&node, std::memory_order_release);
   }
 
-  // Never given away; fills the queue when there is nothing else.
+  // Never handed out; the only node of an empty queue.
   mpsc_node stub_;
 
-  // Written by every push. seq_cst: see Memory ordering.
+  // Written by every push. seq_cst: see Memory ordering above.
   sync::atomic<mpsc_node*> last_{&stub_};
 
-  // The consumer's.
+  // Accessed by the consumer only.
   mpsc_node* first_ = &stub_;
 };
 

@@ -28,12 +28,12 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// A lock that one thread holds at a time; not recursive. Usually taken with a mutex_lock, and
-/// named with TAKT_GUARDED_BY by the fields that it guards.
+/// A non-recursive lock. Usually held by a mutex_lock, and named in the TAKT_GUARDED_BY of the
+/// fields that it guards.
 ///
-/// Thread safety: all members, from any thread. Destruction: nobody holds it or waits for it. A
-/// thread that takes the lock and finds that nobody else will may destroy it after unlocking, even
-/// if the previous holder has not yet returned from unlock().
+/// **Thread safety**: all members from any thread. **Destruction**: no thread may hold or wait for
+/// the mutex. A thread that locks it and knows that no other thread will may destroy it after
+/// unlocking, even if the previous holder has not yet returned from unlock().
 class TAKT_CAPABILITY("mutex") mutex {
  public:
   mutex() = default;
@@ -48,11 +48,10 @@ class TAKT_CAPABILITY("mutex") mutex {
   sync::mutex native_;
 };
 
-/// Holds a mutex from its construction to its destruction, with an optional gap between unlock()
-/// and lock(): for code that has to call foreign code in the middle, which is never done under a
-/// lock.
+/// Holds a mutex from construction to destruction. It can unlock() in between, for calls to user
+/// code, which are never made under a lock, and then lock() again.
 ///
-/// Thread safety: belongs to the thread that made it. Destruction: unlocks if locked.
+/// **Thread safety**: used by the thread that constructed it. **Destruction**: unlocks if locked.
 class TAKT_SCOPED_CAPABILITY mutex_lock {
  public:
   explicit mutex_lock(mutex& mu) TAKT_ACQUIRE(mu) : native_(mu.native_) {}
@@ -71,22 +70,21 @@ class TAKT_SCOPED_CAPABILITY mutex_lock {
   std::unique_lock<sync::mutex> native_;
 };
 
-/// A condition variable. Waiting has no form that takes a predicate: the analysis does not look
-/// into lambdas, so that a predicate over guarded fields would go unchecked, or be rejected. Write
-/// the loop: `while (!ready) changed.wait(lock);`. Nor is there a wait with a deadline: that is
-/// timed_condition's (takt/clock/detail/timed_condition.hpp).
+/// A condition variable. Its wait() takes no predicate: Clang's analysis does not look into
+/// lambdas, so a predicate over guarded fields would be unchecked or rejected. Write the loop:
+/// `while (!ready) changed.wait(lock);`. For a wait with a deadline use timed_condition
+/// (takt/clock/detail/timed_condition.hpp).
 ///
-/// Thread safety: all members, from any thread; all that wait at one time hold the same mutex.
-/// Destruction: every waiter has been notified; they may still be on their way out of wait().
+/// **Thread safety**: all members from any thread; concurrent waiters hold the same mutex.
+/// **Destruction**: every waiter has been notified; waiters may still be returning from wait().
 class condition {
  public:
   condition() = default;
   condition(const condition&) = delete;
   condition& operator=(const condition&) = delete;
 
-  /// Unlocks, waits to be notified, locks again. May return for no reason, and does if the thread
-  /// had calls to make first: see deferred_continuations. `lock` is locked before and after; in
-  /// between, other threads may have changed what the mutex guards.
+  /// Unlocks, waits for a notification, locks again. May return spuriously, and does so if the
+  /// thread had deferred continuations to run. `lock` is locked before and after the call.
   void wait(mutex_lock& lock) {
     if (!deferred_continuations::any()) {
       native_.wait(lock.native_);
@@ -97,10 +95,10 @@ class condition {
     lock.native_.lock();
   }
 
-  /// Wakes one that waits, if any.
+  /// Wakes one waiting thread, if any.
   void notify_one() noexcept { native_.notify_one(); }
 
-  /// Wakes all that wait.
+  /// Wakes all waiting threads.
   void notify_all() noexcept { native_.notify_all(); }
 
  private:

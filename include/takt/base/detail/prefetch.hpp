@@ -1,5 +1,5 @@
 /// \file
-/// Memory that will be needed soon.
+/// Prefetches memory for writing.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -7,7 +7,7 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// Has the processor fetch the cache line of that address, to be read and written.
+/// Prefetches the cache line of `address` for reading and writing.
 ///
 /// \code
 /// for (std::size_t i = 0; i < count; ++i) {
@@ -16,10 +16,10 @@ namespace detail {
 /// }
 /// \endcode
 ///
-/// Any address will do, also one where nothing is. **Thread safety**: all.
+/// The address need not be valid. **Thread safety**: any thread.
 inline void prefetch(const void* address) noexcept {
   __builtin_prefetch(address, 1);
-  // GCC takes a function that only prefetches for one without effect, and leaves out its calls.
+  // Without this GCC treats the function as having no effect and removes calls to it.
   asm volatile("");
 }
 

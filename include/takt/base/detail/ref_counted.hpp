@@ -1,5 +1,5 @@
 /// \file
-/// Objects that live as long as somebody refers to them.
+/// Intrusive reference counting.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,9 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// Counts the references to an object, and deletes it when the last one is given up. Derive from
-/// it, with the class itself as its argument; made with `new`, which is the first reference.
+/// A base class that counts references to its object and deletes the object with the last one.
+/// Derive with the class itself as the argument; create objects with `new`, which counts as the
+/// first reference.
 ///
 /// \code
 /// class state : public takt::detail::ref_counted<state> { ... };
@@ -22,28 +23,29 @@ namespace detail {
 /// s->release();
 /// \endcode
 ///
-/// **Memory ordering**: all that was done with the object before a release() happens before its
-/// destruction. **Thread safety**: all members, by anyone who has a reference.
+/// **Memory ordering**: every use of the object before a release() happens before its destruction.
+/// **Thread safety**: all members, from any thread that owns a reference.
 ///
-/// The count is written with every reference: with an Alignment of cache_line it is apart from what
-/// others read.
+/// Each retain() and release() writes the count. With an Alignment of cache_line the count starts a
+/// cache line. The first field of the derived class needs the same alignment, otherwise it may
+/// share that line.
 template <class Derived, std::size_t Alignment = alignof(std::size_t)>
 class ref_counted {
  public:
-  /// One more reference, or several; the caller has one.
+  /// Adds `more` references. The caller owns one.
   void retain(std::size_t more = 1) noexcept {
-    references_.fetch_add(more, std::memory_order_relaxed);  // relaxed: the caller has a reference
+    references_.fetch_add(more, std::memory_order_relaxed);  // relaxed: the caller owns a reference
   }
-  /// Gives up several; the caller has another one.
+  /// Drops several references; the caller owns at least one more.
   void give_up(std::size_t references) noexcept {
-    // release: as in release(), of which none is the last here
+    // release: as in release(), but none of these is the last reference
     references_.fetch_sub(references, std::memory_order_release);
   }
 
-  /// One less; the last one deletes the object.
+  /// Drops one reference; the last one deletes the object.
   void release() noexcept {
-    // acquire, acq_rel: all uses by others happen before the destruction by the last. Who has the
-    // only one need not write: nobody can come to have another.
+    // acquire, acq_rel: all uses by other owners happen before the destruction. The only owner
+    // skips the write: no other thread can gain a reference.
     if (references_.load(std::memory_order_acquire) == 1 ||
         references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       delete static_cast<Derived*>(this);
@@ -55,7 +57,7 @@ class ref_counted {
   ref_counted() = default;
   ~ref_counted() = default;
 
-  // Written by who takes or gives up a reference.
+  // Written by every owner of a reference.
   alignas(Alignment) alignas(sync::atomic<std::size_t>) sync::atomic<std::size_t> references_{1};
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// Rejects callables that are empty.
+/// Rejects empty callables.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// Whether an F can be empty. Then it compares equal to nullptr.
+/// True if an F can be empty; an empty F compares equal to nullptr.
 template <class F>
 inline constexpr bool can_be_null = std::is_pointer_v<F> || std::is_member_pointer_v<F>;
 template <class Signature>
@@ -20,7 +20,7 @@ inline constexpr bool can_be_null<std::function<Signature>> = true;
 template <class Signature, class Parts>
 inline constexpr bool can_be_null<move_only_function<Signature, Parts>> = true;
 
-/// Whether `f` is null or empty.
+/// Returns whether `f` is null or empty.
 template <class F>
 [[nodiscard]] constexpr bool is_empty_callable(const F& f) noexcept {
   if constexpr (can_be_null<F>) {

@@ -1,18 +1,18 @@
 /// \file
 /// The sync shim: the only names through which takt touches threads, atomics and locks.
 ///
-/// They are some of the standard library's, and four of takt's own: var, tls, yield() and
-/// this_thread_id(). In a normal build the standard ones are what they are, at no cost. With
-/// TAKT_MODEL defined the same names are instrumented, so that the model checker (takt/model/)
-/// decides every interleaving. Code in takt therefore never writes std::atomic, std::mutex,
-/// std::thread, thread_local or std::stop_token, but takt::sync::atomic and so on.
+/// Most names are the standard library's; var, tls, yield() and this_thread_id() are takt's own. In
+/// a normal build the standard names are aliases, at no cost. With TAKT_MODEL defined all names are
+/// instrumented, so that the model checker (takt/model/) decides every interleaving. Code in takt
+/// therefore never writes std::atomic, std::mutex, std::thread, thread_local or std::stop_token,
+/// but takt::sync::atomic and so on.
 ///
-/// What is here compiles in both builds only as far as the model's classes go. Its atomic has
-/// load(), store(), exchange(), compare_exchange_weak() and _strong(), and for integers and
-/// pointers fetch_add(), fetch_sub(), ++ and --, for integers fetch_and(), fetch_or() and
-/// fetch_xor(). It lacks: types larger than eight bytes, arithmetic on floating point, +=, -=, &=,
+/// Code that compiles in both builds is restricted to what the model's classes offer. The model's
+/// atomic has load(), store(), exchange(), compare_exchange_weak() and _strong(); for integers and
+/// pointers also fetch_add(), fetch_sub(), ++ and --; for integers fetch_and(), fetch_or() and
+/// fetch_xor(). It lacks types larger than eight bytes, arithmetic on floating point, +=, -=, &=,
 /// |= and ^=, wait() and notify, is_lock_free(), constant initialisation (constinit), atomic_ref,
-/// atomic_flag and the free functions. There are no standalone fences.
+/// atomic_flag and the free functions. Standalone fences are not offered.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -31,7 +31,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Threads, atomics, locks and time as takt's own code sees them.
+/// Threads, atomics, locks and time for takt's own code.
 namespace sync {
 
 using std::atomic;
@@ -47,10 +47,11 @@ using std::thread;
 /// Monotonic time. In the model build it is virtual, with the same time_point type.
 using clock = std::chrono::steady_clock;
 
-/// The time of day, which may be set. As above.
+/// The time of day, which may be set. In the model build it is virtual as well.
 using wall_clock = std::chrono::system_clock;
 
-/// One T per thread, made at the thread's first get(). Tag tells apart variables of one type.
+/// One T per thread, constructed at the thread's first get(). Tag distinguishes variables of one
+/// type.
 template <class T, class Tag = T>
 struct tls {
   static T& get() noexcept {
@@ -59,8 +60,8 @@ struct tls {
   }
 };
 
-/// Plain data that several threads use in turn. The model build checks that its accesses never
-/// race; here it costs nothing. Thread safety: that of a T, and so whoever uses it sees to it.
+/// Plain data that several threads access in turn. The model build checks that accesses never race;
+/// in a normal build it costs nothing. **Thread safety**: as for a T; the caller synchronises.
 template <class T>
 class var {
  public:
@@ -68,19 +69,18 @@ class var {
   explicit var(T value) : value_(std::move(value)) {}
   var(const var&) = delete;
   var& operator=(const var&) = delete;
-  /// For looking only. The model build fails the run unless every write() by another thread so far
-  /// happens before this call. Call it for each look: what is done with the reference later is not
-  /// checked.
+  /// For reading. The model build fails the run unless every earlier write() by another thread
+  /// happens before this call. Call it for each access: later use of the reference is not checked.
   [[nodiscard]] const T& read() const noexcept { return value_; }
-  /// For changing. The model build fails the run unless every read() and write() by another thread
-  /// so far happens before this call. Call it for each change, as above.
+  /// For writing. The model build fails the run unless every earlier read() and write() by another
+  /// thread happens before this call. Call it for each access, as above.
   [[nodiscard]] T& write() noexcept { return value_; }
 
  private:
   T value_{};
 };
 
-/// Lets other threads run. Every spin loop calls it: the model checker relies on that.
+/// Yields to other threads. Every spin loop calls it: the model checker relies on that.
 inline void yield() noexcept { std::this_thread::yield(); }
 
 /// The id of the calling thread.

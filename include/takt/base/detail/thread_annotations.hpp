@@ -1,7 +1,7 @@
 /// \file
-/// Names for Clang's thread safety analysis (-Wthread-safety): which lock guards which field, and
-/// which lock a function needs, takes or must not hold. Clang warns of a broken promise with
-/// -Wthread-safety, and makes it an error with -Werror as well; other compilers see nothing of it.
+/// Macros for Clang's thread safety analysis (-Wthread-safety): which lock guards which field, and
+/// which locks a function requires, acquires or excludes. Clang warns of violations, and rejects
+/// them with -Werror. Other compilers ignore the macros.
 ///
 /// \code
 /// class account {
@@ -19,8 +19,8 @@
 /// };
 /// \endcode
 ///
-/// The analysis looks at one function at a time and does not enter lambdas: a lambda that touches
-/// guarded fields carries TAKT_REQUIRES itself, after its parameter list.
+/// The analysis is per function and does not enter lambdas: a lambda that accesses guarded fields
+/// needs a TAKT_REQUIRES of its own, after its parameter list.
 #pragma once
 
 #if defined(__clang__)
@@ -29,35 +29,35 @@
 #define TAKT_THREAD_ANNOTATION(x)
 #endif
 
-/// On a class: its objects are locks. The name appears in the compiler's messages.
+/// On a class: its objects are locks. `name` appears in the compiler's messages.
 #define TAKT_CAPABILITY(name) TAKT_THREAD_ANNOTATION(capability(name))
 
-/// On a class: its objects hold a lock from constructor to destructor.
+/// On a class: its objects hold a lock from construction to destruction.
 #define TAKT_SCOPED_CAPABILITY TAKT_THREAD_ANNOTATION(scoped_lockable)
 
-/// On a field: only touched while the lock is held.
+/// On a field: accessed only while the lock is held.
 #define TAKT_GUARDED_BY(lock) TAKT_THREAD_ANNOTATION(guarded_by(lock))
 
-/// On a pointer: what it points to is only touched while the lock is held.
+/// On a pointer: its target is accessed only while the lock is held.
 #define TAKT_PT_GUARDED_BY(lock) TAKT_THREAD_ANNOTATION(pt_guarded_by(lock))
 
-/// On a function: the caller holds the locks, before and after.
+/// On a function: the caller holds the locks on entry and on return.
 #define TAKT_REQUIRES(...) TAKT_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 
-/// On a function: the caller does not hold the locks (the function takes them itself).
+/// On a function: the caller must not hold the locks (the function acquires them itself).
 #define TAKT_EXCLUDES(...) TAKT_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 
-/// On a function: takes the locks and returns with them held. Without argument: those of `this`.
+/// On a function: acquires the locks and returns with them held. Without an argument: `this`.
 #define TAKT_ACQUIRE(...) TAKT_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 
-/// On a function: takes the lock if it returns the value of the first argument.
+/// On a function: acquires the lock if it returns the value of the first argument.
 #define TAKT_TRY_ACQUIRE(...) TAKT_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 
-/// On a function: called with the locks held, returns without. Without argument: those of `this`.
+/// On a function: releases the locks, which the caller holds. Without an argument: `this`.
 #define TAKT_RELEASE(...) TAKT_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
 
 /// On a function: returns a reference to the lock.
 #define TAKT_RETURN_CAPABILITY(lock) TAKT_THREAD_ANNOTATION(lock_returned(lock))
 
-/// On a function: not analysed. The line above says why it is right all the same.
+/// On a function: not analysed. A comment at its use says why the function is correct.
 #define TAKT_NO_THREAD_SAFETY_ANALYSIS TAKT_THREAD_ANNOTATION(no_thread_safety_analysis)
