@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using takt::parker;
 using takt::sync::thread;
 
-// Every clock, real or not, is held to this.
+// Tests of every clock, real or manual.
 template <class Clock>
 class any_clock : public testing::Test {
  protected:
@@ -26,14 +26,14 @@ using clocks = testing::Types<takt::steady_clock, takt::system_clock, takt::manu
                               takt::manual_wall_clock>;
 TYPED_TEST_SUITE(any_clock, clocks);
 
-// Takes the token, if there is one.
+// Takes the token and returns whether there was one.
 bool had_token(parker& p) { return p.park_until(takt::sync::clock::time_point{}); }
 
 TYPED_TEST(any_clock, deadline_that_has_come_polls) {
   parker p;
   this->time_.park_until(p, this->time_.now());
   this->time_.park_until(p, TypeParam::time_point::min());
-  EXPECT_FALSE(had_token(p)) << "the deadline leaves none";
+  EXPECT_FALSE(had_token(p)) << "a deadline sets no token";
   p.unpark();
   this->time_.park_until(p, this->time_.now());
   EXPECT_FALSE(had_token(p)) << "it was taken";
@@ -62,7 +62,7 @@ void never_early(const Clock& time) {
   parker p;
   for (int i = 0; i < 20; ++i) {
     const auto deadline = time.now() + std::chrono::microseconds(50 * i);
-    time.park_until(p, deadline);  // nobody unparks
+    time.park_until(p, deadline);  // no thread unparks
     EXPECT_GE(time.now(), deadline);
   }
 }
@@ -70,7 +70,7 @@ void never_early(const Clock& time) {
 TEST(steady_clock, is_never_early) { never_early(takt::steady); }
 TEST(system_clock, is_never_early) { never_early(takt::wall); }
 
-// A deadline of one kind of time is no deadline of the other.
+// A deadline of one kind of time does not convert to the other.
 template <class Clock, class TimePoint>
 concept parks_until = requires(const Clock& c, parker& p, TimePoint t) { c.park_until(p, t); };
 static_assert(parks_until<takt::clock, takt::clock::time_point>);

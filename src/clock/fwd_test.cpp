@@ -1,4 +1,4 @@
-// takt/fwd.hpp alone is enough to name what has default template arguments or another name.
+// takt/fwd.hpp alone is enough to name templates with default arguments and aliases.
 #include <takt/fwd.hpp>
 
 #include <type_traits>

@@ -1,12 +1,12 @@
 // Invariants
 //   1. now_ never decreases and stays below time_point::max().
-//   2. A thread is in waiters_ from before it parks until after it has woken; its entry is on its
-//      stack, so others touch the entry, and unpark through it, only under mu_.
-//   3. An entry whose deadline has come has been unparked: by the call that moved now_ to or past
-//      it, or because park_until() never listed it.
-//   4. A listed thread takes its token together with leaving the list, under mu_. So one that is
-//      listed and has no token sleeps, or will with its next step; and unpark() takes it out of
-//      the count at once.
+//   2. A thread is in waiters_ from before it parks until after it has woken. Its entry is on its
+//      stack; other threads access the entry, and unpark through it, only under mu_.
+//   3. An entry whose deadline is reached has been unparked by the call that moved now_ to or past
+//      the deadline. park_until() does not list an entry whose deadline is already reached.
+//   4. A listed thread takes its token and leaves the list under one lock of mu_. So a listed
+//      thread without a token is asleep or about to sleep, and unpark() removes it from the count
+//      at once.
 #include <takt/clock/manual_clock.hpp>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace takt::inline TAKT_ABI {
 namespace {
 
-// The latest time that a clock can show.
+// The latest time of a manual clock.
 template <class TimePoint>
 constexpr TimePoint last = TimePoint::max() - std::chrono::nanoseconds(1);
 
@@ -46,7 +46,7 @@ void basic_manual_clock<Base>::park_until(parker& p, time_point deadline) const 
   {
     const detail::mutex_lock lock(mu_);
     if (deadline <= now_) {
-      static_cast<void>(p.take_token());  // as a real clock does
+      static_cast<void>(p.take_token());  // like a real clock
       return;
     }
     waiters_.push_back(self);

@@ -32,7 +32,7 @@ TEST(manual_clock, stands_still_until_told) {
   EXPECT_EQ(time.now(), time_point(7500ms));
   time.advance_to(time_point(9s));
   EXPECT_EQ(time.now(), time_point(9s));
-  EXPECT_FALSE(time.advance_to_next()) << "nobody waits";
+  EXPECT_FALSE(time.advance_to_next()) << "no thread waits";
   EXPECT_EQ(time.now(), time_point(9s));
 }
 
@@ -59,7 +59,7 @@ TEST(manual_clock, waiters_on_their_way_out_are_not_advanced_to) {
     time.wait_for_waiters(2);
     told.unpark();
     ASSERT_TRUE(time.advance_to_next());
-    EXPECT_EQ(time.now(), time_point(2s)) << "nobody sleeps until the first second any more";
+    EXPECT_EQ(time.now(), time_point(2s)) << "no thread waits for the first second any more";
     time.advance_to(time_point(2s));  // so that a failure does not hang
     first.join();
     second.join();
@@ -68,7 +68,7 @@ TEST(manual_clock, waiters_on_their_way_out_are_not_advanced_to) {
 
 TEST(manual_clock, at_the_ends_of_time) {
   const manual_clock late(time_point::max());
-  EXPECT_EQ(late.now(), time_point::max() - 1ns) << "never has not come";
+  EXPECT_EQ(late.now(), time_point::max() - 1ns) << "time_point::max() is not reached";
   manual_clock early(time_point::min());
   EXPECT_EQ(early.now(), time_point::min());
   EXPECT_THROW(early.advance(-1ns), std::invalid_argument);
@@ -110,7 +110,7 @@ TEST(manual_clock, wakes_whose_deadline_has_come_and_nobody_else) {
   first.join();
   EXPECT_EQ(awake.load(), 1);
   time.advance(9ms);
-  EXPECT_EQ(time.waiters(), 1U) << "a millisecond is missing";
+  EXPECT_EQ(time.waiters(), 1U) << "it is a millisecond too early";
   time.advance(1ms);
   second.join();
   EXPECT_EQ(awake.load(), 2);
@@ -136,7 +136,7 @@ TEST(manual_clock, deadline_and_token_both_end_the_wait_and_leave_no_token) {
   EXPECT_FALSE(p.park_until(time_point{})) << "no token is left";
 }
 
-// After unpark() or advance() the count falls at once, and rises when the thread is back.
+// unpark() and advance() lower the count at once; it rises when the thread parks again.
 TEST(manual_clock, waiters_on_their_way_out_do_not_count) {
   manual_clock time;
   parker p;

@@ -54,7 +54,7 @@ TEST(timed_condition, ends_with_the_deadline) {
   EXPECT_EQ(f.time.waiters(), 1u);
   f.time.advance(1ns);
   waiter.join();
-  f.notify_one();  // nobody is there any more
+  f.notify_one();  // no thread waits any more
 }
 
 TEST(timed_condition, ends_with_the_stop_request) {
@@ -64,7 +64,7 @@ TEST(timed_condition, ends_with_the_stop_request) {
   f.time.wait_for_waiters(1);
   stop.request_stop();
   waiter.join();
-  EXPECT_FALSE(f.wait_until(time_point::max(), stop.get_token()));  // requested before
+  EXPECT_FALSE(f.wait_until(time_point::max(), stop.get_token()));  // already requested
 }
 
 TEST(timed_condition, holds_the_lock_before_and_after_but_not_meanwhile) {
@@ -127,7 +127,7 @@ TEST(timed_condition, a_notification_is_not_lost_to_a_deadline_of_the_same_momen
   thread waiter([&] { notified = f.wait_until(f.time.now() + 1s); });
   f.time.wait_for_waiters(1);
   {
-    const mutex_lock lock(f.mu);  // so that it cannot leave before it is notified
+    const mutex_lock lock(f.mu);  // the waiter cannot return before it is notified
     f.time.advance(1s);
     f.changed.notify_one();
   }

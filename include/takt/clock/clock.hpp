@@ -1,5 +1,5 @@
 /// \file
-/// Time that is injected: what the time is, and how to wait for a later one.
+/// The clock interface: reading the time, and waiting for a deadline.
 #pragma once
 
 #include <chrono>
@@ -11,61 +11,42 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What the time is, and how a thread waits until a deadline or a notification.
+/// An injected clock: reads the time, and blocks a thread until a deadline or a notification.
 ///
-/// All that waits in takt does so through a clock that it was given. With a manual_clock a test
-/// then decides when time passes; nothing sleeps and hopes.
+/// Every wait in takt goes through an injected clock, so a test with a manual_clock decides when
+/// time passes.
 ///
 /// \code
-/// class heartbeat {
-///  public:
-///   explicit heartbeat(const takt::clock& time = takt::steady) : time_(time) {}
-///
-///   // Beats at once and then every second, until stop().
-///   void run() {
-///     for (auto next = time_.now();; next += 1s) {
-///       while (!stopped_ && time_.now() < next) time_.park_until(wake_, next);
-///       if (stopped_) return;
-///       ++beats_;
-///     }
+/// // Beats at once and then every second, until stop().
+/// void heartbeat::run() {
+///   for (auto next = time_.now();; next += 1s) {
+///     while (!stopped_ && time_.now() < next) time_.park_until(wake_, next);
+///     if (stopped_) return;
+///     ++beats_;
 ///   }
-///
-///   void stop() {
-///     stopped_ = true;
-///     wake_.unpark();
-///   }
-///   ...
-///  private:
-///   const takt::clock& time_;
-///   takt::parker wake_;
-///   std::atomic<bool> stopped_ = false;
-///   std::atomic<int> beats_ = 0;
-/// };
+/// }
 /// \endcode
-/// All of it is in examples/heartbeat.cpp.
+/// The whole class is in examples/heartbeat.cpp.
 ///
-/// There are two kinds of time, and their deadlines do not mix: a deadline of the other kind does
-/// not compile. `takt::clock` counts steadily: it is what schedulers run on. `takt::wall_clock`
-/// tells the time of day, which people and administrators may set.
+/// `takt::clock` is steady time, on which schedulers run. `takt::wall_clock` is the time of day,
+/// which may be set. A deadline of one kind does not compile where the other is expected.
 ///
-/// While a machine is suspended, steady time stands still on Linux, and wall time goes on: a
-/// steady deadline comes that much later, a wall deadline on waking up.
-///
-/// **Thread safety**: all members, from any thread. **Destruction**: nobody waits on it.
+/// **Thread safety**: all members from any thread. **Destruction**: no thread may wait on the
+/// clock. See docs/time.md.
 template <class Base>
 class basic_clock {
  public:
-  /// A time of this kind. time_point::max() is never.
+  /// A deadline of this clock. time_point::max() means never.
   using time_point = std::chrono::time_point<Base, std::chrono::nanoseconds>;
 
-  /// The time now. Never less than an earlier answer to the same thread, if Base is steady.
+  /// Returns the current time. If Base is steady, it never decreases as seen by one thread.
   [[nodiscard]] virtual time_point now() const noexcept = 0;
 
-  /// Parks the calling thread, which is the one that parks on `p`, until somebody unparks it or
-  /// `deadline` has come, and takes the token if there is one. A deadline in the past polls.
+  /// Parks the calling thread until `p` has a token or `deadline` has passed, and takes the token,
+  /// if any. Called by the thread that may park on `p`. A deadline in the past polls.
   ///
-  /// It does not say which of the two it was, since both may have come by the time the caller
-  /// looks: every caller loops over what it waits for and now(), as in the example.
+  /// It does not report which of the two happened, since both may have happened on return: call it
+  /// in a loop over the real condition and now(), as in the example.
   virtual void park_until(parker& p, time_point deadline) const noexcept = 0;
 
  protected:
@@ -75,26 +56,25 @@ class basic_clock {
   ~basic_clock() = default;
 };
 
-/// The real steady clock. Has no state: all objects are the same; takt::steady is one.
-/// Thread safety: all members, from any thread. Destruction: at any time that nobody waits on it.
+/// The real steady clock. It has no state, so all objects are equivalent; takt::steady is one.
 class steady_clock final : public clock {
  public:
   [[nodiscard]] time_point now() const noexcept override;
   void park_until(parker& p, time_point deadline) const noexcept override;
 };
 
-/// The real time of day. Has no state: all objects are the same; takt::wall is one.
-/// When it is set, waits end earlier or later accordingly. Thread safety and destruction: as above.
+/// The real time of day. It has no state, so all objects are equivalent; takt::wall is one. When
+/// the time of day is set, waits end earlier or later accordingly.
 class system_clock final : public wall_clock {
  public:
   [[nodiscard]] time_point now() const noexcept override;
   void park_until(parker& p, time_point deadline) const noexcept override;
 };
 
-/// What time options default to.
+/// The default clock of all options.
 inline constexpr steady_clock steady{};
 
-/// The time of day, where it is asked for.
+/// The real time of day, for APIs on wall_clock.
 inline constexpr system_clock wall{};
 
 }  // namespace takt::inline TAKT_ABI

@@ -1,5 +1,5 @@
 /// \file
-/// Time that moves only when told to.
+/// A clock that moves only when it is advanced.
 #pragma once
 
 #include <chrono>
@@ -17,36 +17,34 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// A clock for tests and simulations: it stands still until advance() and its kin are called, by
-/// any thread. Threads that wait on it really block, and wake when their deadline has come.
+/// A clock for tests and simulations. It stands still until a thread advances it. Threads that wait
+/// on it really block, and wake when their deadline is reached.
 ///
 /// \code
 /// takt::manual_clock time;
-/// heartbeat pulse{time};
+/// heartbeat pulse{time};  // examples/heartbeat.cpp
 /// std::thread runner{[&] { pulse.run(); }};
 ///
-/// time.wait_for_waiters(1);  // it has beaten once, and waits for its next second
+/// time.wait_for_waiters(1);  // it has beaten once and waits for the next second
 /// EXPECT_EQ(pulse.beats(), 1);
 /// time.advance(1s);
-/// time.wait_for_waiters(1);  // it has beaten again, and is back
+/// time.wait_for_waiters(1);  // it has beaten again and waits
 /// EXPECT_EQ(pulse.beats(), 2);
 ///
 /// pulse.stop();
 /// runner.join();
 /// \endcode
-/// The heartbeat is that of takt/clock/clock.hpp.
 ///
-/// Time never goes back, and never reaches time_point::max(): what waits until then waits for
-/// ever.
+/// Time never goes back and never reaches time_point::max(): a wait until then never ends.
 ///
-/// **Thread safety**: all members, from any thread. **Destruction**: nobody waits on it (checked
-/// with TAKT_ASSERT).
+/// **Thread safety**: all members from any thread. **Destruction**: no thread may wait on the clock
+/// (checked with TAKT_ASSERT). See docs/time.md.
 template <class Base>
 class basic_manual_clock final : public basic_clock<Base> {
  public:
   using typename basic_clock<Base>::time_point;
 
-  /// Shows `start` until told otherwise; if that is time_point::max(), the time just before it.
+  /// Starts at `start`, at most 1 ns before time_point::max().
   explicit basic_manual_clock(time_point start = time_point{}) noexcept;
   ~basic_manual_clock();
   basic_manual_clock(const basic_manual_clock&) = delete;
@@ -55,8 +53,8 @@ class basic_manual_clock final : public basic_clock<Base> {
   [[nodiscard]] time_point now() const noexcept override;
   void park_until(parker& p, time_point deadline) const noexcept override;
 
-  /// Lets `d`, any arithmetic duration, rounded up, pass; and wakes all whose deadline has come by
-  /// then. It does not wait for them.
+  /// Advances by `d`, any arithmetic duration, rounded up, and wakes all threads whose deadline is
+  /// reached. Does not wait for these threads.
   /// \throws std::invalid_argument if `d` is negative or not a number.
   template <class Rep, class Period>
     requires std::is_arithmetic_v<Rep>
@@ -64,25 +62,25 @@ class basic_manual_clock final : public basic_clock<Base> {
     advance_by(to_nanoseconds(d));
   }
 
-  /// Lets time pass until `t`, as above.
-  /// \throws std::invalid_argument if that is before now().
+  /// Advances to `t`, as above.
+  /// \throws std::invalid_argument if `t` is before now().
   void advance_to(time_point t);
 
-  /// Lets time pass until the earliest deadline that a parked thread waits for. The deadline of one
-  /// that has been unparked, and is on its way out, does not count.
-  /// \return false if there is none; time stands still then.
+  /// Advances to the earliest deadline of the parked threads. A thread that has been unparked, but
+  /// has not yet returned from park_until(), does not count as parked.
+  /// \return false, without advancing, if no thread is parked with a deadline.
   bool advance_to_next();
 
-  /// Blocks until at least `count` threads are parked on this clock, with whatever deadline. One
-  /// that has been unparked and is on its way out does not count, so that after `unpark()` or
-  /// `advance()` this waits until the thread has done its work and is back.
+  /// Blocks until at least `count` threads are parked on this clock, with any deadline. A thread
+  /// that has been unparked does not count. So after unpark() or advance() this waits until the
+  /// woken thread has done its work and has parked again.
   void wait_for_waiters(std::size_t count) const;
 
-  /// How many threads are parked on this clock now, in the same sense.
+  /// Number of threads that are parked on this clock now, counted as above.
   [[nodiscard]] std::size_t waiters() const;
 
  private:
-  // On the stack of a parked thread.
+  // Lives on the stack of the parked thread.
   struct waiter : detail::list_node<> {
     waiter(parker& p, time_point d) noexcept : parked(p), deadline(d) {}
     parker& parked;

@@ -1,5 +1,5 @@
 /// \file
-/// Durations and deadlines that never overflow.
+/// Conversions of durations and deadlines without overflow.
 #pragma once
 
 #include <chrono>
@@ -14,20 +14,20 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// The delay that never ends. A duration that is too long to be counted in nanoseconds becomes it.
+/// The infinite delay. Durations too long for std::chrono::nanoseconds convert to it.
 inline constexpr std::chrono::nanoseconds never = std::chrono::nanoseconds::max();
 
-/// The duration in nanoseconds, rounded up, so that nothing that waits for it is early.
+/// Converts a duration to nanoseconds, rounded up, so that no wait for it ends early.
 ///
-/// Longer than about 292 years, as `std::chrono::hours::max()` is, gives `never`; shorter than
-/// about -292 years gives nanoseconds::min().
+/// Durations longer than about 292 years, such as `std::chrono::hours::max()`, give `never`. Those
+/// shorter than about -292 years give nanoseconds::min().
 ///
 /// \code
 /// takt::to_nanoseconds(std::chrono::duration<double, std::milli>(1.5));  // 1'500'000
 /// takt::to_nanoseconds(std::chrono::hours::max());                       // takt::never
 /// \endcode
 ///
-/// \throws std::invalid_argument if it is not a number (NaN).
+/// \throws std::invalid_argument if the duration is NaN.
 template <class Rep, class Period>
   requires std::is_arithmetic_v<Rep>
 [[nodiscard]] constexpr std::chrono::nanoseconds to_nanoseconds(
@@ -46,7 +46,7 @@ template <class Rep, class Period>
     const long double exact = count * factor::num / factor::den;
     if (exact >= static_cast<long double>(highest)) return nanoseconds::max();
     if (exact <= static_cast<long double>(lowest)) return nanoseconds::min();
-    auto whole = static_cast<std::int64_t>(exact);  // towards zero, which is up if negative
+    auto whole = static_cast<std::int64_t>(exact);  // truncates, which rounds up a negative number
     if (static_cast<long double>(whole) < exact) ++whole;
     return nanoseconds(whole);
   } else {
@@ -59,15 +59,15 @@ template <class Rep, class Period>
   }
 }
 
-/// The time `delay` after `now`, rounded up. `never` gives time_point::max(), and so does whatever
-/// would be beyond it: no sum of a time and a delay wraps around.
+/// Returns `now` + `delay`, rounded up. `never`, and any sum beyond the range, gives
+/// time_point::max(); a sum below the range gives time_point::min(). It never wraps around.
 ///
 /// \code
 /// takt::deadline_after(takt::steady.now(), 30s);
 /// takt::deadline_after(takt::steady.now(), std::chrono::hours::max());  // time_point::max()
 /// \endcode
 ///
-/// \throws std::invalid_argument if the delay is not a number (NaN).
+/// \throws std::invalid_argument if the delay is NaN.
 template <class Clock, class Rep, class Period>
   requires std::is_arithmetic_v<Rep>
 [[nodiscard]] constexpr std::chrono::time_point<Clock, std::chrono::nanoseconds> deadline_after(
@@ -81,8 +81,8 @@ template <class Clock, class Rep, class Period>
   return now + d;
 }
 
-/// How long it is from one time to another: below 0 if that is earlier. What is beyond counting is
-/// the largest or the least number, and what is until time_point::max() is `never`.
+/// Returns `to` - `from`, negative if `to` is earlier. Differences beyond the range give `never` or
+/// nanoseconds::min(). The time until time_point::max() is `never`.
 ///
 /// \code
 /// takt::time_between(takt::steady.now(), deadline);

@@ -1,5 +1,5 @@
 /// \file
-/// Waiting under a mutex, with a deadline and a stop token.
+/// A condition variable with an injected clock, deadlines and stop tokens.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// A condition variable that waits on a clock which it is given, and can be told to stop waiting.
+/// A condition variable that waits on an injected clock, until a deadline or a stop request.
 ///
 /// \code
 /// takt::detail::mutex mu;
@@ -31,26 +31,26 @@ namespace detail {
 /// }
 /// \endcode
 ///
-/// A notification reaches who has waited longest; it is never lost to one whose deadline comes at
-/// the same moment: that one is then told that it was notified. It returns true without a
-/// notification only to a thread that had calls to make, which it does instead of waiting: see
-/// deferred_continuations. And what was notified may be gone by the time the lock is held again: so
-/// loop.
+/// notify_one() wakes the thread that has waited longest. A notification is never lost to a
+/// deadline that passes at the same moment: the notified thread then returns true. Call
+/// wait_until() in a loop: the awaited state may have changed again before the lock is reacquired.
+/// It also returns true, without a notification, to a thread that had deferred continuations to
+/// run; see deferred_continuations.
 ///
-/// **Thread safety**: all members are called with the mutex held, the same one at all times.
-/// **Destruction**: nobody waits.
+/// **Thread safety**: all members are called with the mutex held, always the same one.
+/// **Destruction**: no thread may wait.
 class timed_condition {
  public:
   timed_condition() = default;
   timed_condition(const timed_condition&) = delete;
   timed_condition& operator=(const timed_condition&) = delete;
 
-  /// Unlocks, waits until notified, until `deadline` by `time`, or until stop is requested, and
-  /// locks again. A deadline in the past polls; time_point::max() means never. \return whether it
-  /// was notified.
+  /// Unlocks, waits for a notification, for `deadline` on `time`, or for a stop request, and locks
+  /// again. A deadline in the past polls; time_point::max() means never.
+  /// \return true if notified, false at the deadline or the stop request.
   bool wait_until(mutex_lock& lock, const clock& time, clock::time_point deadline,
                   const sync::stop_token& stop = {})
-      TAKT_NO_THREAD_SAFETY_ANALYSIS {  // which does not follow a lock that is passed on
+      TAKT_NO_THREAD_SAFETY_ANALYSIS {  // does not follow a lock that is passed on
     if (deferred_continuations::any()) {
       lock.unlock();
       deferred_continuations::run();
@@ -61,8 +61,8 @@ class timed_condition {
     waiters_.push_back(self);
     lock.unlock();
     {
-      // The token of `wake_up` comes from a notification or from the stop request, so that one wait
-      // is enough: it returns at the first of the three.
+      // A notification and a stop request both set the token of `wake_up`, so one park_until()
+      // returns at the first of notification, stop request and deadline.
       const auto wake = [&self] { self.wake_up.unpark(); };
       std::optional<sync::stop_callback<decltype(wake)>> on_stop;
       if (stop.stop_possible()) on_stop.emplace(stop, wake);
@@ -74,19 +74,19 @@ class timed_condition {
     return false;
   }
 
-  /// Wakes who has waited longest, if any.
+  /// Wakes the thread that has waited longest, if any.
   void notify_one() noexcept {
-    // Under the lock, which the waiter needs to leave: its parker is still there.
+    // The lock is held, and the waiter needs it to return: its parker still exists.
     if (waiter* first = waiters_.pop_front()) first->wake_up.unpark();
   }
 
-  /// Wakes all that wait.
+  /// Wakes all waiting threads.
   void notify_all() noexcept {
     while (waiter* next = waiters_.pop_front()) next->wake_up.unpark();
   }
 
  private:
-  // On the stack of a thread that waits.
+  // Lives on the stack of a waiting thread.
   struct waiter : list_node<> {
     parker wake_up;
   };
