@@ -56,7 +56,7 @@ TEST(counter, loses_nothing_between_threads) {
   std::uint64_t before = 0;
   while (!done.try_wait()) {
     const std::uint64_t now = c.value();
-    ASSERT_GE(now, before) << "it only grows";
+    ASSERT_GE(now, before) << "it never decreases";
     before = now;
     std::this_thread::yield();
   }

@@ -10,7 +10,7 @@ namespace takt::inline TAKT_ABI {
 
 namespace {
 
-// Shortest text that is this very number; std::to_string would make 100 of 100.0000001.
+// The shortest text that reads back as this number; std::to_string rounds 100.0000001 to 100.
 std::string to_text(double number) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
@@ -28,7 +28,7 @@ std::chrono::nanoseconds histogram_snapshot::min() const noexcept { return at_ra
 std::chrono::nanoseconds histogram_snapshot::max() const noexcept { return at_rank(count()); }
 
 std::chrono::nanoseconds histogram_snapshot::mean() const noexcept {
-  // In double: a sum of nanoseconds can be larger than any integer.
+  // In double: a sum of nanoseconds can overflow every integer type.
   double sum = 0;
   double number = 0;
   for (std::size_t i = 0; i < bucket_count; ++i) {
@@ -40,11 +40,11 @@ std::chrono::nanoseconds histogram_snapshot::mean() const noexcept {
 }
 
 std::chrono::nanoseconds histogram_snapshot::percentile(double p) const {
-  if (!(p >= 0 && p <= 100)) {  // a NaN is neither
+  if (!(p >= 0 && p <= 100)) {  // true for NaN, too
     throw std::invalid_argument("takt::histogram_snapshot::percentile: " + to_text(p) +
                                 " is not between 0 and 100");
   }
-  // 99.9 has no exact double, and the ceiling of 999.0000000000001 would be one rank too far.
+  // 99.9 is not exact in double, and the ceiling of 999.0000000000001 is one rank too high.
   constexpr double rounding = 0x1p-50;
   const double rank = p / 100 * static_cast<double>(count());
   return at_rank(static_cast<std::uint64_t>(std::ceil(rank - rank * rounding)));
@@ -70,7 +70,7 @@ std::chrono::nanoseconds histogram_snapshot::at_rank(std::uint64_t rank) const n
 histogram_snapshot histogram::snapshot() const noexcept {
   histogram_snapshot seen;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
-    // relaxed: each bucket counts for itself; that one word never goes back needs no more
+    // relaxed: buckets are independent; coherence alone keeps each count from decreasing
     seen.counts_[i] = counts_[i].load(std::memory_order_relaxed);
   }
   return seen;

@@ -41,10 +41,10 @@ histogram_snapshot of(const std::vector<std::int64_t>& values) {
   return recorded.snapshot();
 }
 
-// What a lone value comes back as.
+// The value reported for a single recorded duration.
 std::int64_t back(std::int64_t value) { return of({value}).max().count(); }
 
-// The documented bound: off by less than 1/64, hence exact below 64.
+// The documented bound: off by less than 1/64, and so exact below 64.
 ::testing::AssertionResult within_bound(std::int64_t got, std::int64_t exact) {
   const std::int64_t off = got > exact ? got - exact : exact - got;
   if (off == 0 || off < (exact / 64) + (exact % 64 == 0 ? 0 : 1)) {
@@ -76,7 +76,7 @@ TEST(histogram, negative_counts_as_zero) {
 }
 
 TEST(histogram, every_bucket_keeps_the_bound_at_both_of_its_ends) {
-  // Ends of buckets are where the leading six bits change.
+  // A bucket ends where the leading six bits change.
   std::int64_t before = 63;
   for (int shift = 1; shift <= 57; ++shift) {
     for (std::int64_t leading = 32; leading < 64; ++leading) {
@@ -114,8 +114,9 @@ TEST(histogram, percentile_is_the_nearest_rank) {
   EXPECT_EQ(s.mean(), 25ns);
 }
 
-// The rank is what exact arithmetic says, although tenths of a percent have no exact double. With
-// the value 0 below the rank and 1 from it on, the percentile tells if the rank is right.
+// The rank equals that of exact arithmetic, although tenths of a percent are not exact in double.
+// The values are 0 below the rank and 1 from it on, so the percentile shows whether the rank is
+// right.
 TEST(histogram, percentile_does_not_slip_by_rounding) {
   for (int size : {1, 2, 3, 7, 10, 100, 999, 1000, 1001, 3000}) {
     for (int tenths = 1; tenths <= 1000; ++tenths) {
@@ -152,7 +153,7 @@ TEST(histogram, mean_of_the_longest_does_not_overflow) {
   EXPECT_TRUE(within_bound(s.mean().count(), longest));
 }
 
-// Values of one kind, against the same values sorted.
+// Compares percentiles with the sorted values.
 struct distribution {
   const char* name;
   std::function<std::int64_t(std::mt19937_64&)> draw;
@@ -183,7 +184,7 @@ TEST_P(histogram_property, every_percentile_keeps_the_bound) {
     const double p = static_cast<double>(hundredths) / 100;
     const nanoseconds got = s.percentile(p);
     ASSERT_TRUE(within_bound(got.count(), values[rank - 1])) << "percentile " << p;
-    ASSERT_GE(got, before) << "percentiles do not fall";
+    ASSERT_GE(got, before) << "percentiles do not decrease";
     before = got;
   }
 
@@ -259,7 +260,7 @@ TEST(histogram, loses_nothing_between_threads) {
   for (std::int64_t t = 0; t < threads; ++t) {
     recording.emplace_back([&h, &together, &done, t] {
       together.arrive_and_wait();
-      // Half of them where all meet, half of them in a bucket of the thread's own.
+      // Half of the records go to a shared bucket, half to a bucket of the thread's own.
       for (std::int64_t i = 0; i < each; ++i) h->record(nanoseconds(i % 2 == 0 ? 1000 : t));
       done.count_down();
     });

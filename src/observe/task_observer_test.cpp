@@ -22,7 +22,7 @@ static_assert(std::is_abstract_v<task_observer> && std::has_virtual_destructor_v
 static_assert(!std::is_copy_constructible_v<task_observer>);
 static_assert(noexcept(std::declval<task_observer&>().on_event(std::declval<task_event>())));
 
-// What a pool does, reduced to its events: runs each task at once, on a clock that it counts.
+// The events of a pool that runs each task at once, with a counter as its clock.
 class emitter {
  public:
   explicit emitter(task_observer* observer) : observer_(observer) {}

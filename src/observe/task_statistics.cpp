@@ -33,7 +33,8 @@ void task_statistics::on_event(const task_event& event) noexcept {
 }
 
 task_totals task_statistics::totals() const noexcept {
-  // In reverse order of the additions for one task, so that no difference is negative: see counter.
+  // In the reverse order of the additions for a task, so that no difference is negative: see
+  // counter.
   task_totals seen;
   seen.failed = failed_.value();
   seen.missed = missed_.value();

@@ -147,7 +147,7 @@ TEST(task_statistics, sums_up_over_threads) {
   task_totals seen;
   while (!done.try_wait()) {
     seen = figures->totals();
-    // Not of one moment, but a task's later event is never seen without its earlier ones.
+    // Not from one moment, but a later event of a task is never counted without its earlier ones.
     ASSERT_LE(seen.pending(), threads * each);
     ASSERT_LE(seen.running(), threads * each);
     ASSERT_LE(seen.failed, seen.finished);

@@ -1,5 +1,5 @@
 /// \file
-/// A count that only grows, fed by many threads.
+/// A monotonic counter for many threads.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Counts how often something has happened.
+/// A monotonic counter of events.
 ///
 /// \code
 /// takt::counter submitted;
@@ -22,38 +22,29 @@ namespace takt::inline TAKT_ABI {
 /// const auto all = submitted.value();          // then the earlier one: done <= all
 /// \endcode
 ///
-/// **One word, not one per thread.** An add is one atomic addition on a cache line of its own. Two
-/// cores that do nothing else cost each other some tens of nanoseconds per add, and it grows with
-/// the number of cores. That is small beside a task that goes through a queue, and a counter per
-/// thread would need a registry of threads, and a sum over all of them for each look. Where it is
-/// too much, give each worker a counter and add up their values: merging counts is `+`.
+/// **Consistency.** value() includes every add() that happens before it, and none that has not
+/// begun. What happened before an included add() is visible, too: reading several counters in the
+/// reverse order of their events keeps differences from being negative. It wraps around after 2^64.
 ///
-/// **What value() tells.** Every add that happens before it is in, none that has not begun is.
-/// Hence it is exact when nobody adds, never too large, and never smaller than one read before it.
-/// Two counters are not read at the same moment; but what happened before an add that was seen is
-/// seen too, and so reading them in reverse order of the events keeps their difference from being
-/// negative.
-///
-/// It wraps around after 2^64, which at one add per nanosecond takes 584 years.
+/// **Cost.** One atomic addition, on a cache line of its own. If many cores do little else, give
+/// each worker a counter and add the values. See docs/observe.md.
 ///
 /// **Thread safety**: all members from any thread, wait-free; nothing allocates or throws.
-///
-/// **Destruction**: when nobody uses it any more, as for any variable.
 class alignas(cache_line) counter {
  public:
   counter() = default;
   counter(const counter&) = delete;
   counter& operator=(const counter&) = delete;
 
-  /// Counts `n` more.
+  /// Adds `n`.
   void add(std::uint64_t n = 1) noexcept {
-    // release: what happened before, to whoever sees this count
+    // release: publishes what happened before to a thread that reads this count
     value_.fetch_add(n, std::memory_order_release);
   }
 
-  /// The count so far.
+  /// Returns the count so far.
   [[nodiscard]] std::uint64_t value() const noexcept {
-    // acquire: what happened before the adds that are seen
+    // acquire: makes what happened before the included adds visible
     return value_.load(std::memory_order_acquire);
   }
 

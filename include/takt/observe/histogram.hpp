@@ -1,5 +1,5 @@
 /// \file
-/// How durations are distributed: recorded by many threads, read as percentiles.
+/// A histogram of durations: recorded by many threads, read as percentiles.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What a histogram held at some time: plain values, to be looked at, kept, and merged.
+/// The contents of a histogram at one time, as plain values that can be queried, stored and merged.
 ///
 /// \code
 /// takt::histogram_snapshot all = worker[0].run_time.snapshot();
@@ -22,51 +22,49 @@ namespace takt::inline TAKT_ABI {
 /// print(all.count(), all.percentile(50), all.percentile(99.9), all.max());
 /// \endcode
 ///
-/// **Error.** Durations from 0 to 63 ns have a bucket each and come back exactly. Above that every
-/// power of two is cut into 32 buckets of equal width, up to the largest std::chrono::nanoseconds.
-/// A duration comes back as the middle of its bucket, **off by less than 1/64 (1.6 %) of itself**,
-/// up or down. This is true of percentile(), min() and max() likewise. The mean is that of the
-/// middles, so it is within 1/64 too; it is rounded to a whole nanosecond.
+/// **Error.** Durations from 0 to 63 ns are exact. Above, each power of two has 32 buckets of equal
+/// width, up to the largest std::chrono::nanoseconds, and a duration is reported as the middle of
+/// its bucket: percentile(), min() and max() are **off by less than 1/64 (1.6 %)**, up or down.
+/// mean() is the mean of these middles, rounded to 1 ns, and so has the same bound.
 ///
-/// **Empty.** A snapshot without durations, such as a default-constructed one, has count() 0, and
-/// 0 ns for everything else.
+/// **Empty.** A snapshot without durations returns 0 from every query.
 ///
-/// **Merging** adds up counts: it is associative and commutative, an empty snapshot changes
-/// nothing, and the result is the same as if one histogram had recorded everything.
+/// **Merging** adds counts. It is associative and commutative, and gives the same result as one
+/// histogram that recorded everything.
 ///
-/// **Size**: 15,104 bytes, inside of the object; nothing allocates. Mind small stacks. Each query
-/// walks over the buckets, which takes a few microseconds.
+/// **Cost.** 15,104 bytes inside the object: mind small stacks. Nothing allocates. Each query walks
+/// all buckets, which takes a few microseconds.
 ///
-/// **Thread safety**: as for an int. **Destruction**: nothing to it.
+/// **Thread safety**: as for an int.
 class histogram_snapshot {
  public:
   /// Empty.
   histogram_snapshot() = default;
 
-  /// How many durations there are.
+  /// Number of durations.
   [[nodiscard]] std::uint64_t count() const noexcept;
 
-  /// The shortest.
+  /// The shortest duration.
   [[nodiscard]] std::chrono::nanoseconds min() const noexcept;
 
-  /// The longest.
+  /// The longest duration.
   [[nodiscard]] std::chrono::nanoseconds max() const noexcept;
 
-  /// The sum divided by the count.
+  /// The arithmetic mean.
   [[nodiscard]] std::chrono::nanoseconds mean() const noexcept;
 
-  /// The shortest of the durations for which at least `p` percent of all are no longer (the
-  /// nearest rank). So percentile(50) is the median, percentile(0) is min() and percentile(100) is
-  /// max(). Rounding never takes the next rank: 99.9 of 1000 durations is the 999th. For that, the
-  /// rank is taken as a whole number if it is one up to a relative 2^-50.
+  /// The nearest-rank percentile: the shortest duration that at least `p` percent of all durations
+  /// do not exceed. percentile(0) is min(), percentile(50) the median, percentile(100) max().
+  /// Rounding errors do not select the next rank: percentile 99.9 of 1000 durations is the 999th.
+  /// For this, a rank within a relative 2^-50 above an integer counts as that integer.
   ///
-  /// \throws std::invalid_argument, which names p, if p is below 0, above 100 or not a number.
+  /// \throws std::invalid_argument, with `p` in the message, if `p` is below 0, above 100 or NaN.
   [[nodiscard]] std::chrono::nanoseconds percentile(double p) const;
 
   /// Adds all durations of `other`.
   histogram_snapshot& operator+=(const histogram_snapshot& other) noexcept;
 
-  /// Whether they have the same count in each bucket.
+  /// True if all buckets have equal counts.
   friend bool operator==(const histogram_snapshot&, const histogram_snapshot&) = default;
 
  private:
@@ -95,14 +93,14 @@ class histogram_snapshot {
     return static_cast<std::int64_t>(lowest + (width - 1) / 2);
   }
 
-  // The rank-th shortest, counted from 1; the longest if there are fewer; 0 if there is none.
+  // The rank-th shortest duration, counted from 1; the longest if there are fewer; 0 if empty.
   [[nodiscard]] std::chrono::nanoseconds at_rank(std::uint64_t rank) const noexcept;
 
   std::array<std::uint64_t, bucket_count> counts_{};
 };
 
-/// Records durations: waiting times, run times, lateness. Memory is fixed, whatever is recorded,
-/// and the error of what comes out is bounded by 1/64; see histogram_snapshot.
+/// Records durations, such as waiting times and run times, in fixed memory and with an error below
+/// 1/64; see histogram_snapshot.
 ///
 /// \code
 /// takt::histogram run_time;
@@ -115,38 +113,33 @@ class histogram_snapshot {
 /// if (seen.percentile(99) > 10ms) complain();
 /// \endcode
 ///
-/// **A record is one atomic addition**: everything that a snapshot tells, also count, minimum and
-/// maximum, is computed from the buckets. So a snapshot never contradicts itself, and a record is
-/// wait-free. Threads that record similar durations add to the same cache line; where that is
-/// too much, give each worker a histogram and merge their snapshots.
+/// **Consistency.** A snapshot includes every record() that happens before it, and none that has
+/// not begun. Of the concurrent ones it includes some, in no particular order. The count of a
+/// bucket never decreases. Count, minimum and maximum are computed from the buckets, so a snapshot
+/// never contradicts itself.
 ///
-/// **What a snapshot holds.** Every record that happens before it is in, and none that has not
-/// begun. Hence it is exact when nobody records. Of the records under way at that time some are in
-/// and others are not, in any order. No bucket has less than in an earlier snapshot.
+/// **Cost.** record() is one atomic addition. Threads that record similar durations share a cache
+/// line; where that is too slow, give each worker a histogram and merge the snapshots. 15,104
+/// bytes.
 ///
-/// **Size**: 15,104 bytes; nothing allocates, not even the constructor. There is no reset: it would
-/// lose records, and one histogram can have several readers. For a new beginning, take a new one.
-///
-/// **Thread safety**: all members from any thread; nothing throws.
-///
-/// **Destruction**: when nobody uses it any more, as for any variable.
+/// **Thread safety**: all members from any thread, wait-free; nothing allocates or throws.
 class histogram {
  public:
   histogram() = default;
   histogram(const histogram&) = delete;
   histogram& operator=(const histogram&) = delete;
 
-  /// Counts one duration. A negative one, as the difference of two clocks can be, counts as 0.
+  /// Records one duration. A negative one, such as the difference of two clocks, counts as 0.
   ///
-  /// Other durations convert to nanoseconds by themselves; those beyond 292 years do not fit, and
-  /// std::chrono does not check that.
+  /// Durations of other types convert to nanoseconds implicitly; std::chrono does not check that
+  /// they are within the range of 292 years.
   void record(std::chrono::nanoseconds duration) noexcept {
     const auto positive = static_cast<std::uint64_t>(std::max<std::int64_t>(0, duration.count()));
-    // relaxed: a count publishes nothing, and additions to one word are never lost
+    // relaxed: the count publishes nothing, and atomic additions are never lost
     counts_[histogram_snapshot::bucket_of(positive)].fetch_add(1, std::memory_order_relaxed);
   }
 
-  /// What has been recorded so far. Takes some microseconds and stops nobody.
+  /// Copies the counts so far. Takes some microseconds and does not block record().
   [[nodiscard]] histogram_snapshot snapshot() const noexcept;
 
  private:

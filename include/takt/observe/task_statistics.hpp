@@ -1,5 +1,5 @@
 /// \file
-/// The figures of a pool or scheduler: how many tasks, how late, how long.
+/// Statistics of a pool or scheduler: numbers of tasks, delays, run times.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How many tasks there were, and what became of them; see task_event for the words. Plain values.
+/// Numbers of tasks by event; see task_event for the terms.
 ///
-/// **Thread safety**: as for a struct of integers. **Destruction**: nothing to it.
+/// **Thread safety**: as for a struct of integers.
 struct task_totals {
   std::uint64_t submitted = 0;
   std::uint64_t rejected = 0;
@@ -21,21 +21,21 @@ struct task_totals {
   std::uint64_t cancelled = 0;
   std::uint64_t returned = 0;
 
-  std::uint64_t started = 0;  ///< Runs, those of periodic tasks included.
-  std::uint64_t ran = 0;      ///< Runs that are over and did not end their task.
-  std::uint64_t failed = 0;   ///< Runs that threw, of those in `ran` and `finished`.
-  std::uint64_t missed = 0;   ///< Runs that were left out.
+  std::uint64_t started = 0;  ///< Runs, including those of periodic tasks.
+  std::uint64_t ran = 0;      ///< Runs that are over and were not the outcome of their task.
+  std::uint64_t failed = 0;   ///< Runs in `ran` and `finished` whose body threw.
+  std::uint64_t missed = 0;   ///< Runs of periodic tasks that were skipped.
 
-  /// Tasks without an end: queued, waiting for their time, or running.
+  /// Tasks without an outcome: queued, waiting for their due time, or running.
   [[nodiscard]] std::uint64_t pending() const noexcept {
     return submitted - rejected - finished - cancelled - returned;
   }
 
-  /// Bodies that run, those of cancelled tasks included.
+  /// Running bodies, including those of cancelled tasks.
   [[nodiscard]] std::uint64_t running() const noexcept { return started - ran - finished; }
 };
 
-/// An observer that keeps figures: totals, and the distributions of delay and run time.
+/// An observer that counts tasks and records the distributions of delays and run times.
 ///
 /// \code
 /// takt::task_statistics figures;
@@ -45,30 +45,29 @@ struct task_totals {
 /// print(now.finished, now.failed, now.pending(), figures.delays().percentile(99));
 /// \endcode
 ///
-/// It can listen to several emitters at once and then tells their sum.
+/// With several emitters it reports their sum.
 ///
-/// **Cost**: per run of a task five atomic additions in shared memory (a one-shot task: submitted,
-/// started, finished, and two durations); 30,848 bytes. docs/observe.md has measured figures.
+/// **Consistency.** totals() is exact while no events occur. Otherwise its numbers are not from one
+/// moment, but each counted event comes with the earlier events of the same task: pending() and
+/// running() may be slightly too large, and never wrap around.
 ///
-/// **What totals() tells**: exact when nothing happens. While tasks are under way, the figures are
-/// not of one moment, but each event that it counts has the earlier events of the same task counted
-/// too: pending() and running() may be too large by what happened meanwhile, and never
-/// wrap around.
+/// **Cost.** Five atomic additions in shared memory for a one-shot task (submitted, started,
+/// finished, and two durations); 30,848 bytes. See docs/observe.md.
 ///
 /// **Thread safety**: all members from any thread, wait-free; nothing allocates or throws.
 ///
-/// **Destruction**: after the emitters that borrow it.
+/// **Destruction**: after its emitters.
 class task_statistics final : public task_observer {
  public:
   void on_event(const task_event& event) noexcept override;
 
-  /// The counts so far.
+  /// Returns the counts so far.
   [[nodiscard]] task_totals totals() const noexcept;
 
-  /// How late runs began: for tasks without a delay, how long they waited for a thread.
+  /// Lateness of runs; for tasks without a delay, the wait for a thread.
   [[nodiscard]] histogram_snapshot delays() const noexcept { return delays_.snapshot(); }
 
-  /// How long runs took.
+  /// Run times of bodies.
   [[nodiscard]] histogram_snapshot run_times() const noexcept { return run_times_.snapshot(); }
 
  private:
