@@ -34,9 +34,8 @@ namespace takt::inline TAKT_ABI {
 /// the park() or park_until() that takes the next one.
 ///
 /// **Thread safety.** unpark(): any thread, concurrently; not in signal handlers. park() and
-/// park_until(): one thread at a time. **Destruction**: no thread may be parked. The parker may be
-/// destroyed as soon as the last token is taken, even before its unpark() returns.
-/// See docs/base.md.
+/// park_until(): one thread at a time. **Destruction**: no thread may be parked. It is safe once
+/// the last token is taken, even if its unpark() has not returned. See docs/base.md.
 class parker {
  public:
   parker() = default;

@@ -1,5 +1,5 @@
 /// \file
-/// A heap of timers: exact, with any number of timers.
+/// A four-ary heap of timers.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -8,15 +8,15 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Timers that mostly fire, or an exact next_deadline(). Members: see timer_set.
+/// For timers that mostly fire, or where next_deadline() has to be exact. Members: see timer_set.
 ///
 /// \code
 /// takt::delay_heap<int> heap;
 /// heap.insert(deadline, 42);
 /// \endcode
 ///
-/// next_deadline() is exact and O(1); the rest takes O(log n), or O(1) for timers that are far
-/// ahead.
+/// **Cost.** next_deadline() is exact and O(1). All other operations are O(log n), or O(1) for
+/// timers that are far ahead.
 template <class T>
 using delay_heap = timer_set<T, detail::heap_order>;
 

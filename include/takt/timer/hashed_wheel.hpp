@@ -1,5 +1,5 @@
 /// \file
-/// A wheel of many slots: for many timers, most of them nearer than a turn.
+/// A hashed timing wheel.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -9,7 +9,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Many timers, most of which are nearer than a turn. Members: see timer_set.
+/// A hashed timing wheel (Varghese and Lauck): for many timers, most of them due within one
+/// revolution, `tick * slots`. Members: see timer_set; options: see hashed_wheel_options.
 template <class T>
 using hashed_wheel = timer_set<T, detail::hashed_order>;
 

@@ -9,13 +9,13 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How a hashed_wheel<T> is made.
+/// The options of a hashed_wheel<T>.
 struct hashed_wheel_options {
-  /// The width of a slot; at least 1 ns. It is what is sorted at once, and no rounding: deadlines
-  /// are exact.
+  /// Width of a slot, at least 1 ns. Deadlines are not rounded to it: a slot is sorted when it is
+  /// due.
   std::chrono::nanoseconds tick = std::chrono::milliseconds(10);
 
-  /// How many slots there are; a power of two, at most 2^24. A turn is as long as all of them.
+  /// Number of slots: a power of two, at most 2^24. One revolution of the wheel is `tick * slots`.
   std::size_t slots = 512;
 };
 

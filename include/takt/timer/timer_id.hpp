@@ -1,5 +1,5 @@
 /// \file
-/// Names timers.
+/// The handle of a timer in a timer_set.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Names one timer of one timer_set, for as long as the set exists. Made by insert(); one that is
-/// default-constructed names none: its generation is 0, which no timer has. When the timer is gone
-/// the handle is stale, for ever: a generation has 64 bits and is not used again.
+/// The handle of one timer of one timer_set, returned by insert(). It is valid as long as the set
+/// exists; once the timer is gone the handle is stale for ever, because a generation has 64 bits
+/// and is never reused. A default-constructed handle has generation 0 and refers to no timer.
 ///
-/// **Thread safety**: as for an int. **Destruction** does nothing to the timer.
+/// **Thread safety**: as for an int. **Destruction** does not affect the timer.
 struct timer_id {
   std::uint64_t generation = 0;
   std::uint32_t index = 0;

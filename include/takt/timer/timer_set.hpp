@@ -1,5 +1,5 @@
 /// \file
-/// What the heap and the wheels have in common: timers with values, handed back when they expire.
+/// The common interface of the timer heap and the timing wheels.
 #pragma once
 
 #include <algorithm>
@@ -17,57 +17,45 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Timers, each with a deadline and a value, without threads, locks and callbacks: advance_to()
-/// tells which of them have expired. It is used by the name of one of its orders: delay_heap<T>,
-/// timer_wheel<T>, hashed_wheel<T>. They do the same and differ in cost; see docs/timers.md.
+/// A set of timers, each with a deadline and a value, without threads, locks or callbacks:
+/// advance_to() returns the expired timers. Use it as delay_heap<T>, timer_wheel<T> or
+/// hashed_wheel<T>. These behave alike and differ in cost; see docs/timers.md.
 ///
 /// \code
 /// takt::timer_wheel<connection*> timeouts;
 /// const takt::timer_id id = timeouts.insert(now + 30s, &c);
-/// ...
-/// timeouts.reschedule(id, now + 30s);             // it is alive: 30 s more
-/// ...
+/// timeouts.reschedule(id, now + 30s);  // the connection is alive: 30 s more
+///
 /// std::array<takt::timer_id, 64> expired;
-/// std::size_t count = 0;
-/// do {
-///   count = timeouts.advance_to(now, expired);
-///   for (const takt::timer_id each : std::span(expired).first(count)) {
-///     if (const auto c = timeouts.remove(each)) (*c)->close();
-///   }
-/// } while (count == expired.size());
-/// sleep_until(timeouts.next_deadline());
+/// const std::size_t count = timeouts.advance_to(now, expired);
+/// for (const takt::timer_id each : std::span(expired).first(count)) {
+///   if (const auto c = timeouts.remove(each)) (*c)->close();
+/// }
 /// \endcode
 ///
-/// **A timer is** pending, from insert() on; expired, once advance_to() has handed it back; gone,
-/// once remove() has taken it. reschedule() makes a pending or an expired one pending again.
+/// **States.** A timer is pending after insert() and reschedule(), expired after advance_to() has
+/// returned it, and gone after remove().
 ///
-/// **Order.** Timers are handed back by deadline, and those of equal deadlines in the order in
-/// which they were inserted; reschedule() counts as a new insertion, requeue() does not. None is
-/// handed back before its deadline. One that is inserted with a deadline in the past is handed back
-/// by the next call, in its place among those that are left.
+/// **Order.** By deadline, never early; equal deadlines in the order of insert() or reschedule().
+/// A timer with a deadline of time_point::max() never expires.
 ///
-/// **Never.** A deadline of time_point::max() is never reached, not even by advance_to(max()).
-///
-/// **Memory.** Only insert() allocates; what it gets is kept until destruction.
-///
-/// **Thread safety**: none; guard it with a lock, or let it belong to one thread.
-///
-/// **Destruction** destroys the values of the timers that are not gone. T moves, and is destroyed,
-/// without throwing.
+/// **Cost.** Only insert() allocates; the destructor frees the memory. T must move and be destroyed
+/// without throwing. **Thread safety**: none.
 template <class T, class Order>
 class timer_set {
  public:
   using time_point = detail::timer_deadline;
   using options = typename Order::options;
 
-  /// Empty. \throws std::invalid_argument for options that do not fit, with the value and the
-  /// limit.
+  /// Constructs an empty set. \throws std::invalid_argument, with the value and the limit, for
+  /// invalid options.
   explicit timer_set(const options& chosen = {}) : order_(chosen) {}
   timer_set(const timer_set&) = delete;
   timer_set& operator=(const timer_set&) = delete;
 
-  /// Adds a timer. \throws std::bad_alloc; std::length_error beyond some 2^31 timers in a heap,
-  /// 2^32 in a wheel. If it throws, it has changed nothing; a value that was moved here is gone.
+  /// Adds a timer. A deadline in the past expires at the next advance_to().
+  /// \throws std::bad_alloc; std::length_error beyond some 2^31 timers in a heap, 2^32 in a wheel.
+  /// The set is then unchanged; the value is lost if it was moved in.
   timer_id insert(time_point deadline, T value) {
     if (table_.full()) [[unlikely]] {
       order_.reserve(table_.places() + table_.step);
@@ -78,14 +66,14 @@ class timer_set {
     return id;
   }
 
-  /// Takes a timer out, pending or expired. \return its value; empty if it is gone already.
+  /// Removes a timer, pending or expired. \return its value; empty if the timer is gone.
   std::optional<T> remove(timer_id id) noexcept {
     if (table_.find(id) == nullptr) return std::nullopt;
     order_.remove(id.index);
     return table_.take(id.index);
   }
 
-  /// Gives a timer, pending or expired, another deadline. \return false if it is gone.
+  /// Sets a new deadline for a timer, pending or expired. \return false if the timer is gone.
   bool reschedule(timer_id id, time_point deadline) noexcept {
     if (table_.find(id) == nullptr) return false;
     order_.remove(id.index);
@@ -93,8 +81,8 @@ class timer_set {
     return true;
   }
 
-  /// As reschedule(), but the timer keeps its turn among equal deadlines, that of its insertion or
-  /// of the last reschedule(): periodic work stays ahead of what came after it. Of delay_heap only.
+  /// As reschedule(), but among equal deadlines the timer keeps the position of its insert() or
+  /// last reschedule(): periodic timers stay ahead of later ones. In delay_heap only.
   bool requeue(timer_id id, time_point deadline) noexcept
     requires requires(Order& order) { order.add_again(id.index, std::uint64_t{}); }
   {
@@ -104,12 +92,13 @@ class timer_set {
     return true;
   }
 
-  /// The value of a timer, pending or expired; nullptr if it is gone. Valid until then.
+  /// Returns the value of a timer, pending or expired; nullptr if the timer is gone. The pointer is
+  /// valid until the timer is removed.
   [[nodiscard]] T* find(timer_id id) noexcept { return table_.find(id); }
 
-  /// Goes through all timers, pending and expired, in no order: the first one whose index is `from`
-  /// or larger. Names none if there is none. What is met may be removed; what is inserted meanwhile
-  /// may be met or not.
+  /// Returns the first timer, pending or expired, whose index is at least `from`; an id of
+  /// generation 0 if there is none. Iterates over all timers in no particular order. Timers may be
+  /// removed during the iteration; timers inserted during it may or may not be visited.
   /// \code
   /// for (timer_id id = set.find_from(0); id.generation != 0; id = set.find_from(id.index + 1)) ...
   /// \endcode
@@ -117,12 +106,13 @@ class timer_set {
     return table_.find_from(from);
   }
 
-  /// Makes those with deadlines up to `now` expire, and hands them back, in order, in the front of
-  /// `expired`. The size of that is the budget: if it is filled, there may be more, for the next
-  /// call; none are handed back to an empty one. They stay until they are removed or rescheduled.
+  /// Expires pending timers with deadlines `<= now` and writes their ids, in order, to the front of
+  /// `expired`. The size of `expired` is the budget: if a call fills it, more timers may be due, so
+  /// call again; an empty `expired` expires no timer. Expired timers stay until they are removed or
+  /// rescheduled.
   ///
-  /// A `now` before that of an earlier call changes nothing, and gives 0.
-  /// \return how many were handed back.
+  /// A `now` before that of an earlier call has no effect.
+  /// \return the number of ids written.
   std::size_t advance_to(time_point now, std::span<timer_id> expired) noexcept {
     const std::uint64_t key =
         std::min(detail::timer_key(now), detail::timer_key(time_point::max()) - 1);
@@ -140,20 +130,20 @@ class timer_set {
     return count;
   }
 
-  /// A time that is not after the earliest deadline of those pending: nothing expires before. It is
-  /// that deadline, except in a wheel where that of a removed or rescheduled timer may still count.
-  /// \return time_point::max() if nothing is pending.
+  /// Returns a time `<=` the earliest pending deadline: no timer expires before it. It is that
+  /// deadline, except in a wheel, where a removed or rescheduled timer may still count.
+  /// \return time_point::max() if no timer is pending.
   [[nodiscard]] time_point next_deadline() const noexcept {
     return detail::timer_time(order_.next());
   }
 
-  /// How many are pending.
+  /// Number of pending timers.
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
 
-  /// Whether none is pending.
+  /// True if no timer is pending.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-  /// Walks all there is, for tests and fuzzers.
+  /// Walks the whole structure, for tests and fuzzers. \return true if its invariants hold.
   [[nodiscard]] bool check_invariants() const {
     return size() <= table_.size() && table_.check_invariants() && order_.check_invariants(now_);
   }

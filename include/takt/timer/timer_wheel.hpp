@@ -1,5 +1,5 @@
 /// \file
-/// A hierarchical wheel of timers: for many timers, of any delay.
+/// A hierarchical timing wheel.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -8,7 +8,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Many timers, of any delay. Members: see timer_set.
+/// A hierarchical timing wheel (Varghese and Lauck): for many timers with any delays. Members: see
+/// timer_set.
 template <class T>
 using timer_wheel = timer_set<T, detail::wheel_order>;
 
