@@ -1,8 +1,8 @@
 /// \file
-/// Declares every public class of takt, for headers that only name them.
+/// Forward declarations of every public class of takt.
 ///
-/// Default template arguments that users leave out stand here, and aliases, except those of timer
-/// structures. The headers of their classes include this one.
+/// This header also has the aliases, except those of timer structures, and the default template
+/// arguments that users leave out. The headers that define the classes include it.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <takt/base/config.hpp>
 #include <takt/base/detail/call_signature.hpp>
 
-// NOLINTBEGIN(bugprone-forward-declaration-namespace): many are named like classes of std
+// NOLINTBEGIN(bugprone-forward-declaration-namespace): some names also exist in std
 namespace takt::inline TAKT_ABI {
 
 // takt/base/move_only_function.hpp
@@ -28,20 +28,20 @@ class basic_clock;
 class steady_clock;
 class system_clock;
 
-/// Steady time, for schedulers and time-outs.
+/// The clock interface of steady time, for schedulers and time-outs.
 using clock = basic_clock<std::chrono::steady_clock>;
 
-/// The time of day, for calendars.
+/// The clock interface of the time of day, for calendars.
 using wall_clock = basic_clock<std::chrono::system_clock>;
 
 // takt/clock/manual_clock.hpp
 template <class Base>
 class basic_manual_clock;
 
-/// For all that runs on a clock.
+/// The manual clock of steady time.
 using manual_clock = basic_manual_clock<std::chrono::steady_clock>;
 
-/// For all that runs on a wall_clock.
+/// The manual clock of the time of day.
 using manual_wall_clock = basic_manual_clock<std::chrono::system_clock>;
 
 // takt/observe/counter.hpp

@@ -1,5 +1,5 @@
 /// \file
-/// All of takt.
+/// Includes every public header of takt.
 #pragma once
 
 #if __cplusplus < 202002L
