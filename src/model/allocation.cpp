@@ -25,11 +25,11 @@ namespace takt::inline TAKT_ABI {
 namespace model {
 namespace {
 
-// In front of every block. Blocks of the run are linked: alive in one list, freed in another.
+// Precedes every block. Live blocks of the run are linked in one list, freed ones in another.
 struct alignas(std::max_align_t) header {
   header* previous;
   header* next;
-  void* start;  // what malloc gave
+  void* start;  // the result of malloc
   std::size_t size;
   enum class state : std::uint32_t { outside, alive, freed } where;
 };

@@ -1,8 +1,8 @@
-// The heap of a run: finds blocks that are not freed, or freed twice.
+// The heap of a run: detects blocks that are leaked or freed twice.
 //
-// Replaces the global operator new and delete of the model build. Memory that is freed during a run
-// is kept until its end, so that a late use finds a dead object instead of a new one at the same
-// address. With ASan or TSan nothing is replaced: the heap is left to them.
+// Replaces the global operator new and delete of the model build. Memory freed during a run is kept
+// until the run ends, so that a late use finds a dead object and not a new one at the same address.
+// With ASan or TSan nothing is replaced: the heap is left to them.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-// Whether allocations belong to the run from now on, or are the checker's own. Returns what it was
-// until now.
+// Sets whether allocations from now on belong to the run or are the checker's own. Returns the
+// previous setting.
 bool track_allocations(bool on) noexcept;
 
 struct allocations {
   std::size_t blocks = 0;
   std::size_t bytes = 0;
 };
-// Ends tracking and really frees what the run has freed. Returns what the run has not freed, which
-// stays allocated.
+// Ends tracking and frees the memory that the run has freed. Returns the totals of the run's leaks,
+// which stay allocated.
 allocations end_of_allocations() noexcept;
 
 }  // namespace model

@@ -19,29 +19,29 @@ namespace takt::inline TAKT_ABI {
 namespace model {
 namespace {
 
-// What a crash handler may still tell: the run under way.
+// The run in progress, for crash handlers.
 struct {
-  std::string token;  // empty for exhaustive search, which knows its token only at the end
+  std::string token;  // empty in exhaustive search, whose token is known only at the end
   const exhaustive_search* search = nullptr;
-} under_way;
+} current_run;
 
-void tell_which_run() noexcept {
+void report_run() noexcept {
   if (!exploring()) return;
   const std::string token =
-      under_way.search == nullptr ? under_way.token : under_way.search->token();
-  std::fprintf(stderr, "takt::model: the process ends within the run with the token %s\n",
+      current_run.search == nullptr ? current_run.token : current_run.search->token();
+  std::fprintf(stderr, "takt::model: the process crashes in the run with the token %s\n",
                token.c_str());
 }
 
-// A crash cannot be unwound or abandoned; at least its run can be replayed in a debugger.
+// Reports the token of the run at a crash, so that the run can be replayed in a debugger.
 class crash_report {
  public:
   crash_report() noexcept {
-    sanitizer::tell_before_death(&tell_which_run);
+    sanitizer::set_death_callback(&report_run);
     for (std::size_t i = 0; i < signals.size(); ++i) {
       if (sanitizer::handles(signals[i])) continue;
       before_[i] = std::signal(signals[i], [](int number) {
-        tell_which_run();
+        report_run();
         std::signal(number, SIG_DFL);
         std::raise(number);
       });
@@ -66,14 +66,14 @@ struct outcome {
   std::uint64_t steps = 0;
 };
 
-outcome run_once(const options& opts, scheduler& who, bool trace,
+outcome run_once(const options& opts, scheduler& chooser, bool trace,
                  const std::function<void()>& body) {
-  run r(opts, who, trace);
+  run r(opts, chooser, trace);
   r.execute(body);
   return {std::move(r.failure), std::move(r.trace), r.steps};
 }
 
-// Makes the failing run once more, now with its trace.
+// Repeats the failing run with a trace.
 void explain(failure& f, const options& opts, scheduler& again, const std::function<void()>& body) {
   outcome second = run_once(opts, again, true, body);
   f.trace = std::move(second.trace);
@@ -86,18 +86,18 @@ void explain(failure& f, const options& opts, scheduler& again, const std::funct
 
 result search_all(const options& given, const std::function<void()>& body) {
   options opts = given;
-  opts.unfair_yields = 0;  // otherwise a spin loop has no end
+  opts.unfair_yields = 0;  // otherwise a spin loop would not end
   result r;
   exhaustive_search search(opts.reduced);
   const bool replaying = !opts.token.empty();
   if (replaying) search.replay(opts.token);
-  under_way.search = replaying ? nullptr : &search;
-  under_way.token = opts.token;
+  current_run.search = replaying ? nullptr : &search;
+  current_run.token = opts.token;
   while (r.runs < opts.runs) {
     outcome o = run_once(opts, search, false, body);
     if (!search.fits()) {
       throw std::invalid_argument("takt::model: replay token '" + opts.token +
-                                  "': it is not of this body");
+                                  "': it belongs to another body");
     }
     ++r.runs;
     r.steps += o.steps;
@@ -117,7 +117,7 @@ result search_all(const options& given, const std::function<void()>& body) {
   return r;
 }
 
-// The rotation: none of them is best alone.
+// The strategies of `rotating`: no single one is best.
 constexpr std::array<std::pair<strategy, std::uint32_t>, 6> rotation{{
     {strategy::random, 0},
     {strategy::pct, 3},
@@ -130,7 +130,7 @@ constexpr std::array<std::pair<strategy, std::uint32_t>, 6> rotation{{
 result sample_many(const options& opts, const std::function<void()>& body) {
   result r;
   random_stream seeds(opts.seed);
-  std::uint64_t length = 50;  // of a run, as far as is known
+  std::uint64_t length = 50;  // estimated steps of a run
   const bool replaying = !opts.token.empty();
   while (r.runs < (replaying ? 1 : opts.runs)) {
     sample s{opts.how, opts.depth, length, seeds.next() >> 16U};
@@ -138,8 +138,8 @@ result sample_many(const options& opts, const std::function<void()>& body) {
       std::tie(s.how, s.depth) = rotation[r.runs % rotation.size()];
     }
     if (replaying) s = sample_from_token(opts.token);
-    under_way.search = nullptr;
-    under_way.token = to_token(s);
+    current_run.search = nullptr;
+    current_run.token = to_token(s);
     outcome o = run_once(opts, *make_scheduler(s), false, body);
     ++r.runs;
     r.steps += o.steps;
@@ -156,7 +156,7 @@ result sample_many(const options& opts, const std::function<void()>& body) {
 }  // namespace
 
 result explore(const options& opts, const std::function<void()>& body) {
-  if (exploring()) fail("explore() inside of a run");
+  if (exploring()) fail("explore() called inside a run");
   const crash_report report;
   const bool search =
       opts.token.empty() ? opts.how == strategy::exhaustive : opts.token.starts_with("dfs");

@@ -15,7 +15,7 @@ void takt_model_switch(void** save, void* load);
 void takt_model_start();
 }
 
-// The C++ runtime's exceptions in flight, per OS thread; the layout is fixed by the Itanium ABI.
+// The C++ runtime's exceptions in flight of an OS thread. The Itanium ABI fixes the layout.
 struct takt_eh_globals {
   void* caught;
   unsigned int uncaught;
@@ -34,7 +34,7 @@ takt_eh_globals& eh_globals() noexcept {
 
 std::size_t page_size() noexcept { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-fiber* leaving = nullptr;  // whom the running fiber was switched to from
+fiber* leaving = nullptr;  // the fiber that switched to the running one
 
 }  // namespace
 
@@ -70,7 +70,7 @@ void fiber::prepare(entry run, void* argument) noexcept {
   tsan_fiber_ = sanitizer::tsan_create_fiber();
   own_tsan_fiber_ = tsan_fiber_ != nullptr;
 
-  // What takt_model_switch will pop: takt_model_start finds its argument and function in two
+  // The frame that takt_model_switch pops. takt_model_start finds its function and argument in two
   // callee-saved registers.
   const auto top = reinterpret_cast<std::uintptr_t>(stack_ + size_) & ~std::uintptr_t{15};
   const auto start = reinterpret_cast<std::uintptr_t>(&takt_model_start);
@@ -110,7 +110,7 @@ void fiber::depart(fiber& to, bool for_good) noexcept {
 
   if (!mapped_) tsan_fiber_ = sanitizer::tsan_current_fiber();
   leaving = this;
-  sanitizer::tsan_release(&leaving);  // the host learns of all that the fibers did, see arrived()
+  sanitizer::tsan_release(&leaving);  // acquired by the host in arrived()
   sanitizer::asan_start_switch(for_good ? nullptr : &asan_fake_stack_, to.stack_, to.size_);
   sanitizer::tsan_switch_to(to.tsan_fiber_);
   takt_model_switch(&stack_pointer_, to.stack_pointer_);
@@ -121,7 +121,7 @@ void fiber::arrived() noexcept {
   std::size_t size = 0;
   sanitizer::asan_finish_switch(asan_fake_stack_, &bottom, &size);
   if (!mapped_) sanitizer::tsan_acquire(&leaving);
-  if (!leaving->mapped_) {  // the host's own stack, now known
+  if (!leaving->mapped_) {  // the host's stack: its bounds are known now
     leaving->stack_ = static_cast<char*>(const_cast<void*>(bottom));
     leaving->size_ = size;
   }

@@ -1,4 +1,4 @@
-// A stack of its own to run on, switched to and from by hand.
+// Fibers: stacks that are switched by hand.
 #pragma once
 
 #include <cstddef>
@@ -8,25 +8,25 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-// The host (the thread that explores) and every thread of a run are fibers. Exactly one runs at a
-// time. A fiber keeps what the C++ runtime keeps per OS thread about exceptions in flight.
+// The host (the thread that calls explore()) and every thread of a run are fibers, of which exactly
+// one runs at a time. A fiber saves the C++ runtime's per-thread state of exceptions in flight.
 class fiber {
  public:
   using entry = void (*)(void*);
 
-  fiber() noexcept = default;  // the host: adopts the stack it is first switched away from
+  fiber() noexcept = default;  // the host: adopts the current stack at its first switch
   explicit fiber(std::size_t stack_size);
   fiber(const fiber&) = delete;
   fiber& operator=(const fiber&) = delete;
   ~fiber();
 
-  // Lets the next switch to this fiber call run(argument), on an empty stack. `run` never returns;
-  // it ends by switching away for good.
+  // Makes the next switch to this fiber call run(argument) on an empty stack. `run` never returns;
+  // it ends with leave_to().
   void prepare(entry run, void* argument) noexcept;
 
-  // Goes on with `to`, and returns when somebody switches back.
+  // Switches to `to`; returns when another fiber switches back.
   void switch_to(fiber& to) noexcept;
-  // The same, for good: nobody will switch back.
+  // Switches to `to` for good: no fiber switches back.
   [[noreturn]] void leave_to(fiber& to) noexcept;
 
  private:
@@ -34,10 +34,10 @@ class fiber {
   void depart(fiber& to, bool for_good) noexcept;
   void arrived() noexcept;
 
-  void* stack_pointer_ = nullptr;  // while it is not running; not on its own stack
+  void* stack_pointer_ = nullptr;  // valid while the fiber does not run
   char* stack_ = nullptr;          // lowest usable address
   std::size_t size_ = 0;
-  bool mapped_ = false;  // the stack is ours, not the host's
+  bool mapped_ = false;  // this object owns the stack (false: the host)
   entry run_ = nullptr;
   void* argument_ = nullptr;
   void* caught_exceptions_ = nullptr;  // __cxa_eh_globals of this fiber

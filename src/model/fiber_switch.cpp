@@ -1,9 +1,9 @@
-// The switch between stacks, by hand, per architecture. Never compiled with a sanitizer.
+// Stack switching in assembler, per architecture. Never compiled with a sanitizer.
 //
 // takt_model_switch(void** save, void* load): pushes the callee-saved registers, stores the stack
-// pointer in *save, takes `load` as the stack pointer and pops what was pushed there.
-// takt_model_start: where a fresh stack begins; calls the function with the argument that
-// fiber::prepare left in two callee-saved registers. It does not return.
+// pointer in *save, loads the stack pointer `load` and pops the registers saved there.
+// takt_model_start: the entry point of a fresh stack. Calls the function with the argument that
+// fiber::prepare() left in two callee-saved registers. It does not return.
 #if defined(__x86_64__)
 
 asm(R"(

@@ -1,7 +1,7 @@
 // Atomics with weak memory, and plain data with race detection.
 //
-// See atomic_core for the invariants. A load picks among the stores that it may read: half of the
-// time the newest, otherwise any of them, since most bugs need only one stale value.
+// See atomic_core for the invariants. A sampled load reads the newest store half of the time and
+// otherwise any store that it may read, since most bugs need only one stale value.
 #include <takt/model/atomic.hpp>
 #include <takt/model/var.hpp>
 
@@ -29,7 +29,7 @@ atomic_core::atomic_core(std::uint64_t initial) noexcept : object("atomic") {
 atomic_core::~atomic_core() { retire(); }
 
 std::uint64_t atomic_core::load(std::memory_order order) const noexcept {
-  // Two loads commute, unless both are seq_cst: those narrow down what the other may read.
+  // Loads commute unless both are seq_cst: each of these restricts the stores the other may read.
   const step s(op::load, *this, order == std::memory_order_seq_cst);
   return load_in_step(s.self(), order);
 }
@@ -39,7 +39,7 @@ std::uint64_t atomic_core::load_in_step(thread_state* self,
   if (self == nullptr) return newest().value;
   std::uint64_t index = count_ - 1;
   if (active_run()->opts.weak_memory) {
-    index -= active_run()->who.age(
+    index -= active_run()->chooser.age(
         static_cast<std::uint32_t>(index - oldest_readable(*self, order)) + 1);
   }
   const std::uint64_t value = read(*self, index, order);
@@ -119,17 +119,18 @@ bool atomic_core::compare_exchange(std::uint64_t& expected, std::uint64_t desire
     if (value == expected) append(nullptr, desired, {}, success);
     return value == std::exchange(expected, value);
   }
-  scheduler& who = active_run()->who;
-  // One that fails is a load of any store that it may read and whose value differs, even if the
-  // newest one does not.
+  scheduler& chooser = active_run()->chooser;
+  // A failure is a load of any readable store with a different value, even if the newest store has
+  // the expected value.
   const std::uint64_t newest_index = count_ - 1;
   std::uint64_t index = newest_index;
   if (active_run()->opts.weak_memory) {
-    index -= who.age(static_cast<std::uint32_t>(index - oldest_readable(*s.self(), failure)) + 1);
+    index -=
+        chooser.age(static_cast<std::uint32_t>(index - oldest_readable(*s.self(), failure)) + 1);
     if (stores_[index % history].value == expected) index = newest_index;
   }
   const bool differs = stores_[index % history].value != expected;
-  if (!differs && !(weak && who.chance(8))) {
+  if (!differs && !(weak && chooser.chance(8))) {
     commit_rmw(desired, success);
     return true;
   }

@@ -29,9 +29,9 @@ std::string object::describe() const { return std::string(kind_) + " #" + std::t
 
 void object::check_use(const thread_state& self, bool destroys) const noexcept {
   if (magic_ == dead) fail(describe() + " is used after its destruction");
-  if (magic_ != living) fail("a sync object is used that does not exist (any more)");
+  if (magic_ != living) fail("use of a sync object that does not exist or no longer exists");
   if (run_ != active_run()->number) {
-    fail(std::string(kind_) + " is used that was not made in this run");
+    fail(std::string("use of a sync object that was not created in this run: ") + kind_);
   }
   if (created_ > self.seen[creator_]) {
     fail("race: " + describe() + " is used without happening after its construction by thread " +
@@ -84,7 +84,7 @@ bool wait_for_notification(const object& target, time_point deadline) noexcept {
   run& r = *active_run();
   const engine_scope scope;
   self->deadline = deadline;
-  self->spurious = r.opts.spurious_wakeups && r.who.chance(16);
+  self->spurious = r.opts.spurious_wakeups && r.chooser.chance(16);
   r.reach({op::wake, true, target.id(), target.kind()}, &target);
   r.leave();
   self->deadline = time_point::max();

@@ -1,17 +1,20 @@
 // A run.
 //
-// Every thread is a fiber; `self` is the one that runs. States of a thread, by its announced
-// operation: enabled (it can be picked), blocked (a lock that is held, a join of an unfinished
-// thread, a wait that was not notified and whose deadline has not come), yielding (enabled, but
-// behind everybody else), finished.
+// Every thread is a fiber; `self` is the running one. A thread is, by its announced operation,
+//
+//   enabled    it can be picked
+//   blocked    it waits for a lock that is held, for a thread to finish, or for a notification, and
+//              its deadline has not passed
+//   yielding   enabled, but ranked behind all threads that do not yield
+//   finished
 //
 // Invariants:
-//  1. Between reach() and leave() nobody else runs: an operation is one indivisible step.
-//  2. Who runs next depends only on the announced operations and the scheduler, so a run can be
+//  1. Between reach() and leave() no other thread runs: an operation is one indivisible step.
+//  2. The next thread depends only on the announced operations and the scheduler, so a run can be
 //     repeated.
-//  3. Thread 0 is the clock. It is enabled while somebody waits for a deadline; picking it moves
-//     time to the earliest one, also when others could run.
-//  4. A failed run is left by switching to the host; its stacks are never unwound.
+//  3. Thread 0 is the clock. It is enabled while a thread waits for a deadline. Picking it moves
+//     time to the earliest deadline, even if other threads could run.
+//  4. A failed run ends by switching to the host; its stacks are never unwound.
 #include "run.hpp"
 
 #include <algorithm>
@@ -30,7 +33,7 @@ constexpr std::size_t stack_size = std::size_t{256} * 1024;
 run* active = nullptr;
 std::uint32_t runs_begun = 0;
 
-// Stacks are kept for the next run.
+// Stacks are reused by later runs.
 std::vector<std::unique_ptr<fiber>>& spare_stacks() {
   static std::vector<std::unique_ptr<fiber>> stacks;
   return stacks;
@@ -44,17 +47,17 @@ const char* name(op kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-// A wake of a futex has only an address, so it may concern every wait, and who is leaving one.
+// A futex wake has only an address, so it depends on every wait and on every thread leaving a wait.
 bool concerns_futexes(op kind) noexcept {
   return kind == op::futex_wait || kind == op::futex_wake || kind == op::wake;
 }
 
-bool concerns_everybody(op kind) noexcept { return kind == op::tick || kind == op::yield; }
+bool concerns_all(op kind) noexcept { return kind == op::tick || kind == op::yield; }
 
 }  // namespace
 
 bool dependent(const operation& a, const operation& b) noexcept {
-  if (concerns_everybody(a.kind) || concerns_everybody(b.kind)) return true;
+  if (concerns_all(a.kind) || concerns_all(b.kind)) return true;
   if (concerns_futexes(a.kind) && concerns_futexes(b.kind)) return true;
   return a.object == b.object && (a.writes || b.writes);
 }
@@ -62,7 +65,7 @@ bool dependent(const operation& a, const operation& b) noexcept {
 run* active_run() noexcept { return active; }
 
 run::run(const options& o, scheduler& s, bool with_trace)
-    : opts(o), who(s), number(++runs_begun), tracing(with_trace) {}
+    : opts(o), chooser(s), number(++runs_begun), tracing(with_trace) {}
 
 run::~run() {
   for (auto& t : threads_) spare_stacks().emplace_back(t->stack);
@@ -113,7 +116,7 @@ void run::thread_main(void* thread) {
   track_allocations(true);
   try {
     t.body(t.closure);
-    while (!t.slots.empty()) {  // a destructor may make a variable again
+    while (!t.slots.empty()) {  // a destructor may create a variable again
       const thread_state::slot s = t.slots.back();
       t.slots.pop_back();
       s.destroy(s.value);
@@ -170,20 +173,20 @@ thread_state& run::pick_next() {
     if (can_tick) list[count++] = {0, {op::tick, true, 0}};
     const std::size_t ticks = count;
     collect([](const thread_state& t) { return !t.yielded; });
-    // One that yields is behind the threads, not behind the clock; but it does not yield for ever.
+    // A yielding thread ranks behind the other threads, but not behind the clock, nor for ever.
     if (count == ticks) {
       collect([&](const thread_state& t) {
         return t.yielded && (!can_tick || t.yields <= opts.unfair_yields + 2);
       });
     }
-    if (count == 0) fail("deadlock: " + who_waits_for_what());
+    if (count == 0) fail("deadlock: " + describe_waits());
     if (++steps > opts.max_steps) {
       fail("livelock: no end after " + std::to_string(opts.max_steps) + " steps");
     }
-    const std::size_t picked = who.pick({list.data(), count}, current);
+    const std::size_t picked = chooser.pick({list.data(), count}, current);
     thread_state* const t = picked == 0 ? nullptr : threads_[picked - 1].get();
     const operation done = t == nullptr ? operation{op::tick, true, 0} : t->next;
-    who.executed(picked, done);
+    chooser.executed(picked, done);
     if (tracing) trace_step(picked, done);
     if (opts.on_step) opts.on_step(picked, done);
     for (const auto& other : threads_) {
@@ -220,7 +223,7 @@ time_point run::next_deadline() const {
   return earliest;
 }
 
-std::string run::who_waits_for_what() const {
+std::string run::describe_waits() const {
   std::string text;
   for (const auto& t : threads_) {
     if (t->finished) continue;
@@ -275,7 +278,7 @@ thread_state* current_thread() noexcept { return active == nullptr ? nullptr : a
 std::size_t thread_number(const thread_state& thread) noexcept { return thread.number; }
 
 std::uint32_t choose(std::uint32_t n) noexcept {
-  return n < 2 || active == nullptr ? 0 : active->who.choose(n);
+  return n < 2 || active == nullptr ? 0 : active->chooser.choose(n);
 }
 
 void note(const char* what, std::uint64_t value) noexcept {

@@ -21,30 +21,30 @@ namespace model {
 
 class mutex;
 
-// A thread of the run. Each field is written by the thread itself, except `notified` (by who
-// notifies it) and `yielded` (by the run).
+// A thread of the run. Each field is written by the thread itself, except `notified` (by the
+// notifying thread) and `yielded` (by the run).
 class thread_state {
  public:
   std::size_t number = 0;
-  std::uint32_t object_number = 0;  // as the target of spawn, finish and join
+  std::uint32_t object_number = 0;  // the object of spawn, finish and join
   fiber* stack = nullptr;
   void (*body)(void*) = nullptr;
   void* closure = nullptr;
 
-  operation next;                 // what it will do when it is picked
-  const object* about = nullptr;  // and to which object
+  operation next;                 // the announced operation
+  const object* about = nullptr;  // and its object
   const mutex* wants = nullptr;   // for op::lock
   thread_state* joins = nullptr;  // for op::join
-  bool notified = false;          // for op::wake, like the next two
+  bool notified = false;          // for op::wake, as the next two
   bool spurious = false;
   time_point deadline = time_point::max();
-  std::uint32_t yields = 0;  // in a row, without a step of anybody else
-  bool yielded = false;      // and is behind the others until one of them has taken a step
+  std::uint32_t yields = 0;  // consecutive ones, without a step of another thread
+  bool yielded = false;      // ranks behind the others until one of them takes a step
   bool finished = false;
 
-  vector_clock seen;             // what happens before its next step; seen[number] is its own count
-  std::uint64_t fresh = 0;       // it reads no store older than the newest one up to this sequence
-  std::uint64_t next_fresh = 0;  // what `fresh` will be after its next yield
+  vector_clock seen;             // happens before its next step; seen[number] counts its own steps
+  std::uint64_t fresh = 0;       // it reads no store older than the newest up to this sequence
+  std::uint64_t next_fresh = 0;  // the value of `fresh` after its next yield
 
   struct slot {
     const void* key;
@@ -61,25 +61,25 @@ class run {
   run(const run&) = delete;
   run& operator=(const run&) = delete;
 
-  // Runs the body and all threads it starts to their end, or to a failure.
+  // Runs the body until all threads have ended, or until a failure.
   void execute(const std::function<void()>& body);
 
-  // The calling thread will do `next` to `about`: returns when it has been picked.
+  // Announces that the calling thread will do `next` to `about`; returns when it is picked.
   void reach(const operation& next, const object* about);
-  // The step that reach() began is over.
+  // Ends the step that reach() began.
   void leave();
   [[noreturn]] void fail(const std::string& message);
 
   thread_state& add_thread(void (*body)(void*), void* closure);
-  // Another thread that has announced an operation on `o`, if there is one. A waiter that has been
-  // notified no longer needs it.
+  // Returns another thread that has announced an operation on `o`, or null. A waiter that has been
+  // notified does not count.
   [[nodiscard]] const thread_state* about_to_use(const object& o) const;
 
   const options& opts;
-  scheduler& who;
+  scheduler& chooser;
   thread_state* self = nullptr;  // the running thread
-  std::uint32_t number = 0;      // of the run, within the process
-  std::uint32_t objects = 0;     // made so far
+  std::uint32_t number = 0;      // the run's, within the process
+  std::uint32_t objects = 0;     // created so far
   std::int64_t live_objects = 0;
   std::uint64_t steps = 0;
   std::uint64_t stores = 0;
@@ -95,17 +95,17 @@ class run {
   thread_state& pick_next();
   [[nodiscard]] bool enabled(const thread_state& t) const;
   [[nodiscard]] time_point next_deadline() const;
-  [[nodiscard]] std::string who_waits_for_what() const;
+  [[nodiscard]] std::string describe_waits() const;
   void trace_step(std::size_t thread, const operation& done);
 
   std::vector<std::unique_ptr<thread_state>> threads_;  // [i] has number i + 1
   fiber host_;
 };
 
-// The run under way, if any. There is one exploration at a time, on one OS thread.
+// Returns the run in progress, or null. One exploration runs at a time, on one OS thread.
 run* active_run() noexcept;
 
-// Brackets the checker's own work on a thread of the run.
+// Marks the checker's own work on a thread of the run.
 class engine_scope {
  public:
   engine_scope() noexcept : tracked_before_(track_allocations(false)) {

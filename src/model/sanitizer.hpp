@@ -1,5 +1,5 @@
-// What the sanitizers must be told about fibers; nothing in a build without them.
-// TAKT_MODEL_TSAN comes from the build: the checker itself is not instrumented for TSan.
+// Announces fibers to the sanitizers; no-ops in a build without them.
+// TAKT_MODEL_TSAN is set by the build, because the checker itself is not instrumented for TSan.
 #pragma once
 
 #include <csignal>
@@ -43,10 +43,10 @@ inline void asan_finish_switch(void* fake_stack, const void** bottom, std::size_
 inline void asan_unpoison(void* memory, std::size_t size) {
   __asan_unpoison_memory_region(memory, size);
 }
-inline void tell_before_death(void (*tell)()) { __sanitizer_set_death_callback(tell); }
+inline void set_death_callback(void (*callback)()) { __sanitizer_set_death_callback(callback); }
 inline bool handles(int signal) { return signal != SIGABRT; }
 #else
-inline void tell_before_death(void (*)()) {}
+inline void set_death_callback(void (*)()) {}
 inline bool handles(int) { return false; }
 inline void asan_start_switch(void**, const void*, std::size_t) {}
 inline void asan_finish_switch(void*, const void**, std::size_t*) {}
@@ -57,11 +57,11 @@ inline void asan_unpoison(void*, std::size_t) {}
 inline void* tsan_create_fiber() { return __tsan_create_fiber(0); }
 inline void tsan_destroy_fiber(void* f) { __tsan_destroy_fiber(f); }
 inline void* tsan_current_fiber() { return __tsan_get_current_fiber(); }
-// A switch orders nothing: only the program's own synchronisation does.
+// A switch provides no ordering: only the program's own synchronisation does.
 inline void tsan_switch_to(void* f) { __tsan_switch_to_fiber(f, __tsan_switch_to_fiber_no_sync); }
 inline void tsan_acquire(const void* address) { __tsan_acquire(const_cast<void*>(address)); }
 inline void tsan_release(const void* address) { __tsan_release(const_cast<void*>(address)); }
-// The checker's own data is shared by all fibers on purpose. Every switch happens at level 0.
+// All fibers share the checker's own data without synchronisation. Every switch happens at level 0.
 inline int tsan_ignore_level = 0;
 inline void tsan_ignore_begin() {
   ++tsan_ignore_level;

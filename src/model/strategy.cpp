@@ -22,7 +22,7 @@ std::uint32_t random_stream::below(std::uint32_t n) noexcept {
 
 namespace {
 
-// Picks and other choices draw from streams of their own: a choice more or less in one does not
+// Picks and other choices use separate random streams: an additional choice in one stream does not
 // shift the other.
 class sampling_scheduler : public scheduler {
  public:
@@ -60,8 +60,8 @@ class sticky_walk : public sampling_scheduler {
   }
 };
 
-// Probabilistic concurrency testing: the highest priority runs; at depth - 1 random steps the
-// running thread falls below everybody else.
+// Probabilistic concurrency testing (Burckhardt et al., 2010): the thread with the highest priority
+// runs; at depth - 1 random steps the running thread falls below all others.
 class pct : public sampling_scheduler {
  public:
   pct(std::uint64_t seed, std::uint32_t depth, std::uint64_t length) : sampling_scheduler(seed) {
@@ -94,8 +94,8 @@ class pct : public sampling_scheduler {
   std::uint64_t step_ = 0;
 };
 
-// Partial-order sampling: each pending operation has a random priority, drawn anew when a
-// dependent operation overtakes it.
+// Partial-order sampling (Yuan et al., 2018): each pending operation has a random priority, drawn
+// anew when a dependent operation overtakes it.
 class partial_order_sampling : public sampling_scheduler {
  public:
   using sampling_scheduler::sampling_scheduler;
@@ -181,21 +181,21 @@ sample sample_from_token(std::string_view token) {
           number(parts[3], token)};
 }
 
-// A decision of the search: which thread, or which of the values 0..n-1.
+// A decision of the search: a thread, or one of the values 0..n-1.
 struct exhaustive_search::node {
   std::vector<candidate> enabled;  // empty for a choice of values
   std::uint32_t values = 0;
-  std::uint32_t taken = 0;     // the thread or the value of the current run
-  std::uint32_t asleep = 0;    // bit per thread: leads only to runs already seen
-  std::uint32_t explored = 0;  // bit per thread: all runs through it have been seen
+  std::uint32_t taken = 0;     // the current run's thread or value
+  std::uint32_t asleep = 0;    // bit per thread: leads only to runs equivalent to earlier ones
+  std::uint32_t explored = 0;  // bit per thread: all runs through it have been made
 };
 
 // Invariants:
-//  1. nodes[0..at) are the decisions of the current run so far; the rest is what it will repeat.
-//  2. `asleep` is the sleep set of the state reached: a thread in it may be skipped, because
-//     starting with it gives only runs equivalent to some that were made.
-//  3. A run in which all enabled threads sleep is redundant from there on; it is run to its end
-//     without adding nodes, since fibers cannot be given up.
+//  1. nodes[0..at) are the decisions of the current run so far; the run will repeat the rest.
+//  2. `asleep` is the sleep set of the current state: its threads may be skipped, because runs that
+//     continue with one of them are equivalent to earlier runs.
+//  3. When all enabled threads sleep, the rest of the run is redundant. It is executed without
+//     adding nodes, since fibers cannot be cancelled.
 struct exhaustive_search::path {
   std::vector<node> nodes;
   std::size_t at = 0;
@@ -221,7 +221,7 @@ std::size_t exhaustive_search::pick(std::span<const candidate> enabled, std::siz
   path& p = *path_;
   for (const candidate& c : enabled) p.pending[c.thread] = c.next;
   if (p.from_token) {
-    if (p.at >= p.given.size()) return enabled.front().thread;  // it was redundant from here on
+    if (p.at >= p.given.size()) return enabled.front().thread;  // the rest was redundant
     const std::size_t wanted = p.given[p.at++];
     const bool possible = std::ranges::find(enabled, wanted, &candidate::thread) != enabled.end();
     if (!possible) p.fits = false;
@@ -246,8 +246,8 @@ std::size_t exhaustive_search::pick(std::span<const candidate> enabled, std::siz
   return n.taken;
 }
 
-// A yield looks at who has taken a step since: the order of the last step before it and of any
-// other step matters, so nobody may be skipped.
+// Which threads have taken a step since decides how a yield continues. So the order of the last
+// step before it and of any other step matters, and no thread may be skipped.
 void exhaustive_search::yielded(std::size_t) { path_->asleep = 0; }
 
 bool exhaustive_search::fits() const { return path_->fits; }

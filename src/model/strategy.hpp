@@ -1,4 +1,4 @@
-// Who goes next: the strategies of explore().
+// The strategies of explore(): which thread takes the next step.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-// A small generator (splitmix64); its whole state is one number, which goes into the token.
+// The generator splitmix64. Its state is one number, which the token holds.
 class random_stream {
  public:
   explicit random_stream(std::uint64_t seed) noexcept : state_(seed) {}
@@ -24,36 +24,36 @@ class random_stream {
   std::uint64_t state_;
 };
 
-// An enabled thread and what it would do.
+// An enabled thread and its next operation.
 struct candidate {
   std::size_t thread = 0;
   operation next;
 };
 
-// Decides one run. Called by the engine in the order of events, so that equal decisions give an
-// equal run.
+// Makes the decisions of one run. The engine calls it in the order of events, so equal decisions
+// give an equal run.
 class scheduler {
  public:
   virtual ~scheduler() = default;
-  // One of `enabled`, which is not empty and ordered by thread; `current` ran last.
+  // Returns a thread of `enabled`, which is not empty and is ordered by thread. `current` ran last.
   virtual std::size_t pick(std::span<const candidate> enabled, std::size_t current) = 0;
-  // `done` is about to happen on `thread`.
+  // Called before `done` is executed by `thread`.
   virtual void executed(std::size_t /*thread*/, const operation& /*done*/) {}
-  // `thread` is waiting for somebody else's progress.
+  // Called when `thread` yields to the progress of other threads.
   virtual void yielded(std::size_t /*thread*/) {}
-  // A number in [0, n), n > 1: which store a load reads, who is notified.
+  // Returns a number in [0, n), n > 1, such as the store that a load reads or the waiter to notify.
   virtual std::uint32_t choose(std::uint32_t n) = 0;
-  // How old a store a load reads, in [0, n), n > 0; 0 is the newest.
+  // Returns the age of the store that a load reads, in [0, n), n > 0; 0 is the newest.
   virtual std::uint32_t age(std::uint32_t n) { return n < 2 ? 0 : choose(n); }
-  // True with a chance of 1 in n; exhaustive search never takes such a chance.
+  // Returns true with probability 1/n; in exhaustive search, never.
   virtual bool chance(std::uint32_t n) { return choose(n) == 0; }
 };
 
-// A sampling strategy and what it needs to be repeated.
+// A sampling strategy with the parameters that repeat its run.
 struct sample {
   strategy how = strategy::random;
   std::uint32_t depth = 3;
-  std::uint64_t length = 100;  // estimated steps of the run
+  std::uint64_t length = 100;  // estimated number of steps of the run
   std::uint64_t seed = 1;
 };
 
@@ -61,8 +61,8 @@ std::unique_ptr<scheduler> make_scheduler(const sample& s);
 std::string to_token(const sample& s);
 sample sample_from_token(std::string_view token);  // throws std::invalid_argument
 
-// Depth-first search with sleep sets: one run after the other, until next_run() says no.
-// `reduced` is off for its own tests only: then nothing is taken for equivalent.
+// Depth-first search with sleep sets (Godefroid): makes runs until next_run() returns false.
+// `reduced` is false only in tests of the search itself: then no runs are treated as equivalent.
 class exhaustive_search : public scheduler {
  public:
   explicit exhaustive_search(bool reduced);
@@ -76,9 +76,9 @@ class exhaustive_search : public scheduler {
   std::uint32_t choose(std::uint32_t n) override;
   bool chance(std::uint32_t) override { return false; }
 
-  bool next_run();                          // false when everything has been seen
+  bool next_run();                          // false when the search is complete
   [[nodiscard]] std::string token() const;  // the decisions of the current run
-  [[nodiscard]] bool fits() const;          // the token's decisions were all possible
+  [[nodiscard]] bool fits() const;          // all decisions of the token were possible
   void replay(std::string_view token);      // throws std::invalid_argument
 
  private:

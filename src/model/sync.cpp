@@ -12,7 +12,8 @@ namespace {
 
 run& current_run(const char* what) {
   run* const r = active_run();
-  if (r == nullptr) fail(std::string(what) + ": in the model build it lives inside explore()");
+  if (r == nullptr)
+    fail(std::string(what) + ": in the model build it can be used only inside explore()");
   return *r;
 }
 
@@ -49,11 +50,11 @@ void yield() noexcept {
   const engine_scope scope;
   if (++r->self->yields > r->opts.unfair_yields) {
     r->self->yielded = true;
-    r->who.yielded(r->self->number);
+    r->chooser.yielded(r->self->number);
   }
   r->reach({op::yield, true, 0}, nullptr);
   r->self->yielded = false;
-  r->self->fresh = std::exchange(r->self->next_fresh, r->stores);  // the yield before this one
+  r->self->fresh = std::exchange(r->self->next_fresh, r->stores);  // as of the previous yield
   r->leave();
 }
 
@@ -69,7 +70,7 @@ time_point clock::now() noexcept {
 void* thread_slot(const void* key, void* (*make)(), void (*destroy)(void*)) noexcept {
   thread_state* self = current_thread();
   if (self == nullptr) {
-    static auto* const outside = new thread_state;  // for use outside of runs; lives on
+    static auto* const outside = new thread_state;  // for use outside of runs; never deleted
     self = outside;
   }
   for (const auto& s : self->slots) {
@@ -121,7 +122,7 @@ void mutex::unlock() noexcept {
 
 condition_variable::~condition_variable() {
   retire();
-  if (!waiters_.empty()) fail(describe() + " is destroyed while somebody waits");
+  if (!waiters_.empty()) fail(describe() + " is destroyed while a thread waits");
 }
 
 void condition_variable::enlist() noexcept {
@@ -141,7 +142,7 @@ bool condition_variable::sleep(time_point deadline) noexcept {
   if (notified) return true;
   const engine_scope scope;
   waiters_.remove(*current_thread());
-  return deadline > active_run()->now;  // a wake-up without a reason looks like a notification
+  return deadline > active_run()->now;  // a spurious wake-up counts as notified
 }
 
 void condition_variable::notify_one() noexcept {
@@ -155,8 +156,7 @@ void condition_variable::notify_all() noexcept {
   }
 }
 
-// Futexes are the kernel's: waiters are known by address, and a wake on a word that is gone is
-// harmless.
+// Like the kernel, identifies waiters by address; a wake of a destroyed word is harmless.
 bool futex_wait(atomic_core& word, std::uint64_t expected, time_point deadline) noexcept {
   run& r = current_run("futex_wait");
   {
@@ -196,7 +196,7 @@ bool stop_state::request_stop() noexcept {
     mu_.unlock();
     return false;
   }
-  stopped_.store(true, std::memory_order_release);  // release: what precedes the request is seen
+  stopped_.store(true, std::memory_order_release);  // release: publishes what precedes the request
   const thread_state* const self = current_thread();
   runner_ = self == nullptr ? 0 : self->number;
   while (first_ != nullptr) {
@@ -204,7 +204,7 @@ bool stop_state::request_stop() noexcept {
     unlink(callback);
     running_ = &callback;
     mu_.unlock();
-    callback.run_(callback);  // from here on it may be gone
+    callback.run_(callback);  // may destroy itself
     mu_.lock();
     running_ = nullptr;
     finished_.fetch_add(1);
@@ -232,7 +232,7 @@ void stop_state::remove(stop_callback_base& callback) noexcept {
   } else if (running_ == &callback) {
     const thread_state* const self = current_thread();
     if (self == nullptr || runner_ == self->number) {
-      running_ = nullptr;  // it ends its own life
+      running_ = nullptr;  // it destroys itself
     } else {
       while (running_ == &callback) {
         const std::uint32_t seen = finished_.load();
@@ -248,13 +248,13 @@ void stop_state::remove(stop_callback_base& callback) noexcept {
 void stop_state::release() noexcept {
   thread_state* const self = current_thread();
   if (self != nullptr) {
-    let_go_.join(self->seen);
+    released_.join(self->seen);
     ++self->seen[self->number];
     sanitizer::tsan_release(this);
   }
   if (--references_ > 0) return;
   if (self != nullptr) {
-    self->seen.join(let_go_);
+    self->seen.join(released_);
     sanitizer::tsan_acquire(this);
   }
   delete this;

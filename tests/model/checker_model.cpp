@@ -121,7 +121,7 @@ TEST(checker, object_of_another_run_is_refused) {
   sync::atomic<int> outside{0};
   const auto r = find({.runs = 1}, [&] { outside.store(1); });
   ASSERT_FALSE(r.clean());
-  EXPECT_THAT(r.failure->message, HasSubstr("was not made in this run"));
+  EXPECT_THAT(r.failure->message, HasSubstr("was not created in this run"));
 }
 
 TEST(checker, misused_mutex_is_reported) {
@@ -353,8 +353,8 @@ TEST(checker, crash_tells_the_token) {
   const auto crash = [](model::strategy how) {
     static_cast<void>(find({.how = how}, [] { std::abort(); }));
   };
-  EXPECT_DEATH(crash(model::strategy::random), "ends within the run with the token random:3:50:");
-  EXPECT_DEATH(crash(model::strategy::exhaustive), "ends within the run with the token dfs");
+  EXPECT_DEATH(crash(model::strategy::random), "crashes in the run with the token random:3:50:");
+  EXPECT_DEATH(crash(model::strategy::exhaustive), "crashes in the run with the token dfs");
 }
 
 TEST(checker, assertion_fails_the_run) {

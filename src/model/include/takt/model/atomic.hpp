@@ -1,5 +1,5 @@
 /// \file
-/// atomic<T> with C++'s weak memory: loads may return any value that the memory model allows.
+/// atomic<T> with weak memory: loads may return any value that the C++ memory model allows.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-/// The part of an atomic that does not depend on its type: values are 64 bits.
+/// The type-independent part of an atomic. Values have 64 bits.
 ///
 /// Invariants:
-///  1. The modification order is the order of execution; `stores_` keeps its newest part.
-///  2. A load reads a store that is not older than any store or earlier read of this atomic that
-///     happens before the load (coherence).
-///  3. A seq_cst load reads no store older than the newest one that was made by, or seen by, a
-///     seq_cst operation; the total order of those is the order of execution.
+///  1. The modification order is the order of execution. `stores_` holds its latest stores.
+///  2. Coherence: a load reads no store older than a store or an earlier read of this atomic that
+///     happens before the load.
+///  3. A seq_cst load reads no store older than the newest store that was made or read by a seq_cst
+///     operation. The total order of seq_cst operations is the order of execution.
 ///  4. A read-modify-write reads the newest store and continues its release sequence.
 class atomic_core : public object {
  public:
@@ -31,7 +31,7 @@ class atomic_core : public object {
   std::uint64_t load(std::memory_order order) const noexcept;
   void store(std::uint64_t value, std::memory_order order) noexcept;
 
-  /// Replaces the newest value v by change(v); returns v.
+  /// Replaces the newest value v by change(v). \return v.
   template <class Change>
   std::uint64_t modify(Change&& change, std::memory_order order) noexcept {
     step s(op::rmw, *this, true);
@@ -43,7 +43,7 @@ class atomic_core : public object {
   bool compare_exchange(std::uint64_t& expected, std::uint64_t desired, std::memory_order success,
                         std::memory_order failure, bool weak) noexcept;
 
-  /// The newest value, as the kernel sees it on behalf of `self`. No step of its own.
+  /// Returns the newest value, as the kernel reads it on behalf of `self`. Not a step.
   [[nodiscard]] std::uint64_t newest_for(thread_state& self) const noexcept {
     return read(self, count_ - 1, std::memory_order_relaxed);  // relaxed: orders nothing
   }
@@ -51,11 +51,11 @@ class atomic_core : public object {
  private:
   struct stored {
     std::uint64_t value = 0;
-    std::uint64_t sequence = 0;                           // of all stores of the run
-    std::uint32_t thread = 0;                             // who stored it
-    std::uint32_t epoch = 0;                              // and when, by its own count
-    std::array<std::uint32_t, max_threads> first_seen{};  // per reader, by its count; 0 = never
-    vector_clock released{};                              // what an acquiring reader learns
+    std::uint64_t sequence = 0;                           // among all stores of the run
+    std::uint32_t thread = 0;                             // the storing thread
+    std::uint32_t epoch = 0;                              // its step count at the store
+    std::array<std::uint32_t, max_threads> first_seen{};  // per reader: its step count; 0: never
+    vector_clock released{};                              // joined by acquiring readers
   };
   static constexpr std::size_t history = 8;
 
@@ -70,16 +70,16 @@ class atomic_core : public object {
   void commit_rmw(std::uint64_t value, std::memory_order order) noexcept;
 
   mutable std::array<stored, history> stores_{};
-  std::uint64_t count_ = 0;                  // stores ever made; the newest is count_ - 1
-  mutable std::uint64_t seq_cst_floor_ = 0;  // index of the newest store a seq_cst operation met
+  std::uint64_t count_ = 0;                  // stores made so far; the newest is count_ - 1
+  mutable std::uint64_t seq_cst_floor_ = 0;  // index; see invariant 3
 };
 
-/// Blocks while the newest value of `word` is `expected`. True if the deadline has come.
+/// Blocks while the newest value of `word` is `expected`. \return true at the deadline.
 bool futex_wait(atomic_core& word, std::uint64_t expected, time_point deadline) noexcept;
-/// Wakes one waiter, or all. The word may be gone already: only its address is used.
+/// Wakes one waiter, or all. Uses only the address: the word may already be destroyed.
 void futex_wake(const void* word, bool all) noexcept;
 
-/// Stands in for std::atomic<T> where T fits into eight bytes; takt/base/detail/sync.hpp lists what
+/// Drop-in for std::atomic<T> with T of at most eight bytes; takt/base/detail/sync.hpp lists what
 /// it lacks.
 template <class T>
 class atomic {
@@ -175,7 +175,7 @@ class atomic {
     return fetch_sub(1);
   }
 
-  /// For the futex functions of the shim. The core has the address of the atomic.
+  /// For the futex functions of the shim. The core's address is that of the atomic.
   [[nodiscard]] atomic_core& core() noexcept { return core_; }
 
  private:

@@ -1,10 +1,9 @@
 /// \file
-/// What the instrumented sync names are made of: operations, steps, objects, vector clocks.
+/// The foundation of the instrumented sync names: operations, steps, objects, vector clocks.
 ///
-/// A *run* executes a test body with all its threads as fibers on one OS thread. Before each
-/// operation on a sync object the fiber announces the operation and the checker picks who goes on;
-/// then the operation itself happens as one indivisible step. Nothing here is used outside the
-/// model build.
+/// A *run* executes a test body, with all of its threads as fibers on one OS thread. Before each
+/// operation on a sync object the fiber announces the operation, and the checker picks the next
+/// thread. The operation itself is then one indivisible step. Used only in the model build.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +19,13 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-/// Threads of one run, counting the clock, which is thread 0. The test body is thread 1.
+/// Maximum number of threads of a run, including thread 0, the clock. Thread 1 runs the body.
 inline constexpr std::size_t max_threads = 16;
 
-/// Virtual time has the type of real time, so that no code needs to tell them apart.
+/// Virtual time has the type of real time, so that code is the same for both.
 using time_point = std::chrono::steady_clock::time_point;
 
-/// One counter per thread: what a thread, or whoever synchronises with it, has seen of the others.
+/// A vector clock: one step counter per thread, for what a thread has seen of the others.
 class vector_clock {
  public:
   std::uint32_t& operator[](std::size_t thread) noexcept { return at_[thread]; }
@@ -39,7 +38,7 @@ class vector_clock {
   std::array<std::uint32_t, max_threads> at_{};
 };
 
-/// Every kind of step. The names appear in traces.
+/// The kinds of steps. Their names appear in traces.
 enum class op : std::uint8_t {
   begin,
   finish,
@@ -62,8 +61,8 @@ enum class op : std::uint8_t {
   destroy,
 };
 
-/// What a thread is about to do. Objects are known by number, in order of creation within the run,
-/// never by address: a run can be replayed.
+/// The next operation of a thread. Objects are identified by number, in order of creation within
+/// the run, never by address, so that a run can be replayed.
 struct operation {
   op kind = op::begin;
   bool writes = true;
@@ -71,18 +70,18 @@ struct operation {
   const char* object_kind = "";
 };
 
-/// Can the order of two steps be told apart?
+/// Returns whether two steps are dependent: their order may matter to the program.
 bool dependent(const operation& a, const operation& b) noexcept;
 
 class thread_state;
 
-/// Ends the run as failed. The fibers' stacks are abandoned, nothing is unwound.
+/// Fails the run and ends it. The stacks of its fibers are abandoned, not unwound.
 [[noreturn]] void fail(const std::string& message) noexcept;
 
-/// The engine-side identity of a sync object: its number and its lifetime.
+/// The identity of a sync object in the checker: its number and its lifetime.
 ///
 /// Each use is checked: the construction must happen before it, and it must happen before the
-/// destruction. That finds use after free and unsafe publication without a sanitizer.
+/// destruction. This detects use after free and unsafe publication without a sanitizer.
 class object {
  public:
   /// `kind` is a literal that names the object in reports.
@@ -91,15 +90,15 @@ class object {
   object& operator=(const object&) = delete;
   ~object() = default;
 
-  /// Number within the run; 0 for an object made outside of any run.
+  /// Number within the run; 0 for an object constructed outside of a run.
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
-  /// What it is, for reports.
+  /// Type of the object, for reports.
   [[nodiscard]] const char* kind() const noexcept { return kind_; }
-  /// "mutex #3"
+  /// Kind and number, such as "mutex #3".
   [[nodiscard]] std::string describe() const;
 
  protected:
-  /// The step that ends the object's life; the derived destructor's first statement.
+  /// The step that ends the object's lifetime; the first statement of the derived destructor.
   void retire() noexcept;
   /// Fails the run unless `self` may use the object now.
   void check_use(const thread_state& self, bool destroys) const noexcept;
@@ -116,8 +115,8 @@ class object {
   mutable vector_clock used_{};
 };
 
-/// One operation: the constructor waits until the checker picks this thread, then the enclosing
-/// scope is the operation. Outside of a run it does nothing and self() is null.
+/// One operation. The constructor waits until the checker picks this thread; the rest of the
+/// enclosing scope is the operation. Outside of a run a step does nothing and self() is null.
 class step {
  public:
   step(op kind, const object& target, bool writes) noexcept;
@@ -129,19 +128,19 @@ class step {
 
  private:
   thread_state* self_;
-  bool tracked_before_ = false;  // memory allocated within a step is the checker's own
+  bool tracked_before_ = false;  // allocations within a step are the checker's own
 };
 
-/// Blocks the calling thread in `step`-like fashion until it was notified or `deadline` has come.
-/// The waiter has been put into a list of waiters before. True if notified.
+/// Blocks the calling thread, as one step, until a notification or `deadline`. The caller has
+/// already added the thread to a waiter_list. \return true if notified.
 bool wait_for_notification(const object& target, time_point deadline) noexcept;
 
-/// A list of blocked threads: the common part of condition variables and futexes.
+/// The list of blocked threads of a condition variable.
 class waiter_list {
  public:
   void add(thread_state& waiter) noexcept;
   void remove(thread_state& waiter) noexcept;
-  /// Takes out one waiter, any of them, and lets it go on. False if there is none.
+  /// Removes and wakes one waiter, chosen by the checker. \return false if there is none.
   bool notify_any() noexcept;
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
@@ -150,14 +149,14 @@ class waiter_list {
   std::size_t size_ = 0;
 };
 
-/// A number in [0, n), drawn from the run's stream of choices; 0 outside of a run.
+/// Returns a number in [0, n) from the run's stream of choices; 0 outside of a run.
 std::uint32_t choose(std::uint32_t n) noexcept;
 
-/// The calling thread, or null outside of a run.
+/// Returns the calling thread; null outside of a run.
 thread_state* current_thread() noexcept;
 std::size_t thread_number(const thread_state& thread) noexcept;
 
-/// Adds to the current step's line in the trace; does nothing unless a failure is being replayed.
+/// Adds to the current step's line in the trace. No effect unless the run is traced.
 void note(const char* what, std::uint64_t value) noexcept;
 
 }  // namespace model

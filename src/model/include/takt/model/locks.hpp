@@ -1,5 +1,5 @@
 /// \file
-/// mutex and condition variables whose blocking the checker sees.
+/// Condition variables under the control of the checker.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ namespace model {
 
 /// Drop-in for std::condition_variable.
 ///
-/// A waiter is on the list before it lets go of the lock, so a notification after that reaches it.
-/// A notification orders nothing by itself: only the mutex does.
+/// A waiter is listed before it unlocks, so any later notification reaches it. A notification
+/// itself provides no memory ordering; the mutex does.
 class condition_variable : public object {
  public:
   condition_variable() noexcept : object("condition variable") {}
@@ -64,7 +64,7 @@ class condition_variable : public object {
   }
 
  protected:
-  /// From now on; a duration too long to add is never.
+  /// Returns now() + d; time_point::max() if that is beyond the range.
   template <class Rep, class Period>
   static time_point after(std::chrono::duration<Rep, Period> d) {
     const time_point now = clock::now();
@@ -92,15 +92,15 @@ class condition_variable_any : public condition_variable {
   }
   template <class Lock, class Predicate>
   bool wait_until(Lock& lock, const stop_token& stop, time_point deadline, Predicate done) {
-    // As if under a lock inside: the request is seen by who looks after it. A plain load of the
-    // token might be stale, and an edge from every notification would be too much.
+    // Not an instrumented atomic: a plain load of the token could be stale, whereas this wait must
+    // see every earlier request; and an edge from each notification would order too much.
     std::atomic<bool> stopped = stop.stop_requested();
     stop_callback wake_up(stop, [&] {
       stopped = true;
       notify_all();
     });
     while (!done()) {
-      enlist();  // before looking: a request after the look finds the waiter listed
+      enlist();  // before the check: a later request finds the waiter listed
       if (stopped) {
         delist();
         return done();

@@ -1,5 +1,5 @@
 /// \file
-/// A mutex whose blocking the checker sees.
+/// A mutex under the control of the checker.
 #pragma once
 
 #include <takt/model/engine.hpp>
@@ -7,8 +7,8 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-/// Drop-in for std::mutex. Locking it twice, unlocking it from another thread and destroying it
-/// while it is locked fail the run.
+/// Drop-in for std::mutex. The run fails if a thread locks it twice or unlocks it without owning
+/// it, or if it is destroyed while locked.
 class mutex : public object {
  public:
   mutex() noexcept : object("mutex") {}
@@ -18,12 +18,12 @@ class mutex : public object {
   bool try_lock() noexcept;
   void unlock() noexcept;
 
-  /// Who holds it: 0 for nobody.
+  /// Number of the owning thread; 0 if unlocked.
   [[nodiscard]] std::size_t owner() const noexcept { return owner_; }
 
  private:
   std::size_t owner_ = 0;
-  vector_clock released_{};  // what the last owner had seen
+  vector_clock released_{};  // the last owner's clock at its unlock
 };
 
 }  // namespace model

@@ -1,7 +1,7 @@
 /// \file
 /// stop_source, stop_token and stop_callback on the checker's own mutex.
 ///
-/// The standard ones compare ids of OS threads, which all fibers share.
+/// The standard classes compare ids of OS threads, which all fibers share.
 #pragma once
 
 #include <cstddef>
@@ -30,21 +30,20 @@ class stop_callback_base {
   bool listed_ = false;
 };
 
-/// What a stop_source and its tokens and callbacks share.
+/// The shared state of a stop_source, its tokens and its callbacks.
 class stop_state {
  public:
   bool request_stop() noexcept;
   [[nodiscard]] bool stop_requested() const noexcept {
     return stopped_.load(std::memory_order_acquire);
   }
-  /// True if it was put into the list; otherwise stop has been requested already.
+  /// Registers a callback. \return false if stop is already requested or no longer possible.
   bool add(stop_callback_base& callback) noexcept;
-  /// Waits for the callback to return if it is running on another thread.
+  /// Unregisters a callback. Waits for it to return if it runs on another thread.
   void remove(stop_callback_base& callback) noexcept;
 
-  /// References are counted here, without a step of their own, and as counts should be: what each
-  /// owner did happens before the destruction. (With a std::shared_ptr the checker would not see
-  /// that.)
+  /// Reference counting without steps of its own: every owner's use happens before the destruction.
+  /// The checker would not see these edges in a std::shared_ptr.
   void retain() noexcept { ++references_; }
   void release() noexcept;
 
@@ -60,14 +59,14 @@ class stop_state {
   stop_callback_base* first_ = nullptr;    // guarded by mu_
   stop_callback_base* last_ = nullptr;     // guarded by mu_
   stop_callback_base* running_ = nullptr;  // guarded by mu_
-  std::size_t runner_ = 0;                 // guarded by mu_: who runs callbacks
-  atomic<std::uint32_t> finished_{0};      // counts callbacks that have returned
+  std::size_t runner_ = 0;                 // guarded by mu_: the thread that runs callbacks
+  atomic<std::uint32_t> finished_{0};      // number of callbacks that have returned
   std::atomic<int> references_ = 0;
-  vector_clock let_go_{};         // what those who have let go had seen
-  std::atomic<int> sources_ = 0;  // no step of its own: nobody synchronises by it
+  vector_clock released_{};       // the joined clocks of owners that released their reference
+  std::atomic<int> sources_ = 0;  // not a step: no thread synchronises with it
 };
 
-/// A counted reference to a stop_state.
+/// Owns a reference to a stop_state.
 class stop_state_ref {
  public:
   stop_state_ref() noexcept = default;

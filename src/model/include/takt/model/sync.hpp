@@ -1,5 +1,5 @@
 /// \file
-/// The sync shim of the model build: takt::sync made of instrumented names.
+/// The sync shim of the model build: takt::sync with instrumented names.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ using model::wall_clock;
 using model::yield;
 using std::nostopstate;
 
-/// Blocks while `word` holds `expected`, until a wake, the deadline or, rarely, nothing at all.
-/// True if the deadline has come.
+/// Blocks while `word` holds `expected`, until a wake, the deadline or, rarely, a spurious return.
+/// \return true at the deadline.
 [[nodiscard]] bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
                               clock::time_point deadline) noexcept;
 [[nodiscard]] bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
                               wall_clock::time_point deadline) noexcept;
-/// Wakes one waiter on `word`, if there is one. Only the address is used: the word may be gone.
+/// Wakes one waiter on `word`, if any. Uses only the address: the word may already be destroyed.
 void futex_wake_one(const atomic<std::uint32_t>* word) noexcept;
 
 }  // namespace sync

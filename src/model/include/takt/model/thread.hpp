@@ -1,5 +1,5 @@
 /// \file
-/// Threads of a run, variables per thread, virtual time.
+/// The threads of a run, thread-local variables, virtual time.
 #pragma once
 
 #include <chrono>
@@ -17,14 +17,14 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-/// Starts a fiber of the current run that calls `body(closure)` once.
+/// Starts a thread of the current run that calls `body(closure)` once.
 thread_state* spawn(void (*body)(void*), void* closure) noexcept;
 void join(thread_state& target) noexcept;
 
-/// Drop-in for std::thread. Destroying a joinable one fails the run.
+/// Drop-in for std::thread. Destroying a joinable thread fails the run.
 class thread {
  public:
-  /// Tells threads apart within one run.
+  /// Identifies a thread within one run.
   class id {
    public:
     id() noexcept = default;
@@ -80,11 +80,12 @@ class thread {
 
 [[nodiscard]] thread::id this_thread_id() noexcept;
 
-/// Lets the others go first, and makes the stores made so far visible to the caller.
+/// Yields to the other threads. Stores that were made before the caller's previous yield become
+/// visible to it.
 void yield() noexcept;
 
-/// Virtual time: it moves when the checker lets it, at any step, to the next deadline that
-/// somebody waits for.
+/// Virtual steady time. At any step the checker may advance it to the earliest deadline that a
+/// thread waits for.
 struct clock {
   using duration = model::time_point::duration;
   using rep = duration::rep;
@@ -94,7 +95,7 @@ struct clock {
   static time_point now() noexcept;
 };
 
-/// Virtual time of day: it begins at some fixed date and is never set.
+/// Virtual time of day: it starts at a fixed date and is never set.
 struct wall_clock {
   using duration = std::chrono::system_clock::duration;
   using rep = duration::rep;
@@ -103,7 +104,7 @@ struct wall_clock {
   static constexpr bool is_steady = false;
   static time_point now() noexcept { return from(clock::now()); }
 
-  /// The two times run in step.
+  /// The constant difference to steady time.
   static constexpr duration ahead = std::chrono::hours(24 * 365 * 50);
   static time_point from(clock::time_point t) noexcept {
     return time_point(t.time_since_epoch() + ahead);
@@ -115,8 +116,8 @@ struct wall_clock {
   }
 };
 
-/// The slot of the calling thread for `key`; made by `make` at first use, destroyed by `destroy`
-/// when the thread ends.
+/// Returns the calling thread's slot for `key`, made by `make` at the first use and destroyed by
+/// `destroy` when the thread ends.
 void* thread_slot(const void* key, void* (*make)(), void (*destroy)(void*)) noexcept;
 
 /// One T per thread of the run.

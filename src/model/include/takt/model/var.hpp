@@ -9,7 +9,7 @@
 namespace takt::inline TAKT_ABI {
 namespace model {
 
-/// The clocks of one piece of plain data.
+/// Race detection for one variable: the clocks of its last write and of its reads.
 class race_check : public object {
  public:
   race_check() noexcept : object("variable") { on_write(); }
@@ -23,7 +23,7 @@ class race_check : public object {
   std::uint32_t written_ = 0;
 };
 
-/// See sync::var.
+/// Plain data whose accesses are checked for races; see sync::var.
 template <class T>
 class var {
  public:
