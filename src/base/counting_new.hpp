@@ -42,4 +42,4 @@ class no_memory {
 // First statement of a test that checks nothing but allocations. The test includes <gtest/gtest.h>;
 // this header does not, because counting_new.cpp includes it.
 #define TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED() \
-  if (!takt::allocations_are_counted) GTEST_SKIP() << "operator new is the sanitizer's"
+  if (!takt::allocations_are_counted) GTEST_SKIP() << "the sanitizer replaces operator new"

@@ -181,7 +181,7 @@ bool sync_name_to_disk(const std::filesystem::path& /*file*/) { return true; }
 std::FILE* open_file(const char* path, const char* mode) noexcept { return std::fopen(path, mode); }
 int signal_descriptor::open() {
   throw std::system_error(std::make_error_code(std::errc::function_not_supported),
-                          "takt: no descriptor to wait for here");
+                          "takt: no event descriptors on this platform");
 }
 void signal_descriptor::raise() noexcept {}
 void signal_descriptor::clear() noexcept {}

@@ -181,7 +181,7 @@ thread_state& run::pick_next() {
     }
     if (count == 0) fail("deadlock: " + describe_waits());
     if (++steps > opts.max_steps) {
-      fail("livelock: no end after " + std::to_string(opts.max_steps) + " steps");
+      fail("livelock: the run has not ended after " + std::to_string(opts.max_steps) + " steps");
     }
     const std::size_t picked = chooser.pick({list.data(), count}, current);
     thread_state* const t = picked == 0 ? nullptr : threads_[picked - 1].get();

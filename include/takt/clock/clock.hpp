@@ -13,8 +13,8 @@ namespace takt::inline TAKT_ABI {
 
 /// An injected clock: reads the time, and blocks a thread until a deadline or a notification.
 ///
-/// Every wait in takt goes through an injected clock, so a test with a manual_clock decides when
-/// time passes.
+/// Every timed wait in takt goes through an injected clock, so a test with a manual_clock decides
+/// when time passes.
 ///
 /// \code
 /// // Beats at once and then every second, until stop().
@@ -71,10 +71,10 @@ class system_clock final : public wall_clock {
   void park_until(parker& p, time_point deadline) const noexcept override;
 };
 
-/// The default clock of all options.
+/// The real steady clock: the default of options that take a clock.
 inline constexpr steady_clock steady{};
 
-/// The real time of day, for APIs on wall_clock.
+/// The real time of day, for code that takes a wall_clock.
 inline constexpr system_clock wall{};
 
 }  // namespace takt::inline TAKT_ABI

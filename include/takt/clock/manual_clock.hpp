@@ -55,7 +55,7 @@ class basic_manual_clock final : public basic_clock<Base> {
 
   /// Advances by `d`, any arithmetic duration, rounded up, and wakes all threads whose deadline is
   /// reached. Does not wait for these threads.
-  /// \throws std::invalid_argument if `d` is negative or not a number.
+  /// \throws std::invalid_argument if `d` is negative or NaN.
   template <class Rep, class Period>
     requires std::is_arithmetic_v<Rep>
   void advance(std::chrono::duration<Rep, Period> d) {

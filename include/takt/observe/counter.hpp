@@ -24,7 +24,7 @@ namespace takt::inline TAKT_ABI {
 ///
 /// **Consistency.** value() includes every add() that happens before it, and none that has not
 /// begun. What happened before an included add() is visible, too: reading several counters in the
-/// reverse order of their events keeps differences from being negative. It wraps around after 2^64.
+/// reverse order of their events keeps differences from being negative. A count wraps at 2^64.
 ///
 /// **Cost.** One atomic addition, on a cache line of its own. If many cores do little else, give
 /// each worker a counter and add the values. See docs/observe.md.

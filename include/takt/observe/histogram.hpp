@@ -118,9 +118,9 @@ class histogram_snapshot {
 /// bucket never decreases. Count, minimum and maximum are computed from the buckets, so a snapshot
 /// never contradicts itself.
 ///
-/// **Cost.** record() is one atomic addition. Threads that record similar durations share a cache
-/// line; where that is too slow, give each worker a histogram and merge the snapshots. 15,104
-/// bytes.
+/// **Cost.** record() is one atomic addition, and a histogram has 15,104 bytes. Threads that record
+/// similar durations share a cache line; where that is too slow, give each worker a histogram and
+/// merge the snapshots.
 ///
 /// **Thread safety**: all members from any thread, wait-free; nothing allocates or throws.
 class histogram {

@@ -85,12 +85,12 @@ struct task_event {
 ///
 /// **Thread safety.** Emitters call on_event() on the thread of the event, concurrently and without
 /// holding a lock; it may call the emitter. The events of one task are ordered as in task_event,
-/// those of different tasks are not. on_event() does not throw (that terminates) and should not
-/// block: it delays a worker or a caller. It must expect unknown kinds: later versions may add
-/// some.
+/// those of different tasks are not.
 ///
-/// **Destruction**: after its emitters. An emitter's observer is set at construction.
-/// See docs/observe.md.
+/// **Errors.** on_event() must not throw, which terminates. It should not block, because it delays
+/// a worker or a caller. It must expect unknown kinds: later versions may add some.
+///
+/// **Destruction**: after its emitters, which keep one observer for life. See docs/observe.md.
 class task_observer {
  public:
   virtual ~task_observer();
