@@ -90,7 +90,7 @@ struct task_event {
 /// **Errors.** on_event() must not throw, which terminates. It should not block, because it delays
 /// a worker or a caller. It must expect unknown kinds: later versions may add some.
 ///
-/// **Destruction**: after its emitters, which keep one observer for life. See docs/observe.md.
+/// **Destruction**: after its emitters, which set it at construction. See docs/observe.md.
 class task_observer {
  public:
   virtual ~task_observer();
