@@ -1,5 +1,5 @@
 /// \file
-/// A bounded queue of values between threads that can end.
+/// A bounded multi-producer, multi-consumer queue with a typed end.
 #pragma once
 
 #include <chrono>
@@ -23,47 +23,31 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Values on their way from some threads to others: a bounded queue, which slows down who is too
-/// fast, and which knows when it is over.
+/// A bounded queue of values between threads. A full channel blocks producers (back-pressure), and
+/// consumers learn when no more values will come.
 ///
 /// \code
 /// takt::channel<page> pages{{.capacity = 16}};
-/// auto out = pages.make_producer();          // all of them before the first one ends
+/// auto out = pages.make_producer();          // make all handles before the first one ends
 /// auto in = pages.make_consumer();
 ///
 /// std::thread reader{[out = std::move(out)]() mutable {
 ///   while (auto p = read_page()) out.push(std::move(*p));   // waits while 16 are there
-/// }};                                                       // `out` is gone: that was all
-/// while (auto p = in.pop()) print(*p);                      // ends after the last page
+/// }};                                                       // destroying `out` ends the input
+/// while (auto p = in.pop()) print(*p);                      // until the last page
 /// reader.join();
 /// \endcode
 ///
-/// **The end is typed.** No value has to stand for "that was all", and no producer has to remember
-/// to send it, after a throw for instance: a producer handle that ends is its pill. When the last
-/// one has ended, or after close(), consumers get what is left, and then the end, all of them. So
-/// the producers have to be known: make their handles before the first of them can end. One that
-/// is asked for later is refused.
+/// **End.** The input ends with the last producer handle, or with close(); consumers get the queued
+/// values, then the end. abort(), and the end of the last consumer handle, end the channel at once
+/// and discard the queued values. Make all producers before the first one ends: later ones throw.
 ///
-/// **Intake closes at one moment.** Who waits for room when it does has a reservation: the value is
-/// accepted when there is room, unless the producer gives up, for its deadline or stop token. Who
-/// comes later is told `closed`; nothing in between. Nobody overtakes who waits for room.
+/// **Order.** First in, first out. A waiting producer has a reservation: later producers cannot
+/// overtake it, and close() does not revoke it. See docs/services.md.
 ///
-/// **abort()** lets go of everybody: producers are told `closed`, consumers get the end, what is
-/// queued is given to the caller and counted as discarded. When the last consumer handle ends
-/// before the channel has, the same happens: producers do not wait for a dead consumer.
-///
-/// **Waiting** of a task of a pool is a blocking_region: the pool may have one thread more
-/// meanwhile, so that it does not wait for what only its own threads could do.
-///
-/// A value that is not accepted stays with its owner (but for push(), which takes it by value).
-/// Values are made, moved and destroyed without the lock.
-///
-/// For futures in the order of their completion there is completion_queue, in which nobody waits
-/// for room.
-///
-/// **Thread safety**: all members from any thread, but for the destructor; those of a handle too,
-/// but for its end and its moves. **Destruction**: after the handles; what is queued is destroyed.
-/// **Cost**: an allocation for each value, and the lock once on each side.
+/// **Thread safety.** All members, except destructors and a handle's end() and moves. Handles must
+/// not outlive the channel. Tasks wait in a blocking_region. Values are moved and destroyed without
+/// the lock. **Cost.** One allocation per value, and one lock per push and pop.
 template <class T>
 class channel : private detail::channel_core {
  public:
@@ -71,36 +55,36 @@ class channel : private detail::channel_core {
   class producer;
   class consumer;
 
-  /// \throws std::invalid_argument if capacity is 0, or time null.
+  /// \throws std::invalid_argument if capacity is 0 or time is null.
   explicit channel(const options& how = {}) : detail::channel_core(how) {
     static_assert(std::movable<T>, "a channel moves its values: T has to be movable");
   }
 
-  /// One more who may put values in. \throws takt::rejected (shut_down) if it takes no more.
+  /// A new producer handle. \throws takt::rejected (shut_down) if the channel is closed.
   [[nodiscard]] producer make_producer() {
     add_producer();
     return producer(*this);
   }
-  /// One more who may take values out.
+  /// A new consumer handle.
   [[nodiscard]] consumer make_consumer() {
     add_consumer();
     return consumer(*this);
   }
 
-  /// Takes no more values. Producers that already wait for room are still let in, and consumers get
-  /// all queued values before they get the end.
+  /// Closes the intake. Producers that already wait keep their reservations; consumers get all
+  /// queued values before the end.
   using detail::channel_core::close;
-  /// Whether it takes no more values: closed, aborted, or all producers have ended.
+  /// True after close(), abort() or the end of the last producer.
   using detail::channel_core::is_closed;
-  /// Whether it takes no more values, and there is nothing left to take, now or later.
+  /// True if the channel is closed and no value is queued or reserved.
   using detail::channel_core::is_at_end;
-  /// How many values are queued.
+  /// Number of queued values.
   using detail::channel_core::size;
   using detail::channel_core::statistics;
-  /// The clock that it waits by.
+  /// The clock of all deadlines.
   using detail::channel_core::time;
 
-  /// Ends it at once, as above. \return what was queued, oldest first.
+  /// Aborts the channel. \return the queued values, oldest first.
   std::list<T> abort() noexcept {
     std::list<T> rest;
     const detail::mutex_lock lock(mu_);
@@ -113,14 +97,14 @@ class channel : private detail::channel_core {
   push_result push_until(clock::time_point deadline, T& value, const sync::stop_token& stop) {
     std::list<T> place;
     place.push_back(std::move(value));
-    std::optional<blocking_region> waiting;  // outlives the lock
+    std::optional<blocking_region> waiting;  // must outlive the lock
     detail::mutex_lock lock(mu_);
     push_result result = look_for_room();
     if (result == push_result::full && deadline != clock::time_point::min()) {
       lock.unlock();
       waiting.emplace();
-      detail::deferred_continuations::run();  // before it waits: a producer that is
-                                              // promised room has to use it
+      detail::deferred_continuations::run();  // before the wait: a producer with a
+                                              // reservation has to use it
       lock.lock();
       result = wait_for_room(lock, deadline, stop);
     }
@@ -136,7 +120,7 @@ class channel : private detail::channel_core {
   }
 
   bool pop_until(clock::time_point deadline, std::list<T>& to, const sync::stop_token& stop) {
-    std::optional<blocking_region> waiting;  // outlives the lock
+    std::optional<blocking_region> waiting;  // must outlive the lock
     detail::mutex_lock lock(mu_);
     if (has_to_wait() && deadline != clock::time_point::min()) {
       lock.unlock();
@@ -150,7 +134,7 @@ class channel : private detail::channel_core {
     return true;
   }
 
-  // Deciding and aborting are one step: a consumer that is made in between would lose what is left.
+  // Decides and aborts under one lock; a consumer made in between would lose the queued values.
   void end_consumer() noexcept {
     std::list<T> rest;
     const detail::mutex_lock lock(mu_);
@@ -159,15 +143,15 @@ class channel : private detail::channel_core {
     rest.swap(queue_);
   }
 
-  std::list<T> queue_ TAKT_GUARDED_BY(mu_);  // a list: it moves between owners without allocating
+  std::list<T> queue_ TAKT_GUARDED_BY(mu_);  // a list: splicing moves values without allocating
 };
 
-/// Puts values into a channel. While there is one, consumers wait for more.
-/// Example, thread safety and destruction: see channel.
+/// Pushes values into a channel. Consumers wait for more while any producer exists.
+/// Example, thread safety and lifetime: see channel.
 template <class T>
 class channel<T>::producer {
  public:
-  /// Of no channel.
+  /// Belongs to no channel.
   producer() = default;
   producer(producer&& other) noexcept : to_(std::exchange(other.to_, nullptr)) {}
   producer& operator=(producer&& other) noexcept {
@@ -179,27 +163,27 @@ class channel<T>::producer {
   }
   ~producer() { end(); }
 
-  /// Puts a value in; what it does if there is no room is up to the channel's when_full.
-  /// \return whether it is in: false if it was dropped, or stop was requested while it waited.
-  /// \throws takt::rejected: shut_down, saturated, timeout_error; std::bad_alloc.
+  /// Pushes a value. If the channel is full, does what its when_full policy says.
+  /// \return true if the value was accepted; false if it was dropped or stop was requested.
+  /// \throws takt::rejected (shut_down, saturated, timed_out); std::bad_alloc.
   bool push(T value, const sync::stop_token& stop = {}) {
     TAKT_ASSERT(to_ != nullptr);
     return to_->is_in(to_->push_until(to_->push_deadline(), value, stop));
   }
 
-  /// Puts `value` in, waiting for room if need be, whatever when_full says. If it is not
-  /// accepted, it is moved back.
+  /// Pushes `value`, and waits for room until `deadline` whatever when_full says. A value that is
+  /// not accepted is moved back. \throws std::bad_alloc.
   [[nodiscard]] push_result push_until(clock::time_point deadline, T& value,
                                        const sync::stop_token& stop = {}) {
     TAKT_ASSERT(to_ != nullptr);
     return to_->push_until(deadline, value, stop);
   }
-  /// The same, without waiting.
+  /// Same as push_until(), without waiting.
   [[nodiscard]] push_result try_push(T& value) {
     return push_until(clock::time_point::min(), value);
   }
 
-  /// That was all from this one. Again, or of no channel: nothing.
+  /// Ends this producer. Does nothing if it has ended or belongs to no channel.
   void end() noexcept {
     if (channel* const to = std::exchange(to_, nullptr)) to->remove_producer();
   }
@@ -210,12 +194,12 @@ class channel<T>::producer {
   channel* to_ = nullptr;
 };
 
-/// Takes values out of a channel. When the last one is gone, the channel is aborted.
-/// Example, thread safety and destruction: see channel.
+/// Pops values from a channel. The end of the last consumer aborts the channel.
+/// Example, thread safety and lifetime: see channel.
 template <class T>
 class channel<T>::consumer {
  public:
-  /// Of no channel.
+  /// Belongs to no channel.
   consumer() = default;
   consumer(consumer&& other) noexcept : from_(std::exchange(other.from_, nullptr)) {}
   consumer& operator=(consumer&& other) noexcept {
@@ -227,20 +211,20 @@ class channel<T>::consumer {
   }
   ~consumer() { end(); }
 
-  /// The oldest value; waits until there is one. Nothing: the end.
+  /// Waits for the oldest value. Empty at the end of the channel.
   [[nodiscard]] std::optional<T> pop() { return pop_until(clock::time_point::max()); }
-  /// As above, or until stop is requested: then nothing; see channel::is_at_end().
+  /// Also empty if stop is requested; channel::is_at_end() tells the two apart.
   [[nodiscard]] std::optional<T> pop(const sync::stop_token& stop) {
     return pop_until(clock::time_point::max(), stop);
   }
-  /// As above, for that long at most.
+  /// Also empty if there is no value within `timeout`.
   template <class Rep, class Period>
   [[nodiscard]] std::optional<T> pop_for(std::chrono::duration<Rep, Period> timeout,
                                          const sync::stop_token& stop = {}) {
     TAKT_ASSERT(from_ != nullptr);
     return pop_until(deadline_after(from_->time().now(), to_nanoseconds(timeout)), stop);
   }
-  /// As above, until that time at most.
+  /// Also empty if there is no value by `deadline`.
   [[nodiscard]] std::optional<T> pop_until(clock::time_point deadline,
                                            const sync::stop_token& stop = {}) {
     TAKT_ASSERT(from_ != nullptr);
@@ -248,15 +232,15 @@ class channel<T>::consumer {
     if (!from_->pop_until(deadline, place, stop)) return std::nullopt;
     return std::move(place.front());
   }
-  /// The oldest value, if there is one.
+  /// The oldest value, without waiting.
   [[nodiscard]] std::optional<T> try_pop() { return pop_until(clock::time_point::min()); }
-  /// The same, into a list, without allocating. \return whether there was one.
+  /// Same, into a list and without allocating. \return false if there is no value.
   bool try_pop(std::list<T>& to) noexcept {
     TAKT_ASSERT(from_ != nullptr);
     return from_->pop_until(clock::time_point::min(), to, {});
   }
 
-  /// Takes no more. Again, or of no channel: nothing.
+  /// Ends this consumer. Does nothing if it has ended or belongs to no channel.
   void end() noexcept {
     if (channel* const from = std::exchange(from_, nullptr)) from->end_consumer();
   }

@@ -1,5 +1,5 @@
 /// \file
-/// Goes through a list of work that grows while it is done, and can be stopped at any time.
+/// Processes a work queue that grows meanwhile; it can be stopped and continued at any time.
 #pragma once
 
 #include <cstddef>
@@ -20,106 +20,88 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How a crawler is made.
+/// Options of a crawler.
 struct crawler_options {
-  /// As many visits the executor has at a time, at most; at least 1.
+  /// Maximum number of visits that the executor has at a time; at least 1.
   std::size_t visits = 4;
 
-  /// When a visit may begin, by the clock of `timers`, if not at once: called for each item that is
-  /// claimed, by one thread at a time. Such visits wait on `timers`, and hold no thread meanwhile.
-  /// Does not throw.
+  /// Returns the time before which a visit must not begin, by the clock of `timers`. Called once
+  /// for each claimed item, never by two threads at once. Delayed visits wait on `timers` and hold
+  /// no thread. Must not throw.
   std::function<clock::time_point(const work_item&)> not_before{};
-  /// Where they wait: a scheduled_pool, an event_loop, wheel_scheduler::on(where). Outlives the
-  /// crawler. Only for not_before.
+  /// The scheduler of delayed visits, for instance a scheduled_pool, an event_loop or
+  /// wheel_scheduler::on(where). Must outlive the crawler. Required with not_before, and only then.
   scheduler* timers = nullptr;
-  /// As many wait at a time, at most; at least 1.
+  /// Maximum number of delayed visits at a time; at least 1.
   std::size_t waiting = 1000;
 
-  /// Told of what a visit throws, on its thread, before the item is put aside. Does not throw. If
-  /// it is empty, that goes to the unhandled hook.
+  /// Receives exceptions of visits, except takt::cancelled, on the thread of the visit. Must not
+  /// throw. If empty, the unhandled hook receives them.
   std::function<void(const work_item&, const std::exception_ptr&)> failed{};
 
-  const clock* time = &steady;  ///< For waiting for its end. Outlives it.
-  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< Outlives it.
+  const clock* time = &steady;  ///< Clock for deadlines. Must outlive the crawler.
+  /// Receives exceptions of visits if `failed` is empty. Must outlive the crawler.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;
 };
 
-/// Takes items out of a work_queue, visits each of them on an executor, and adds what the visits
-/// find to the list: a web crawler, without the web. Stopped at any time, it leaves everything in
-/// the list that is not done, and another one goes on from there.
+/// Claims items from a work_queue, visits each on an executor, and enqueues the items that visits
+/// find, as a web crawler does. Stopping it at any time leaves unfinished items in the queue;
+/// another crawler can continue with them.
 ///
 /// \code
-/// takt::thread_pool pool{{.core_threads = 8}};
-/// takt::file_work_queue list{"site.crawl"};
-/// list.accept({.key = "https://example.org/"});
-///
-/// takt::crawler crawl{pool, list, [](const takt::work_item& page, const std::stop_token& stop) {
+/// takt::crawler crawl{pool, queue, [](const takt::work_item& page, const std::stop_token& stop) {
 ///   std::vector<takt::work_item> links;
 ///   for (const std::string& url : fetch(page.key, stop)) links.push_back({.key = url});
-///   return links;                                // throw takt::cancelled if told to stop
+///   return links;                              // throw takt::cancelled if stop is requested
 /// }, {.visits = 8}};
-///
 /// crawl.start();
-/// crawl.close(takt::drain_for(10min));           // to the end, or for so long; the rest is kept
+/// crawl.close(takt::drain_for(10min));         // unfinished items stay in the queue
 /// \endcode
 ///
-/// **Visits.** One that returns is done: what it has found is added to the list, in one step with
-/// its being confirmed. One that throws is not done, and its item is put aside until the crawler
-/// ends; then it waits in the list again, for the next one. takt::cancelled is how a visit says
-/// that it was cut off, and is reported to nobody; anything else is an error, see `failed`. Visits
-/// begin in the order of the list, and overlap: the callable is called by several threads at once.
+/// **Order.** Visits begin in the order of the queue and overlap: the callable must be thread-safe.
 ///
-/// **The list** is borrowed, and may be shared with others. What somebody else adds to it is seen
-/// when a visit ends; what is added by add(), at once.
+/// **Errors.** If a visit throws, its item returns to the queue when the crawler ends. A rejecting
+/// executor, a dropped visit or a failing queue stops the crawler; error() returns the cause.
 ///
-/// **An executor that rejects** or drops a visit, and a list that fails, stop the crawler, as
-/// shutdown_and_cancel() does; error() tells why. So it needs an executor that takes `visits` tasks
-/// from it at a time.
+/// **Shutdown.** shutdown() finishes the queue; shutdown_and_cancel() and the destructor release
+/// items that have not begun and request stop of running visits. In a child process after fork()
+/// the destructor does nothing. See docs/services.md.
 ///
-/// **Shutdown.** It has one life: to restart, make another one on the same list. shutdown(): takes
-/// no more by add(), and goes on until the list has nothing more to claim, what visits find
-/// included; then it is terminated. shutdown_and_cancel(), to stop: begins no more visits and asks
-/// those under way to stop. What has not begun goes back to the list at once, whatever the executor
-/// and the timers do with the task that they still have, which does nothing any more; what is cut
-/// off goes back to it, too; what visits return that end all the same, meanwhile or after a wait
-/// for the end has timed out, is confirmed and added. Before start(), both end it at once. The
-/// destructor is shutdown_and_cancel() and waits for the visits that run, unless one of them is its
-/// caller. When it is terminated, its callables are gone, and the list is its owner's again. In a
-/// child process after fork() the destructor does nothing.
-///
-/// **Thread safety**: all members from any thread, visits included, but for the destructor.
+/// **Thread safety.** All members from any thread, also from visits, except the destructor.
 class crawler : public lifecycle_interface<crawler> {
  public:
   using options = crawler_options;
-  /// What is done with an item: returns what it has found. Heeds the token, by throwing
-  /// takt::cancelled.
+  /// Visits an item and returns the items that it found. Should end early, by throwing
+  /// takt::cancelled, when stop is requested.
   using visit = std::function<std::vector<work_item>(const work_item&, const sync::stop_token&)>;
 
-  /// Executor and list have to outlive it. \throws std::invalid_argument if `what` is empty, visits
-  /// or waiting is 0, time or unhandled is null, or there is one of not_before and timers without
-  /// the other.
+  /// Executor and queue must outlive the crawler. \throws std::invalid_argument if `what` is empty,
+  /// visits or waiting is 0, time or unhandled is null, or only one of not_before and timers is
+  /// given.
   crawler(any_executor where, work_queue& list, visit what, options how = {});
   ~crawler();
   crawler(const crawler&) = delete;
   crawler& operator=(const crawler&) = delete;
 
-  /// Begins; again, does nothing. \throws takt::rejected if it is shut down.
+  /// Starts it; does nothing if it was started. \throws takt::rejected if it is shut down.
   void start();
 
-  /// Adds items to the list, and goes on with them. \return how many were new. \throws
-  /// takt::rejected if it is shut down; what the list throws.
+  /// Adds items to the queue and visits them. \return the number of new items. \throws
+  /// takt::rejected if it is shut down; errors of the queue.
   std::size_t add(std::span<const work_item> items);
   std::size_t add(const work_item& item) { return add({&item, 1}); }
 
-  /// See above.
+  /// Rejects add(), and terminates when the queue has no more items to claim.
   void shutdown() noexcept;
+  /// Rejects add(), begins no more visits, and requests stop of running ones.
   void shutdown_and_cancel() noexcept;
 
   /// Why it has stopped by itself; null if it has not.
   [[nodiscard]] std::exception_ptr error() const;
 
-  /// The ledger, of visits: submitted when their items are claimed; finished, of which `failed`
-  /// threw; cancelled if they were cut off; returned if they had not begun; rejected by the
-  /// executor.
+  /// The ledger of visits. submitted: items claimed; finished: visits that returned or threw, of
+  /// which `failed` threw or could not be completed; cancelled: visits cut off; returned: items
+  /// released unvisited; rejected: visits dropped or rejected by the executor or the timers.
   [[nodiscard]] task_totals totals() const;
 
   /// For lifecycle_interface.
@@ -128,7 +110,7 @@ class crawler : public lifecycle_interface<crawler> {
 
  private:
   class impl;
-  impl* impl_;  // counted: visits have a reference, too
+  impl* impl_;  // reference-counted: visits have a reference, too
 };
 
 }  // namespace takt::inline TAKT_ABI

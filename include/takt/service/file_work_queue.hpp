@@ -1,5 +1,5 @@
 /// \file
-/// A list of work in a file.
+/// A durable work queue in a file.
 #pragma once
 
 #include <cstddef>
@@ -16,91 +16,75 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// When a file_work_queue has the system bring what it wrote to the disk.
+/// When a file_work_queue syncs its writes to the disk (fsync).
 enum class work_sync : std::uint8_t {
-  /// Before enqueue() and complete() return: what they return from survives a power cut.
+  /// Before each enqueue(), complete() and set_metadata() returns: the change survives a power cut.
   each,
-  /// When it is closed: until then the system decides. Survives the end of the process, kill -9
-  /// included, but perhaps not that of the machine.
+  /// In the destructor; until then the system decides. A change survives the end of the process,
+  /// even by `kill -9`, but maybe not the end of the machine.
   at_close,
 };
 
-/// What opening a file_work_queue does if records in the middle of the file cannot be read.
+/// What opening a file_work_queue does about unreadable records in the middle of the file.
 enum class damage_policy : std::uint8_t {
-  refuse,  ///< Throws work_queue_error (damaged), and leaves the file alone.
-  skip,  ///< Writes all others to a new file, which replaces this one; recovery() counts the rest.
+  refuse,  ///< Throws work_queue_error (damaged) and leaves the file alone.
+  skip,    ///< Writes the readable records to a new file, which replaces this one.
 };
 
-/// How a file_work_queue is opened.
+/// Options of a file_work_queue.
 struct file_work_queue_options {
   work_sync sync = work_sync::each;  ///< See work_sync.
-  /// A file of more bytes than this, more than half of which nobody needs any more, is written
-  /// anew when it is opened.
+  /// Opening compacts a file that has more bytes than this, if more than half of them are obsolete.
   std::uint64_t compact_above = 65'536;
   damage_policy damaged = damage_policy::refuse;  ///< See damage_policy.
-  /// Called with what an existing list holds before anything in the file is changed. What it throws
-  /// leaves the constructor: for refusing lists of another program, or of other options.
+  /// Called with the contents of an existing file before anything in it is changed. An exception
+  /// leaves the constructor, for instance to refuse queues of another program.
   std::function<void(const std::string& metadata, const work_counts& items)> check_existing{};
 };
 
-/// What opening a file_work_queue has found and done.
+/// What opening a file_work_queue found and did.
 struct file_work_queue_recovery {
-  /// 1 if the last enqueue(), complete() or set_metadata() was cut short, and dropped; else 0.
+  /// 1 if the last enqueue(), complete() or set_metadata() was incomplete and was dropped, else 0.
   std::size_t dropped_records = 0;
-  std::uint64_t dropped_bytes = 0;  ///< Its length, as far as it was there.
-  std::uint64_t lost_records = 0;   ///< With damage_policy::skip: records that could not be read.
-  std::uint64_t lost_bytes = 0;     ///< How many bytes were there in place of them.
-  bool compacted = false;           ///< Whether the file was written anew.
+  std::uint64_t dropped_bytes = 0;  ///< Bytes of the dropped tail.
+  std::uint64_t lost_records = 0;   ///< Unreadable records, with damage_policy::skip.
+  std::uint64_t lost_bytes = 0;     ///< Bytes found in place of them.
+  bool compacted = false;           ///< True if opening wrote the file anew.
 };
 
-/// A work_queue in a file of its own, to which records are added at the end: it survives the
-/// process, also if that is killed in the middle of a write.
+/// A work_queue that appends records to a file. It survives the process, even one that is killed in
+/// the middle of a write.
 ///
 /// \code
-/// takt::file_work_queue list{"site.crawl"};          // made if it is not there
-/// list.accept({.key = "https://example.org/"});     // once, however often this is run
-/// takt::crawler crawl{pool, list, fetch};
+/// takt::file_work_queue queue{"site.crawl"};         // created if missing
+/// queue.enqueue({.key = "https://example.org/"});    // accepted once, however often this runs
+/// takt::crawler crawl{pool, queue, fetch};
 /// \endcode
 ///
-/// **The file** has a header, and a numbered record with a checksum for each item;
-/// docs/services.md describes it. One process has it open at a time (flock). The records of one
-/// enqueue() or complete() are in the file all together, or not at all. Files of takt 0.1.0 are
-/// converted when they are opened.
+/// **File.** One queue at a time has the file open (flock). The records of one enqueue() or
+/// complete() count together or not at all. Claims are not stored: after reopening, claimed items
+/// are waiting. Opening drops an incomplete tail, which a killed process or a power cut leaves, and
+/// refuses a foreign or damaged file without changing it. See docs/services.md.
 ///
-/// **What opening does.** A tail that a killed process or a power cut has left is dropped: nobody
-/// was told that it was kept. A file that is something else, or has damage before whole records, is
-/// refused (work_queue_error: foreign, damaged) and left as it is; with damage_policy::skip it is
-/// opened without the damaged records. Claims are not in the file: what was claimed and not
-/// confirmed waits again.
+/// **Errors.** If the disk is full, enqueue(), complete() and set_metadata() throw work_queue_error
+/// (failed), nothing has changed, and they work again once there is space. If fsync fails, the
+/// queue writes itself to a new file, which replaces the old one. If that fails too, or a partial
+/// record cannot be removed, they throw until the file is opened again.
 ///
-/// **After a power cut** with work_sync::each all that was acknowledged is there. With at_close the
-/// system may have written later pages and not earlier ones: that looks like damage.
+/// **Thread safety.** As in work_queue; writes are made under the lock. In a child process after
+/// fork() the destructor only closes the file, which stays locked while the child has it open.
 ///
-/// **Errors.** If the disk is full, enqueue() and complete() throw work_queue_error (failed),
-/// nothing has changed, and when there is room they work again. If the system cannot bring a record
-/// to the disk, the list is written to a new file, which replaces the first. If that fails, too, or
-/// a record that was written in part cannot be removed, they throw from then on: open the file
-/// again.
-///
-/// **Metadata.** Bytes that the owner keeps in the list besides its items, such as the options that
-/// decided which items were accepted. set_metadata() is as durable as enqueue(), and has the same
-/// errors; the last call wins.
-///
-/// **Memory**: all keys, those of confirmed items too; and the data of the others.
-///
-/// **Thread safety**: as in work_queue; a write is made under the lock. **Destruction**: with
-/// work_sync::at_close, tries to bring what was written to the disk, and tells nobody if that
-/// fails; lets go of the file. In a child process after fork() it only closes the file, which the
-/// parent still has, and which nobody else can open while the child has it.
+/// **Cost.** Memory for all keys, also of completed items, and for the data of the other items.
 class file_work_queue final : public work_queue {
  public:
   using options = file_work_queue_options;
 
-  /// Opens the file, or makes it. \throws work_queue_error, and what check_existing throws.
+  /// Opens the file or creates it. \throws work_queue_error; what check_existing throws.
   explicit file_work_queue(const std::string& file, const options& how = {});
+  /// With work_sync::at_close, syncs the file; an error is ignored.
   ~file_work_queue() override;
 
-  /// What opening it has found and done.
+  /// What opening found and did.
   [[nodiscard]] const file_work_queue_recovery& recovery() const noexcept;
 
   using work_queue::complete;
@@ -111,14 +95,15 @@ class file_work_queue final : public work_queue {
   void release(std::string_view key) override;
   [[nodiscard]] work_counts counts() const override;
   [[nodiscard]] std::vector<work_item> incomplete() const override;
-  /// The keys of the confirmed items, in the order of their acceptance. Together with incomplete()
-  /// these are all keys that were ever accepted.
+  /// Keys of completed items, in the order of acceptance. Together with incomplete() these are all
+  /// keys that were ever accepted.
   [[nodiscard]] std::vector<std::string> completed_keys() const;
 
-  /// The bytes that set_metadata() was given last; empty in a new list.
+  /// Bytes that the owner keeps in the queue, such as the options that decided which items were
+  /// accepted. Empty in a new queue.
   [[nodiscard]] std::string metadata() const;
-  /// Replaces the metadata. \throws work_queue_error and std::bad_alloc, as enqueue(); then the
-  /// metadata have not changed.
+  /// Replaces the metadata, as durably as enqueue(). \throws work_queue_error, std::bad_alloc; then
+  /// the metadata has not changed.
   void set_metadata(std::string_view bytes);
 
  private:

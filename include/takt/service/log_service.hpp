@@ -1,5 +1,5 @@
 /// \file
-/// Lines from many threads to one sink, and a clean end.
+/// An asynchronous log service that accounts for every line.
 #pragma once
 
 #include <cstddef>
@@ -21,114 +21,93 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How a log_service is made.
+/// Options of a log_service.
 struct log_service_options {
-  std::size_t capacity = 1024;  ///< How many lines wait to be written at most; at least 1.
-  when_full rejection = when_full::wait();  ///< What log() does if there are as many.
-  /// As many lines are written at most before the sink is flushed; at least 1. It is also flushed
-  /// whenever there is nothing left to write.
+  std::size_t capacity = 1024;              ///< Maximum number of queued lines; at least 1.
+  when_full rejection = when_full::wait();  ///< What log() does if the queue is full.
+  /// Maximum number of lines between two flushes of the sink; at least 1. The sink is also flushed
+  /// whenever the queue is empty.
   std::size_t flush_every = 64;
-  /// Where lines are written: one after the other, on the threads of this executor, which has to
-  /// outlive the service. Nothing: a thread of its own.
+  /// The executor that writes lines, one task at a time. It must outlive the service. Empty: a
+  /// private thread.
   std::optional<any_executor> where{};
-  std::string name = "log";                          ///< Of its own thread.
-  const clock* time = &steady;                       ///< For waiting. Outlives it.
-  const unhandled_hook* unhandled = &log_unhandled;  ///< Told if the sink fails. Outlives it.
+  std::string name = "log";                          ///< Name of the private thread.
+  const clock* time = &steady;                       ///< Clock for deadlines. Must outlive it.
+  const unhandled_hook* unhandled = &log_unhandled;  ///< Receives sink errors. Must outlive it.
 };
 
-/// What became of lines. Plain values, of one moment.
+/// Totals of a log_service, all of one moment.
 struct log_statistics {
   std::uint64_t accepted = 0;   ///< Lines for which log() returned true.
-  std::uint64_t dropped = 0;    ///< Not accepted: no room, with when_full::drop().
-  std::uint64_t refused = 0;    ///< Not accepted for any other reason.
-  std::uint64_t written = 0;    ///< And flushed.
-  std::uint64_t returned = 0;   ///< Given back by shutdown_now().
+  std::uint64_t dropped = 0;    ///< Lines not accepted: full, with when_full::drop().
+  std::uint64_t refused = 0;    ///< Lines not accepted for any other reason.
+  std::uint64_t written = 0;    ///< Lines written and flushed.
+  std::uint64_t returned = 0;   ///< Queued lines returned by shutdown_now().
   std::uint64_t discarded = 0;  ///< By shutdown_and_cancel(), close() or the destructor.
-  std::uint64_t failed = 0;     ///< Not written, or not for certain, as the sink has failed.
+  std::uint64_t failed = 0;     ///< Lines not written, or not certainly, because the sink failed.
 
-  /// Accepted, and without an end yet.
+  /// Accepted lines without an outcome yet.
   [[nodiscard]] std::uint64_t pending() const noexcept {
     return accepted - written - returned - discarded - failed;
   }
 };
 
-/// Writes lines from any number of threads to one sink, without making them wait for it, and stops
-/// in such a way that each line that was accepted is accounted for.
+/// Writes lines from any number of threads to one sink, in the background. After the shutdown every
+/// accepted line is accounted for. No levels, formats or rotation.
 ///
 /// \code
-/// takt::log_service log{takt::to_file("app.log")};        // a thread of its own
-/// takt::log_service audit{takt::to_file("audit.log"),     // on the threads of a pool
-///                         {.rejection = takt::when_full::fail(), .where = pool}};
-///
-/// log.log("started");                                     // from any thread
-/// ...
-/// log.shutdown();                                         // what was accepted is written
-/// if (!log.await_termination(1s)) save(log.shutdown_now());   // but not for ever: the rest
-/// log.await_termination();                                // the file is closed
+/// takt::log_service log{takt::to_file("app.log"), {.rejection = takt::when_full::drop()}};
+/// log.log("started");                                         // from any thread
+/// log.shutdown();                                             // accepted lines are written
+/// if (!log.await_termination(1s)) save(log.shutdown_now());   // after 1 s: the unwritten lines
+/// log.await_termination();                                    // the file is closed
 /// \endcode
 ///
-/// It shows how a service stops; it has no levels, formats or rotation, and is no rival of spdlog.
+/// **Order.** Lines of one thread keep their order. One thread at a time uses the sink; the service
+/// flushes it after the last line, and closes it once.
 ///
-/// **Life.** It is at work once it is made: there is no start(), so nothing comes before it or
-/// happens twice. Lines of one thread are written in their order. The sink is used by one thread
-/// at a time, flushed after the last line, and closed once, on the service's own thread. If it has
-/// none, that is done by the writer, or, if there is nothing to write, by who shuts it down: so
-/// that it does not depend on the executor. It is terminated when that is done.
+/// **Errors.** If the sink throws, the service stops: log() throws that exception, error() returns
+/// it, and the unhandled hook gets it (uncaught). Unwritten lines count as failed; shutdown_now()
+/// returns them. An executor that rejects or drops the writer has the same effect.
 ///
-/// **A full queue** makes log() wait, drop the line or throw, as `rejection` says. A sink that logs
-/// to its own service never waits: it gets takt::rejected (saturated). A task of a pool that waits
-/// may be waiting for its own pool to write: it then waits in a blocking_region, so that a pool
-/// that can grow has a thread for that; or let it not wait.
+/// **Shutdown.** shutdown() writes all accepted lines, and those of producers that already wait for
+/// room. shutdown_now() returns unwritten lines; shutdown_and_cancel() and the destructor discard
+/// them: call close(drain) first. All may be called repeatedly, also by the sink. In a child
+/// process after fork() the destructor does nothing. See docs/services.md.
 ///
-/// **Errors.** If the sink throws, nothing more is written: all that wait in log() and all that
-/// come later get that exception, the unhandled hook is told (uncaught; by default it is reported
-/// on stderr), error() has it, and the service ends. The same if its executor refuses or drops its
-/// work, or there is no memory to give it any. Lines that were not written count as failed;
-/// shutdown_now() gives them back. Lines since the last flush are among them. A file sink removes
-/// what it has written of these; with other sinks some may have got through: one line at most, with
-/// `flush_every = 1`.
-///
-/// **Shutdown.** shutdown(): lines that were accepted, and those of threads that wait for room
-/// already, are written; later ones are rejected. shutdown_now(): they are given back, oldest
-/// first; the line that is being written is finished, and the sink closed after it; who waits for
-/// room is rejected. shutdown_and_cancel(): likewise, but they are discarded, and counted. The
-/// destructor does what close(cancel_pending) does, and so discards: call close(drain) before. All
-/// of them may be called again, by any thread, and by the sink. In a child process after fork() the
-/// destructor does nothing.
-///
-/// **Thread safety**: all members from any thread, but for the destructor.
+/// **Thread safety.** All members may be called from any thread, except the destructor.
 class log_service : public lifecycle_interface<log_service> {
  public:
   using options = log_service_options;
 
-  /// \throws std::invalid_argument if the sink is null, capacity or flush_every 0, or time or
-  /// unhandled null; takt::rejected (no_thread) if it cannot have its own thread.
+  /// \throws std::invalid_argument if the sink is null, capacity or flush_every is 0, or time or
+  /// unhandled is null; takt::rejected (no_thread) if the private thread cannot be started.
   explicit log_service(std::unique_ptr<log_sink> sink, const options& how = {});
   ~log_service();
   log_service(const log_service&) = delete;
   log_service& operator=(const log_service&) = delete;
 
-  /// Has a line written. \return whether it was accepted: false if it was dropped, or stop was
-  /// requested while it waited for room.
-  /// \throws takt::rejected: shut_down, saturated, timeout_error; the sink's error if that has
+  /// Queues a line. \return true if it was accepted; false if it was dropped, or stop was requested
+  /// while the caller waited for room.
+  /// \throws takt::rejected (shut_down, saturated, timed_out); the sink's error once that has
   /// failed; std::bad_alloc. If it throws, the line was not accepted.
   bool log(std::string line, const sync::stop_token& stop = {});
 
-  /// Takes no more; what was accepted is written.
+  /// Closes the intake; accepted lines are written.
   void shutdown() noexcept;
 
-  /// Takes no more, and gives back what has not been written, each line once. After a failure that
-  /// includes what failed.
+  /// Closes the intake and stops writing; the line being written is finished. \return the unwritten
+  /// lines, oldest first, each of them once; after a failure the failed lines too.
   [[nodiscard]] std::list<std::string> shutdown_now() noexcept;
 
-  /// As shutdown_now(), but what has not been written is discarded.
+  /// Same as shutdown_now(), but discards the unwritten lines.
   void shutdown_and_cancel() noexcept;
 
-  /// Why it has failed: what the sink has thrown, or that its executor does not run it any more;
-  /// null if it has not.
+  /// The exception of the sink, or an error that says that the executor no longer runs the service;
+  /// null if the service has not failed.
   [[nodiscard]] std::exception_ptr error() const;
 
-  /// The account. pending() is 0 when it is terminated.
+  /// The totals. pending() is 0 once the service is terminated.
   [[nodiscard]] log_statistics statistics() const;
 
   /// For lifecycle_interface.
@@ -137,7 +116,7 @@ class log_service : public lifecycle_interface<log_service> {
 
  private:
   class impl;
-  impl* impl_;  // counted: a drain has a reference, too
+  impl* impl_;  // reference-counted: a drain task has a reference, too
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -1,5 +1,5 @@
 /// \file
-/// Where a log_service writes.
+/// Sinks of a log_service.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Takes the lines of a log_service: one after the other, never two at a time, each call happening
-/// before the next, though not always on the same thread. An exception from any of the members
-/// fails the service, see there.
+/// Receives the lines of a log_service. Calls never overlap; each happens before the next one, but
+/// they may come from different threads. An exception from any member fails the service.
 ///
 /// \code
 /// class syslog_sink final : public takt::log_sink {
@@ -27,15 +26,17 @@ namespace takt::inline TAKT_ABI {
 /// };
 /// \endcode
 ///
-/// **Thread safety**: belongs to its service. **Destruction**: after close(), or after a throw.
+/// **Thread safety.** Only its service uses a sink, and destroys it after close().
+/// **Thread safety.** Only its service uses a sink, and destroys it after close(), or without it if
+/// the service's constructor throws.
 class log_sink {
  public:
   virtual ~log_sink() = default;
-  /// One line, without its end. It may stay in a buffer.
+  /// Writes a line, without its line end. May buffer it.
   virtual void write(std::string_view line) = 0;
-  /// What was written so far leaves the buffer. Lines count as written when this has returned.
+  /// Writes out the buffer. Lines count as written when this returns.
   virtual void flush() {}
-  /// Called once, by the end of the service, whatever else has happened: nothing comes after it.
+  /// Called once, as the last call, also after an earlier call has thrown.
   virtual void close() {}
 
  protected:
@@ -44,37 +45,36 @@ class log_sink {
   log_sink& operator=(const log_sink&) = default;
 };
 
-/// When a file is told to be on the disk, and not only in the memory of the system (fsync).
+/// When a file is synced to the disk (fsync).
 enum class file_sync : std::uint8_t {
-  none,      ///< When the system likes.
+  none,      ///< When the system decides.
   at_close,  ///< Once, at the end.
   at_flush,  ///< After each flush: lines that count as written survive a power cut.
 };
 
-/// How a file is written.
+/// Options of to_file().
 struct file_sink_options {
-  bool append = true;  ///< If false, the file is emptied first. Lines are appended in any case.
+  bool append = true;  ///< If false, the file is emptied first. Writes always append (O_APPEND).
   file_sync sync = file_sync::at_close;
 };
 
-/// Lines go to a stream, which is borrowed and has to outlive the service. It throws
-/// std::ios_base::failure if the stream has failed.
+/// A sink that writes to a stream, which must outlive the service. It throws std::ios_base::failure
+/// when the stream has failed.
 [[nodiscard]] std::unique_ptr<log_sink> to_stream(std::ostream& stream);
 
-/// Lines go to a file, which is made if it is not there, and opened here and now; its name is
-/// synced with its folder, unless nothing is to be. What a signal interrupts is done again.
+/// A sink that appends to a file. The file is opened, and created if missing, by this call; unless
+/// `sync` is none, its folder is synced too. Interrupted system calls are repeated.
 ///
-/// Each line begins at the start of a line, also if the file ended within one. If flush() throws,
-/// it removes what it has written of these lines: they are the caller's again, and not in the file.
-/// It leaves them there if it sees that another process has written to the file meanwhile, or if
-/// the file is not a regular file.
-/// \throws std::system_error, with the path and the reason, if that fails.
+/// If the file ends within a line, the sink starts a new one. If flush() throws, it removes the
+/// lines of that flush from the file again, because the service returns them to the caller. It
+/// leaves them if the file is not a regular file or another process has written to it meanwhile.
+/// \throws std::system_error with the path and the reason.
 [[nodiscard]] std::unique_ptr<log_sink> to_file(const std::string& path,
                                                 const file_sink_options& how = {});
 
 namespace detail {
 
-/// What to_function() makes.
+/// The sink of to_function().
 template <class F>
 class function_sink final : public log_sink {
  public:
@@ -87,7 +87,7 @@ class function_sink final : public log_sink {
 
 }  // namespace detail
 
-/// Lines go to a callable, `void(std::string_view)`.
+/// A sink that calls `f` for each line, as `void(std::string_view)`.
 /// \throws std::invalid_argument if it is empty.
 template <class F>
   requires std::is_invocable_v<std::decay_t<F>&, std::string_view>

@@ -1,5 +1,5 @@
 /// \file
-/// A list of work in memory.
+/// A work queue in memory.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,14 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// A work_queue that lives as long as its object: for work that may be lost with the process, and
-/// for tests.
+/// A work_queue in memory, for work that may be lost with the process, and for tests.
 ///
 /// \code
 /// takt::memory_work_queue list;
-/// list.accept({.key = "https://example.org/"});
+/// list.enqueue({.key = "https://example.org/"});
 /// \endcode
 ///
-/// **Thread safety**, **destruction**: as in work_queue.
+/// **Thread safety.** As in work_queue.
 class memory_work_queue final : public work_queue {
  public:
   memory_work_queue();

@@ -22,49 +22,49 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What a service_group has a service do.
+/// How a service_group starts and stops a service.
 struct service_actions {
-  /// Begins to work. May throw: then the group is not started. Empty: it works already.
+  /// Starts the service. If it throws, the group does not start. Empty: the service runs already.
   std::function<void()> start{};
-  /// Takes no more work, and comes to its end in its own time. Does not wait.
+  /// Closes the intake and lets the service finish its work. Must not wait.
   std::function<void()> shutdown{};
-  /// Waits for that end until the deadline, or until stop is requested. \return whether it has
-  /// come.
+  /// Waits until the service has ended, the deadline has passed, or stop is requested. \return true
+  /// if the service has ended.
   std::function<bool(clock::time_point deadline, const sync::stop_token& stop)> await_end{};
-  /// Comes to its end as soon as it can. Does not wait. Empty: as shutdown.
+  /// Ends the service as soon as possible. Must not wait. Empty: calls `shutdown` again.
   std::function<void()> force{};
 };
 
-/// What became of a service when its group was stopped.
+/// Outcome of stopping a service.
 enum class stop_outcome : std::uint8_t {
-  ended,          ///< It came to its end in time.
-  forced,         ///< It came to its end after it was told to hurry.
-  still_running,  ///< It has not come to its end.
-  failed,         ///< It threw instead.
+  ended,          ///< The service ended in time.
+  forced,         ///< The service ended after it was forced.
+  still_running,  ///< The service was forced and has not ended.
+  failed,         ///< One of its actions threw while the group stopped it.
 };
 
 /// "ended", "forced", "still running" or "failed".
 [[nodiscard]] std::string_view to_string(stop_outcome o) noexcept;
 
-/// How a service_group stopped.
+/// The outcomes of stopping a service_group.
 struct stop_report {
   struct service {
     std::string name;
     stop_outcome outcome = stop_outcome::ended;
-    std::chrono::nanoseconds took{};  ///< Since its turn.
-    std::exception_ptr error{};       ///< What it threw, if it failed.
+    std::chrono::nanoseconds took{};  ///< Time since the group began to stop this service.
+    std::exception_ptr error{};       ///< The exception, if the outcome is `failed`.
   };
-  std::vector<service> services{};  ///< In the order in which they were stopped.
+  std::vector<service> services{};  ///< In the order of stopping.
 
-  /// Whether all came to their end in time.
+  /// True if all services ended in time.
   [[nodiscard]] bool is_clean() const noexcept;
-  /// A line for people: "stopped: listener ended (12 ms), pool forced (5.0 s)".
+  /// One line of text: "stopped: listener ended (12 ms), pool forced (5.0 s)".
   [[nodiscard]] std::string to_string() const;
 };
 
-/// What has the life of a pool: pools, strands, wheels and services, all that derive from
-/// lifecycle_interface; rx::schedulers do not, and end after the group. If it has a start(), that
-/// is called as well.
+/// A service with the lifecycle of a pool: every class that derives from lifecycle_interface. Its
+/// start(), if there is one, is called too. rx::schedulers has another lifecycle; let it end after
+/// the group.
 template <class S>
 concept stoppable_service =
     requires(S& s, clock::time_point deadline, const sync::stop_token& stop) {
@@ -74,71 +74,49 @@ concept stoppable_service =
       { s.await_termination_until(deadline, stop) } -> std::convertible_to<bool>;
     };
 
-/// How a service_group is made.
+/// Options of a service_group.
 struct service_group_options {
-  /// How long those are waited for that were told to hurry.
+  /// How long the group waits for forced services.
   std::chrono::nanoseconds linger = std::chrono::seconds(1);
-  const clock* time = &steady;  ///< Of its deadlines, and of all services. Outlives the group.
+  const clock* time = &steady;  ///< Clock of the group and all its services. Must outlive it.
 };
 
-/// Starts services in the order in which they were added, stops them in reverse, with one deadline
-/// for all, and tells who did not make it.
+/// Starts services in the order of add(), stops them in reverse order with one common deadline, and
+/// reports the outcome of each.
 ///
 /// \code
-/// int main() {
-///   takt::stop_signals signals;                      // SIGINT and SIGTERM
-///   takt::thread_pool pool{{.name = "work"}};
-///   takt::wheel_scheduler timeouts;
-///   web_server server{pool, timeouts};
-///
-///   takt::service_group app;
-///   app.add("pool", pool);                           // what is used, before who uses it
-///   app.add("timeouts", timeouts);
-///   app.add("server",
-///           {.start = [&] { server.listen(8080); },
-///            .shutdown = [&] { server.close(); },
-///            .await_end = [&](auto until, auto stop) { return server.wait(until, stop); }});
-///
-///   takt::stop_report report = app.run(10s, signals);   // starts; waits for a signal; stops
-///   std::puts(report.to_string().c_str());
-///   return report.is_clean() ? 0 : 1;
-/// }
+/// takt::stop_signals signals;                           // SIGINT and SIGTERM
+/// takt::thread_pool pool;
+/// web_server server{pool};
+/// takt::service_group app;
+/// app.add("pool", pool);                                // before its users
+/// app.add("server",
+///         {.start = [&] { server.listen(8080); },
+///          .shutdown = [&] { server.close(); },
+///          .await_end = [&](auto until, auto stop) { return server.wait(until, stop); }});
+/// takt::stop_report report = app.run(10s, signals);     // starts, waits for a signal, stops
 /// \endcode
 ///
-/// **Starting.** If a service throws, those before it are stopped, without delay, and start()
-/// throws that.
+/// **Errors.** If a service throws in its start, the services before it are stopped at once.
 ///
-/// **Stopping.** One after the other, each is shut down and waited for. When the deadline has come,
-/// or stop is requested (a second signal), all that are left are told to hurry, in the same order,
-/// and waited for `linger` more: who has not ended then is reported, and left alone. One that
-/// throws is told to hurry, alone, and reported as failed: the others are stopped as if it had
-/// ended.
+/// **Shutdown.** Services are shut down and awaited one by one. At the deadline, or when stop is
+/// requested, the remaining ones are forced and then awaited for `linger`. The destructor of a
+/// running group forces all of them and waits; in a child process after fork() it does nothing.
 ///
-/// **Ownership.** A group refers to its services: they outlive it, and nobody else stops them. They
-/// are stopped by their own destructors, too; but those do not drain, and know no order.
-///
-/// **From inside.** A task of a service, and what it does to start or to stop, asks for the end
-/// with request_stop(), which does not wait; stop() there is an error, as the service would wait
-/// for itself.
-///
-/// **Memory** for the report is there when it has started: nothing keeps services from being
-/// stopped.
-///
-/// **Thread safety**: all members from any thread, but for add() and the destructor.
-/// **Destruction** of a group that was started and not stopped forces all, in reverse, and waits
-/// for them. In a child process after fork() it does nothing.
+/// **Thread safety.** All members from any thread, except add() and the destructor. Services call
+/// request_stop(), not stop(). They must outlive the group. See docs/services.md.
 class service_group {
  public:
   using options = service_group_options;
 
-  /// \throws std::invalid_argument if linger is negative, or time null.
+  /// \throws std::invalid_argument if linger is negative or time is null.
   explicit service_group(const options& how = {});
   ~service_group();
   service_group(const service_group&) = delete;
   service_group& operator=(const service_group&) = delete;
 
-  /// Adds a service. \throws std::logic_error if the group was started; std::invalid_argument if
-  /// the name is empty, or shutdown or await_end is.
+  /// Adds a service. \throws std::logic_error if the group was started or stopped;
+  /// std::invalid_argument if the name, `shutdown` or `await_end` is empty.
   void add(std::string name, service_actions what) { add(std::move(name), std::move(what), {}); }
   template <stoppable_service S>
   void add(std::string name, S& service) {
@@ -155,30 +133,29 @@ class service_group {
         [&service] { service.throw_if_own_task(); });
   }
 
-  /// Starts all services. \throws what one of them throws; std::logic_error if it was started or
-  /// stopped before; std::bad_alloc, and it can be started again.
+  /// Starts all services. \throws the exception of a service; std::logic_error if the group was
+  /// started or stopped before; std::bad_alloc, and then it can be started again.
   void start();
 
-  /// Stops all services, within that time: see above. A second call waits for the first, and gives
-  /// the same report. Of a group that was not started: it cannot be any more.
+  /// Stops all services. A second call waits for the first and returns the same report. A group
+  /// that was never started cannot be started afterwards.
   /// \throws std::system_error (resource_deadlock_would_occur) if called by a task of a service
-  /// that was added as an object, or by one of the functions of service_actions; a task of a
-  /// service that was added by such functions waits for itself until the deadline. std::bad_alloc,
-  /// if there is no memory for a copy of the report: all are stopped then, and another call gives
-  /// it.
+  /// that was added as an object, or by an action of a service; a task of a service that was added
+  /// by actions waits for itself until the deadline. std::bad_alloc if there is no memory to copy
+  /// the report: all services are stopped then, and another call returns it.
   template <class Rep, class Period>
   stop_report stop(std::chrono::duration<Rep, Period> timeout, const sync::stop_token& force = {}) {
     return stop_until(deadline_after(time().now(), to_nanoseconds(timeout)), force);
   }
   stop_report stop_until(clock::time_point deadline, const sync::stop_token& force = {});
 
-  /// Has run() go on, and wait_for_request() return. Does not wait.
+  /// Ends wait_for_request() and so run(). Does not wait.
   void request_stop() noexcept;
-  /// Waits for that, or until stop is requested by the token.
+  /// Waits for request_stop(), or until stop is requested by the token.
   void wait_for_request(const sync::stop_token& stop = {});
 
-  /// start(); waits for the first signal, or request_stop(); stop(timeout), which the second signal
-  /// makes hurry. \throws as start().
+  /// Calls start(), waits for the first signal or request_stop(), and calls stop(timeout), which
+  /// the second signal forces. \throws as start().
   template <class Rep, class Period>
   stop_report run(std::chrono::duration<Rep, Period> timeout, const stop_signals& signals) {
     return run_for(to_nanoseconds(timeout), signals);

@@ -1,5 +1,5 @@
 /// \file
-/// A batch of tasks that does not outlive the function which began it.
+/// Structured concurrency: a batch of tasks that ends before its scope.
 #pragma once
 
 #include <chrono>
@@ -27,56 +27,38 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How a task_scope is made.
+/// Options of a task_scope.
 struct task_scope_options {
-  /// Where its tasks run; outlives the scope. Empty: on threads of its own, as many as there are
-  /// tasks at a time (thread_pool::cached()).
+  /// The executor of the tasks; must outlive the scope. Empty: private threads, one for each
+  /// concurrent task (thread_pool::cached()).
   std::optional<any_executor> where{};
-  /// If stop is requested here, it is of the scope. With the token of the task that makes it, a
-  /// scope within a scope stops with that.
+  /// Requests stop of the scope. Pass the token of the surrounding task to make an inner scope stop
+  /// with it.
   sync::stop_token stop{};
-  const clock* time = &steady;  ///< Of its deadlines, if it has threads of its own. Outlives it.
+  const clock* time = &steady;  ///< Clock of the private threads. Must outlive the scope.
 };
 
-/// Runs a batch of tasks, waits for them, and tells what became of each; after a time it asks the
-/// rest to stop. Nothing of it outlives the scope, so tasks may refer to what was there before it.
+/// Runs a batch of tasks and waits for all of them; after a timeout it requests stop of the rest.
+/// No task outlives the scope, so tasks may refer to objects that were made before it.
 ///
 /// \code
-/// // Which hosts have mail? Those that do not answer within five seconds are given up.
 /// takt::task_scope<bool> checks;
 /// for (const std::string& host : hosts) {
 ///   checks.spawn([&host](std::stop_token stop) { return has_mail(host, stop); });
 /// }
 /// std::vector<takt::future<bool>> answers = checks.join(5s);   // in the order of spawn()
-/// for (std::size_t i = 0; i < answers.size(); ++i) {
-///   switch (answers[i].outcome()) {
-///     case takt::task_outcome::finished: show(hosts[i], answers[i].get()); break;
-///     case takt::task_outcome::failed:   complain(hosts[i], answers[i]); break;   // get() throws
-///     default:                           give_up(hosts[i]);                       // stopped
-///   }
-/// }
+/// if (answers[0].outcome() == takt::task_outcome::finished) show(answers[0].get());
 /// \endcode
 ///
-/// The time bounds when the rest is asked to stop, not when join() returns: what has not begun then
-/// never begins; what runs is told by its token, and join() waits for it, so let it heed that. A
-/// task that is asked and finishes all the same has finished, and one that throws takt::cancelled
-/// was stopped.
+/// **Cancellation.** The timeout is when stop is requested, not when join() returns. Tasks that
+/// have not begun never begin; running tasks are awaited, so they should heed their tokens. A task
+/// that returns its value nevertheless is finished. Tasks spawned later are cancelled at once.
 ///
-/// Tasks may spawn further ones; join() waits for these as well, and for a spawn() or
-/// request_stop() under way to return, which is up to the executor and to stop callbacks. A task
-/// that wants a scope of its own gives it its token: `takt::task_scope<int> inner{{.stop =
-/// stop}};`.
+/// **Shutdown.** The destructor requests stop and waits. Errors that were not read then go to the
+/// unhandled hook. In a child process after fork() it does nothing. See docs/services.md.
 ///
-/// **Beside** fork_join, which splits the work of a stealing_pool's task, a scope has a deadline,
-/// results, and any executor; beside invoke_all(), it leaves nothing behind that still runs.
-///
-/// **Stopping**: request_stop(), at any time and by any thread, its own tasks included; what is
-/// spawned later is stopped before it begins. The destructor asks all to stop and waits for those
-/// that run; errors that nobody has looked at then go to the unhandled hook. In a child process
-/// after fork() it does nothing.
-///
-/// **Thread safety**: spawn() and request_stop() from any thread; join() and the destructor by one,
-/// which is not one of its tasks.
+/// **Thread safety.** spawn(), request_stop() and stop_requested() from any thread, also from the
+/// scope's tasks; join() and the destructor from one thread that runs none of them.
 template <class T>
 class task_scope {
  public:
@@ -90,7 +72,7 @@ class task_scope {
   task_scope& operator=(const task_scope&) = delete;
   ~task_scope() {
     if (!home_.is_here()) {
-      static_cast<void>(s_.release());  // its locks are in no known state
+      static_cast<void>(s_.release());  // its locks are in an unknown state
       return;
     }
     s_->on_stop_.reset();
@@ -100,9 +82,9 @@ class task_scope {
     });
   }
 
-  /// Has `f` run, which takes a `std::stop_token` or nothing, and gives a T.
-  /// \throws takt::rejected if the executor does not take it; std::invalid_argument if `f` is
-  /// empty; std::bad_alloc. It is no part of the scope then.
+  /// Runs `f`, which takes a `std::stop_token` or nothing and returns a T.
+  /// \throws takt::rejected if the executor rejects the task; std::invalid_argument if `f` is
+  /// empty; std::bad_alloc. The task is then not part of the scope.
   template <class F>
     requires(std::is_same_v<typename detail::task_result<std::decay_t<F>>::type, T>)
   void spawn(F&& f, const task_options& more = {}) {
@@ -113,7 +95,7 @@ class task_scope {
       future<T> its = work.get_future();
       const detail::mutex_lock lock(s_->mu_);
       index = s_->spawned_.size();
-      s_->spawned_.push_back(std::move(its));  // before it begins: who stops it or waits finds it
+      s_->spawned_.push_back(std::move(its));  // before it begins: join() and request_stop() see it
       ++s_->calls_;
       stopped = s_->stopping_;
       s_->changed_.notify_all();
@@ -131,14 +113,14 @@ class task_scope {
     finish_spawn(index, false);
   }
 
-  /// Asks all tasks to stop: see above. Runs their stop callbacks.
+  /// Requests stop of all tasks and runs their stop callbacks.
   void request_stop() noexcept {
     {
       const detail::mutex_lock lock(s_->mu_);
       if (std::exchange(s_->stopping_, true)) return;
       ++s_->calls_;
     }
-    // One by one and without the lock: closures are destroyed, and callbacks run.
+    // One by one and without the lock: this destroys closures and runs callbacks.
     for (std::size_t i = 0;; ++i) {
       detail::intrusive_ptr<detail::future_state<T>> next;
       {
@@ -159,25 +141,25 @@ class task_scope {
     return s_->stopping_;
   }
 
-  /// Waits until all tasks have ended. \return their futures, which are ready, in the order of
-  /// spawn(); the scope is empty then, and can be used again unless it was stopped.
+  /// Waits for all tasks, also for tasks that they spawn meanwhile. \return the ready futures, in
+  /// the order of spawn(). The scope is then empty, and usable again unless it was stopped.
   /// \throws std::system_error (resource_deadlock_would_occur) within a task of the executor, if
-  /// the wait would be for ever; the tasks are still there then.
+  /// the wait could never end; the tasks are still in the scope then.
   std::vector<future<T>> join() { return join_until(clock::time_point::max()); }
-  /// As above; after that long it asks the rest to stop.
+  /// Same; requests stop after `timeout`.
   template <class Rep, class Period>
   std::vector<future<T>> join(std::chrono::duration<Rep, Period> timeout) {
     return join_until(
         deadline_after(s_->where_.future_options().time->now(), to_nanoseconds(timeout)));
   }
-  /// As above; at that time, by the clock of the executor.
+  /// Same; requests stop at `deadline`, by the clock of the executor.
   std::vector<future<T>> join_until(clock::time_point deadline) {
     std::vector<future<T>> all = for_each_spawned([&](detail::future_state<T>& state) {
       if (state.wait_until(deadline, {})) return;
       request_stop();
       state.wait_until(clock::time_point::max(), {});
     });
-    std::erase_if(all, [](const future<T>& f) { return !f.valid(); });  // was refused
+    std::erase_if(all, [](const future<T>& f) { return !f.valid(); });  // rejected tasks
     return all;
   }
 
@@ -201,17 +183,17 @@ class task_scope {
     return detail::intrusive_ptr<detail::future_state<T>>(&state);
   }
 
-  // One that was refused keeps its turn, empty: others have theirs behind it.
+  // A rejected task keeps its slot, empty: the indices of later tasks do not change.
   void finish_spawn(std::size_t index, bool refused) noexcept {
-    future<T> none;  // outlives the lock
+    future<T> none;  // must outlive the lock
     const detail::mutex_lock lock(s_->mu_);
     if (refused) none = std::move(s_->spawned_[index]);
     --s_->calls_;
     s_->changed_.notify_all();
   }
 
-  // Calls wait(state) for each, those included that are spawned meanwhile. \return all of them,
-  // when no call of spawn() or request_stop() is under way: by then they have all ended.
+  // Calls wait(state) for each task, also for tasks spawned meanwhile. \return all futures, once no
+  // call of spawn() or request_stop() is under way; by then all tasks have ended.
   template <class Wait>
   std::vector<future<T>> for_each_spawned(Wait wait) {
     for (std::size_t i = 0;; ++i) {
@@ -239,15 +221,15 @@ class task_scope {
     any_executor where_;
 
     mutable detail::mutex mu_;
-    // An empty one was refused.
+    // The future of a rejected task is empty.
     std::vector<future<T>> spawned_ TAKT_GUARDED_BY(mu_);
-    std::size_t calls_ TAKT_GUARDED_BY(mu_) = 0;      // of spawn() and request_stop(), under way
-    detail::condition changed_ TAKT_GUARDED_BY(mu_);  // either of them
+    std::size_t calls_ TAKT_GUARDED_BY(mu_) = 0;      // calls of spawn() and request_stop()
+    detail::condition changed_ TAKT_GUARDED_BY(mu_);  // spawned_ or calls_
     bool stopping_ TAKT_GUARDED_BY(mu_) = false;
 
-    std::optional<sync::stop_callback<stop_all>> on_stop_;  // last: it uses the rest
+    std::optional<sync::stop_callback<stop_all>> on_stop_;  // last: uses all of the above
   };
-  std::unique_ptr<shared> s_;  // what it points to is not destroyed in a child process
+  std::unique_ptr<shared> s_;  // leaked in a child process
 };
 
 }  // namespace takt::inline TAKT_ABI

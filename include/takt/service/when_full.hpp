@@ -1,5 +1,5 @@
 /// \file
-/// What becomes of a value for which there is no room.
+/// Policies for a full queue.
 #pragma once
 
 #include <chrono>
@@ -10,33 +10,32 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What a channel, or a service that has one, does with a value for which its queue has no room.
+/// What a channel or log_service does with a value if its queue is full.
 ///
 /// \code
 /// takt::log_service log{takt::to_file("app.log"), {.rejection = takt::when_full::drop()}};
 /// \endcode
 ///
-/// The words are those of rejection_policy, which can do more: a pool can also run the task that it
-/// has no room for.
+/// Compare rejection_policy, which can also have the caller run a task.
 ///
-/// **Thread safety**: as for an int. **Destruction**: nothing to it.
+/// **Thread safety.** A value type, like an int.
 class when_full {
  public:
-  /// Who has the value waits for room. The default.
+  /// The producer waits for room. The default.
   [[nodiscard]] static constexpr when_full wait() noexcept { return {kind::wait, never}; }
-  /// The same for that long at most; then takt::rejected is thrown (timeout_error).
+  /// The producer waits for at most `timeout`, then takt::rejected (timed_out) is thrown.
   template <class Rep, class Period>
   [[nodiscard]] static constexpr when_full wait(std::chrono::duration<Rep, Period> timeout) {
     return {kind::wait, to_nanoseconds(timeout)};
   }
-  /// The value is dropped, and counted.
+  /// The value is dropped and counted.
   [[nodiscard]] static constexpr when_full drop() noexcept { return {kind::drop, never}; }
-  /// takt::rejected is thrown (saturated).
+  /// takt::rejected (saturated) is thrown.
   [[nodiscard]] static constexpr when_full fail() noexcept { return {kind::fail, never}; }
 
   [[nodiscard]] constexpr bool waits() const noexcept { return kind_ == kind::wait; }
   [[nodiscard]] constexpr bool drops() const noexcept { return kind_ == kind::drop; }
-  /// How long it waits at most, if it does.
+  /// Maximum wait; meaningful only if waits() is true.
   [[nodiscard]] constexpr std::chrono::nanoseconds timeout() const noexcept { return timeout_; }
 
  private:

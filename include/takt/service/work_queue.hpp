@@ -1,5 +1,5 @@
 /// \file
-/// Work that is to be done once, and is not lost when whoever does it stops.
+/// Queues of work items that are accepted once and are not lost when a worker stops.
 #pragma once
 
 #include <cstddef>
@@ -15,30 +15,29 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// A piece of work: the key by which it is accepted once, and what else is to be known of it. Any
-/// bytes.
+/// A work item. Its key identifies it; the data is the owner's. Both are arbitrary bytes.
 struct work_item {
   std::string key;
   std::string data{};
   friend bool operator==(const work_item&, const work_item&) = default;
 };
 
-/// How many items a list has of each kind.
+/// Number of items in each state.
 struct work_counts {
-  std::size_t waiting = 0;    ///< To be claimed.
-  std::size_t claimed = 0;    ///< Somebody is at it.
-  std::size_t completed = 0;  ///< Done, and never claimed again.
+  std::size_t waiting = 0;    ///< Items that can be claimed.
+  std::size_t claimed = 0;    ///< Items that a worker has claimed.
+  std::size_t completed = 0;  ///< Items that are done and never claimed again.
   friend bool operator==(const work_counts&, const work_counts&) = default;
 };
 
-/// Thrown by a work_queue that cannot be opened, or cannot keep what it is given.
+/// Thrown by a work_queue that cannot be opened, or cannot store a change.
 class work_queue_error : public std::runtime_error {
  public:
   enum class reason : std::uint8_t {
-    foreign,  ///< What is there is no work list, or one of another version.
-    damaged,  ///< It was one, and cannot be read.
-    in_use,   ///< Somebody else has it open.
-    failed,   ///< The system refuses: no permission, no space, no disk.
+    foreign,  ///< The file is no work queue, or of an unknown version.
+    damaged,  ///< It is a work queue, but cannot be read.
+    in_use,   ///< Another queue or process has the file open.
+    failed,   ///< A system call failed: no permission, no space, no disk.
   };
   work_queue_error(reason why, const std::string& what) : std::runtime_error(what), why_(why) {}
   [[nodiscard]] reason why() const noexcept { return why_; }
@@ -47,64 +46,54 @@ class work_queue_error : public std::runtime_error {
   reason why_;
 };
 
-/// Items of work, each of which is accepted once, claimed, and confirmed when it is done: what a
-/// crawler goes through. memory_work_queue keeps them in memory, file_work_queue in a file that
-/// survives the process.
+/// Accepts each work item once, by its key. Workers claim items and complete or release them. A
+/// crawler works on one. Implementations: memory_work_queue, and file_work_queue, which is durable.
 ///
 /// \code
-/// void work_on(takt::work_queue& list) {
-///   while (std::optional<takt::work_item> item = list.claim()) {
-///     try {
-///       list.confirm(item->key, do_it(*item));     // with what it has led to
-///     } catch (...) {
-///       list.give_back(item->key);                 // for another day
-///       throw;
-///     }
+/// while (std::optional<takt::work_item> item = queue.claim()) {
+///   try {
+///     queue.complete(item->key, process(*item));   // and adds the items that it found
+///   } catch (...) {
+///     queue.release(item->key);                    // for a later attempt
+///     throw;
 ///   }
 /// }
+///
+///   enqueue() --> waiting ---claim()--> claimed --complete()--> completed
+///                    ^----release()-------'
 /// \endcode
 ///
-/// \code
-///   enqueue() --> waiting <--> claimed --> confirmed
-///                   claim(), release()   complete()
-/// \endcode
+/// **Order.** Items are claimed in the order of acceptance; a released item keeps its place. A key
+/// that was ever accepted is not accepted again, even if it is completed.
 ///
-/// **Order.** Items are claimed in the order in which they were accepted; one that is given back
-/// has its old place. **Once.** An item whose key was ever accepted is not accepted again, also
-/// when it is confirmed. **Nothing is lost**: what was claimed and not confirmed by a process that
-/// is gone is waiting in the next one, if the list survives processes at all; what enqueue() or
-/// complete() has returned from is kept.
+/// **Errors.** enqueue() and complete() throw work_queue_error or std::bad_alloc, and then nothing
+/// has changed. A durable queue keeps what they returned from; its claims end with the process.
 ///
-/// **Errors.** enqueue() and complete() throw work_queue_error if they cannot keep what they were
-/// told, and std::bad_alloc; then nothing has changed.
-///
-/// **Thread safety**: all members from any thread. **Destruction**: when nobody uses it; it does
-/// not end what is claimed. There is nothing to shut down.
+/// **Thread safety.** All members from any thread, except the destructor, which ends no claims.
 class work_queue {
  public:
   virtual ~work_queue();
   work_queue(const work_queue&) = delete;
   work_queue& operator=(const work_queue&) = delete;
 
-  /// Takes items whose keys are new. \return how many were.
+  /// Accepts the items whose keys are new. \return their number.
   virtual std::size_t enqueue(std::span<const work_item> items) = 0;
   std::size_t enqueue(const work_item& item) { return enqueue({&item, 1}); }
 
-  /// The oldest item that waits, for the caller to do; none if none waits.
+  /// Claims the oldest waiting item; empty if no item waits.
   [[nodiscard]] virtual std::optional<work_item> claim() = 0;
 
-  /// A claimed item is done; takes what it has led to, as enqueue() does, in one step. \return how
-  /// many of those were new. \throws std::logic_error if the key is not claimed.
+  /// Completes a claimed item and accepts the items that it has `found`, as enqueue() does, in one
+  /// step. \return the number of new items. \throws std::logic_error if the key is not claimed.
   virtual std::size_t complete(std::string_view key, std::span<const work_item> found) = 0;
   void complete(std::string_view key) { complete(key, {}); }
 
-  /// A claimed item is not done, and waits again. \throws std::logic_error if the key is not
-  /// claimed.
+  /// Releases a claimed item: it waits again. \throws std::logic_error if the key is not claimed.
   virtual void release(std::string_view key) = 0;
 
-  /// How many there are of each kind.
+  /// Number of items in each state.
   [[nodiscard]] virtual work_counts counts() const = 0;
-  /// Those that wait and those that are claimed, in order.
+  /// Waiting and claimed items, in the order of acceptance.
   [[nodiscard]] virtual std::vector<work_item> incomplete() const = 0;
 
  protected:
