@@ -1,5 +1,5 @@
 /// \file
-/// Stages of work, connected by bounded queues, each with threads of its own.
+/// Pipelines: stages with threads of their own, connected by bounded channels.
 #pragma once
 
 #include <concepts>
@@ -28,83 +28,47 @@ namespace detail {
 class pipeline_core;
 }  // namespace detail
 
-/// How a pipeline is made.
+/// Options of a pipeline.
 struct pipeline_options {
-  std::string name = "pipeline";  ///< Of its threads.
-  const clock* time = &steady;    ///< For waiting. Outlives it, and all of its stages.
-  /// For an error that nobody asks for. As above: a stage that destroys it does not wait for them.
+  std::string name = "pipeline";  ///< Name of its threads.
+  const clock* time = &steady;    ///< Clock for deadlines. Must outlive all stages.
+  /// Receives an error that neither join() nor error() has reported. Must outlive all stages, which
+  /// end after the destructor if one of them calls it.
   const unhandled_hook* unhandled = &log_unhandled;
 };
 
 template <class T>
 class pipeline_draft;
 
-/// Stages of work, each of which gets what the one before it makes: a source, any number of stages
-/// in between, and a last one. Each has as many threads as it is given, and the queue between two
-/// stages is bounded, so that no stage runs away from the next.
+/// Stages of work: a source, item stages, and a last stage. Each stage has its own threads and, but
+/// for the source, a bounded channel in front of it: a full channel blocks the stage before it.
 ///
 /// \code
 /// takt::pipeline indexing =
-///     takt::pipeline::from<fs::path>([&](auto& out) {            // the source: one thread
-///           for (const auto& entry : fs::recursive_directory_iterator(root)) {
-///             if (entry.is_regular_file()) out.push(entry.path());   // waits if 64 are waiting
-///           }
-///         })
-///         .then([](const fs::path& file) { return read(file); },     // one for each
-///               {.name = "read", .threads = 4})
-///         .then<word>([](const document& d, auto& out) {             // none, one or many
-///           for (const word& w : d.words()) out.push(w);
-///         }, {.name = "split"})
-///         .into([&](const word& w) { index.add(w); });               // the last stage
-///
-/// indexing.join();         // all is indexed; or throws: in which stage, at which item, and why
-/// \endcode
-/// To stop it earlier, from any thread:
-/// \code
-/// indexing.shutdown();     // at the source: what has been produced goes through to the end
-/// if (!indexing.await_termination(5s)) indexing.shutdown_and_cancel();   // or not even that
+///     takt::pipeline::from<fs::path>([&](auto& out) { list_files(root, out); })
+///         .then([](const fs::path& file) { return read(file); }, {.name = "read", .threads = 4})
+///         .then<word>([](const document& d, auto& out) { split(d, out); }, {.name = "split"})
+///         .into([&](const word& w) { index.add(w); });
+/// indexing.join();      // all is indexed; throws stage_failed: stage, item and cause
 /// \endcode
 ///
-/// **Life.** It is at work once it is made. It ends by itself when the source has returned on all
-/// its threads and all that it produced has gone through, and is shut down from the moment when the
-/// source has ended. The end runs down the stages: when the last thread of one has ended, by a
-/// return or a throw, the next one gets what is left and then ends; see channel. So the number of
-/// threads of each stage is fixed.
+/// **Order.** Items keep their order if every stage has one thread.
 ///
-/// **Items** keep their order if each stage has one thread. With more, threads call the stage's
-/// function at the same time. A function is called with an lvalue, which it may move from: the
-/// pipeline keeps the item to tell which one failed. It may also take a std::stop_token, which is
-/// requested when the pipeline is cancelled; where there is an outlet, `out.stop()` is that token,
-/// of a source also after shutdown(). To give up then, throw takt::cancelled: it is no error.
+/// **Errors.** The first exception of a stage cancels the pipeline. join() throws it and error()
+/// returns it, as stage_failed; otherwise the unhandled hook receives it (unobserved).
 ///
-/// **Errors.** If a stage throws, the pipeline is cancelled, and the first error is what join()
-/// throws and error() tells: as takt::stage_failed, with the stage, the item and the cause. If
-/// nobody asks, the unhandled hook is told at the end (unobserved; by default on stderr).
+/// **Shutdown.** A pipeline ends when the source has returned and all items are processed.
+/// shutdown() requests stop of the source only. shutdown_and_cancel() and the destructor discard
+/// queued items and request stop of all stages. Both may be called repeatedly, also by a stage. In
+/// a child process after fork() the destructor does nothing. See docs/services.md.
 ///
-/// **Shutdown.** shutdown(): the source is asked to stop; a push of it that waits for room is
-/// accepted, a later one throws takt::rejected, which ends the source quietly; all that was
-/// produced is processed. shutdown_and_cancel(): all queued items are discarded and counted, all
-/// stages are asked to stop, pushes throw takt::rejected; the functions that run are waited for.
-/// The destructor does what close(cancel_pending) does, and so discards: call join() or
-/// close(drain) before. All of them may be called again, by any thread, and by a stage itself; only
-/// waiting for its own end is an error there (resource_deadlock_would_occur). In a child process
-/// after fork() the destructor does nothing.
-///
-/// **Account.** statistics() tells of each stage what became of its items; when the pipeline has
-/// terminated, however that came about, each item that a stage accepted is finished, failed, cut
-/// off or discarded, and what one stage produced is what the next one accepted.
-///
-/// The threads are its own: a stage that waits for the next one on a thread of somebody's pool
-/// could keep the next one from running there.
-///
-/// **Thread safety**: all members from any thread, but for the destructor.
+/// **Thread safety.** All members may be called from any thread, except the destructor.
 class pipeline : public lifecycle_interface<pipeline> {
  public:
   using options = pipeline_options;
 
-  /// Begins one, with a function that makes values of type T: `void(outlet<T>&)`. It is called once
-  /// on each of its threads.
-  /// \throws std::invalid_argument if `f` is empty, threads 0, time or unhandled null.
+  /// Begins a pipeline whose source calls `f`, a `void(outlet<T>&)`, once on each of its threads.
+  /// \throws std::invalid_argument if `f` is empty, threads is 0, or time or unhandled is null.
   template <class T, class F>
   [[nodiscard]] static pipeline_draft<T> from(F f, const source_options& how = {},
                                               const options& all = {});
@@ -117,15 +81,15 @@ class pipeline : public lifecycle_interface<pipeline> {
   /// (resource_deadlock_would_occur) if called by a stage.
   void join();
 
-  /// No more from the source; what has been produced is processed.
+  /// Requests stop of the source. All items that it has produced are processed.
   void shutdown() noexcept;
-  /// Discards what is queued, and asks what runs to stop.
+  /// Discards queued items and requests stop of all stages.
   void shutdown_and_cancel() noexcept;
 
-  /// The first error, if a stage has failed.
+  /// The first error; empty if no stage has failed.
   [[nodiscard]] std::optional<stage_failed> error() const;
 
-  /// Of each stage, the source first. Exact when it has terminated.
+  /// Totals of each stage, the source first. Exact once the pipeline is terminated.
   [[nodiscard]] std::vector<stage_statistics> statistics() const;
 
   /// For lifecycle_interface.
@@ -138,21 +102,21 @@ class pipeline : public lifecycle_interface<pipeline> {
   pipeline(detail::stage_list stages, const options& all);
   static void check(const options& all);
 
-  detail::pipeline_core* core_;  // counted: each worker has a reference, too
+  detail::pipeline_core* core_;  // reference-counted: each worker has a reference, too
 };
 
-/// A pipeline whose last stage makes values of type T, which nobody takes yet. Each of its members
-/// uses it up; see the example of pipeline.
+/// A pipeline under construction, whose last stage produces values of type T. Its members consume
+/// it; see pipeline. Nothing runs before into().
 ///
-/// **Thread safety**: that of a value. **Destruction**: nothing has run yet.
+/// **Thread safety.** Like a value: one thread at a time.
 template <class T>
 class [[nodiscard]] pipeline_draft {
  public:
-  /// Adds a stage. `f` is called with each item, a T&, and
-  /// - returns one value for the next stage; it may take a std::stop_token, too; or,
-  /// - with Out named, puts as many as it likes into its second parameter, an outlet<Out>&.
+  /// Adds a stage that calls `f` for each item, as a T&. `f` either
+  /// - returns one value for the next stage, and may take a std::stop_token as well; or,
+  /// - if Out is given, pushes any number of values into its second parameter, an outlet<Out>&.
   ///
-  /// \throws std::invalid_argument if `f` is empty, threads or capacity 0.
+  /// \throws std::invalid_argument if `f` is empty, or threads or capacity is 0.
   template <class Out = void, class F>
   [[nodiscard]] auto then(F f, const stage_options& how = {}) && {
     if constexpr (std::is_void_v<Out>) {
@@ -176,10 +140,10 @@ class [[nodiscard]] pipeline_draft {
     }
   }
 
-  /// Adds the last stage, whose `f` is called with each item, a T&, and starts the threads. What it
-  /// returns is ignored.
-  /// \throws std::invalid_argument as above; takt::rejected (no_thread) if the system does not
-  /// give as many threads.
+  /// Adds the last stage, which calls `f` for each item, as a T&, and ignores its result; then
+  /// starts all threads.
+  /// \throws std::invalid_argument as above; takt::rejected (no_thread) if the system cannot start
+  /// all threads.
   template <class F>
   [[nodiscard]] pipeline into(F f, const stage_options& how = {}) && {
     static_assert(detail::called_with_item<F, T>,

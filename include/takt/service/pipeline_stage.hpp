@@ -1,5 +1,5 @@
 /// \file
-/// The stages of a pipeline: what their functions are given, and what is known of them.
+/// Options, statistics, errors and outlets of the stages of a pipeline.
 #pragma once
 
 #include <concepts>
@@ -25,64 +25,65 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How the first stage of a pipeline is made.
+/// Options of the source of a pipeline.
 struct source_options {
-  std::string name = "source";  ///< For statistics and errors.
-  std::size_t threads = 1;      ///< Each of which calls the function once; at least 1.
+  std::string name = "source";  ///< Name in statistics and errors.
+  std::size_t threads = 1;      ///< Number of threads; each calls the function once. At least 1.
 };
 
-/// How another stage of a pipeline is made.
+/// Options of any other stage of a pipeline.
 struct stage_options {
-  std::string name{};         ///< For statistics and errors; empty: "stage 1" and so on.
-  std::size_t threads = 1;    ///< At least 1.
-  std::size_t capacity = 64;  ///< How many items wait for it at most; at least 1.
+  std::string name{};         ///< Name in statistics and errors. Empty: "stage 1" and so on.
+  std::size_t threads = 1;    ///< Number of threads; at least 1.
+  std::size_t capacity = 64;  ///< Maximum number of queued items; at least 1.
 };
 
-/// What became of the items of a stage. Plain values.
+/// Totals of a stage.
 struct stage_statistics {
   std::string name;
   std::size_t threads = 0;
-  std::uint64_t accepted = 0;  ///< Items that came in; of a source none.
-  std::uint64_t finished = 0;  ///< Its function has returned.
-  std::uint64_t failed = 0;    ///< Its function has thrown.
-  /// Its function gave up, or could not pass on what it made, as all was stopped.
+  std::uint64_t accepted = 0;  ///< Items queued for the stage; 0 for a source.
+  std::uint64_t finished = 0;  ///< Items for which the function returned.
+  std::uint64_t failed = 0;    ///< Items for which the function threw; 0 for a source.
+  /// Items that the function did not finish because of a stop: it threw takt::cancelled, or its
+  /// push was refused.
   std::uint64_t cut_off = 0;
-  std::uint64_t discarded = 0;  ///< Its function was not called, as all was stopped.
-  std::uint64_t produced = 0;   ///< What it has passed on to the next stage; of the last one none.
+  std::uint64_t discarded = 0;  ///< Items for which the function was not called.
+  std::uint64_t produced = 0;   ///< Items accepted by the next stage; 0 for the last stage.
 
-  /// Accepted, and without an end yet.
+  /// Accepted items without an outcome yet.
   [[nodiscard]] std::uint64_t pending() const noexcept {
     return accepted - finished - failed - cut_off - discarded;
   }
 };
 
-/// Thrown by pipeline::join(): a stage has thrown.
+/// Thrown by pipeline::join() if a stage has thrown.
 ///
 /// \code
 /// try {
 ///   indexing.join();
 /// } catch (const takt::stage_failed& e) {
-///   report(e.what());   // "takt::pipeline: stage 'read' has failed: ..."; but for the cause if
-///                       // there was no memory for its text
+///   report(e.what());   // "takt::pipeline: stage 'read' has failed: ..."
 ///   if (const fs::path* file = e.item<fs::path>()) retry(*file);
 /// }
 /// \endcode
 ///
-/// **Thread safety**: that of a std::exception; copies share what they tell.
+/// what() lacks the cause if there was no memory for its text.
+///
+/// **Thread safety.** Like any exception; copies share their contents.
 class stage_failed : public std::exception {
  public:
-  /// For the pipeline: it is made while there is memory, and told of the failure later, if there is
-  /// one.
+  /// For the pipeline, which makes it in advance so that reporting a failure needs no memory.
   explicit stage_failed(const std::string& stage);
   void tell(std::string&& text, const std::exception_ptr& cause, std::shared_ptr<const void> item,
             const std::type_info& type) noexcept;
 
   [[nodiscard]] const char* what() const noexcept override;
   [[nodiscard]] const std::string& stage() const noexcept;
-  /// What the stage has thrown.
+  /// The exception of the stage.
   [[nodiscard]] const std::exception_ptr& cause() const noexcept;
-  /// The item at which it did, as the function has left it; null if it is not a T, the stage is a
-  /// source, or there was no memory to keep it.
+  /// The item of the failed call, as the function left it. Null if it is not a T, if the stage is a
+  /// source, or if there was no memory to keep it.
   template <class T>
   [[nodiscard]] const T* item() const noexcept {
     return item_type() == typeid(T) ? static_cast<const T*>(item_address()) : nullptr;
@@ -96,29 +97,28 @@ class stage_failed : public std::exception {
   std::shared_ptr<details> told_;
 };
 
-/// Where the function of a stage puts what it makes, for the next stage. One for each thread.
-/// pipeline has an example.
+/// The output of one thread of a stage, for the next stage. See pipeline for an example.
 ///
-/// **Thread safety**: all members from any thread while the function runs. **Destruction**: the
-/// pipeline's; it tells the next stage that this thread is done.
+/// **Thread safety.** All members from any thread while the function runs. The pipeline owns it.
 template <class T>
 class outlet {
  public:
-  /// Passes on a value; waits while the next stage has as many as it can take.
-  /// \throws takt::rejected (shut_down) if no more is wanted: let it pass, and the stage ends
-  /// quietly. The value is gone then.
+  /// Passes a value to the next stage; waits while the queue of that stage is full.
+  /// \throws takt::rejected (shut_down) if the next stage accepts no more; the value is destroyed.
+  /// Let the exception leave the function: it is not an error.
   void push(T value) {
     if (to_.push_until(clock::time_point::max(), value) == push_result::accepted) return;
-    refused_.store(true, std::memory_order_relaxed);  // relaxed: for who throws it
+    refused_.store(true, std::memory_order_relaxed);  // relaxed: for the thread that throws
     throw rejected(rejection::shut_down);
   }
 
-  /// Requested when the pipeline is cancelled; of a source also when it is shut down.
+  /// The token on which stop is requested when the pipeline is cancelled; for a source also when it
+  /// is shut down.
   [[nodiscard]] const sync::stop_token& stop() const noexcept { return stop_; }
-  /// Which of the threads of its stage this is, from 0.
+  /// Index of this thread in its stage, from 0.
   [[nodiscard]] std::size_t thread() const noexcept { return thread_; }
 
-  /// For the stages. Once refused, always refused: the next stage takes no more.
+  /// For the stages. A refusal is final: the next stage never accepts again.
   outlet(typename channel<T>::producer to, sync::stop_token stop, std::size_t thread)
       : to_(std::move(to)), stop_(std::move(stop)), thread_(thread) {}
   [[nodiscard]] bool was_refused() const noexcept {

@@ -1,5 +1,5 @@
 /// \file
-/// The stages of a pipeline.
+/// The type-erased stages of a pipeline and their implementations.
 #pragma once
 
 #include <concepts>
@@ -24,13 +24,13 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// What the function of a stage may look like: it takes an item, and maybe a stop token.
+/// The signatures of a stage's function: it takes an item and, optionally, a stop token.
 template <class F, class T>
 inline constexpr bool takes_item_and_token = std::invocable<F&, T&, const sync::stop_token&>;
 template <class F, class T>
 concept called_with_item = std::invocable<F&, T&> || takes_item_and_token<F, T>;
 
-/// Calls it. As with tasks: if it can be called with and without a token, it gets one.
+/// Calls the function of a stage, with the token if it takes one, as for tasks.
 template <class F, class T>
 decltype(auto) call_with_item(F& f, T& item, const sync::stop_token& stop) {
   if constexpr (takes_item_and_token<F, T>) {
@@ -43,15 +43,15 @@ template <class F, class T>
 using item_result = decltype(call_with_item(std::declval<F&>(), std::declval<T&>(),
                                             std::declval<const sync::stop_token&>()));
 
-/// What a stage tells its pipeline, and asks it.
+/// The interface of a pipeline that its stages use.
 class pipeline_control {
  public:
-  /// For sources, and for the others.
+  /// The tokens of the source and of all other stages.
   [[nodiscard]] virtual sync::stop_token stop_of_source() const noexcept = 0;
   [[nodiscard]] virtual sync::stop_token stop_of_all() const noexcept = 0;
-  /// A thread of the source has ended.
+  /// Called by each thread of the source as its last act.
   virtual void source_ended() noexcept = 0;
-  /// A stage has thrown. `how` is told of it if it is the first.
+  /// Called when a stage has thrown. Fills in `how` if it is the first error.
   virtual void failed(stage_failed& how, const std::exception_ptr& cause,
                       std::shared_ptr<const void> item, const std::type_info& type) noexcept = 0;
 
@@ -62,7 +62,7 @@ class pipeline_control {
   ~pipeline_control() = default;
 };
 
-/// A stage, whatever its types: what pipeline_core sees of it. For pipeline.
+/// A stage without its types, as pipeline_core sees it. For pipeline only.
 class pipeline_stage {
  public:
   virtual ~pipeline_stage() = default;
@@ -71,36 +71,36 @@ class pipeline_stage {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::size_t threads() const noexcept { return threads_; }
-  [[nodiscard]] stage_statistics statistics();  ///< But for `produced`.
+  [[nodiscard]] stage_statistics statistics();  ///< Without `produced`.
 
-  /// Makes the handles of its threads: of all stages, before any of them runs.
+  /// Makes the handles of its threads. Called for all stages before any thread runs.
   virtual void prepare(pipeline_control& of) = 0;
-  /// What a thread does, once for each of them. Its handles end with it.
+  /// The body of a thread, called once for each index. Ends the handles of that thread.
   virtual void run(std::size_t thread) noexcept = 0;
-  /// The account of the queue in front of it; none if it is a source.
+  /// Totals of the queue in front of the stage; empty for a source.
   [[nodiscard]] virtual std::optional<channel_statistics> queue_statistics() const { return {}; }
-  /// That queue takes no more items.
+  /// Closes that queue.
   virtual void close_queue() noexcept {}
-  /// Discards the items in that queue, and releases all threads that wait for it.
+  /// Aborts that queue: discards its items and releases all waiting threads.
   virtual void abort() noexcept {}
 
-  /// \throws std::invalid_argument, always.
+  /// Always throws std::invalid_argument, with the name of the stage.
   [[noreturn]] static void refuse(const std::string& stage, const std::string& why);
 
  protected:
-  /// \throws std::invalid_argument, with the name, if there are no threads.
+  /// \throws std::invalid_argument, with the name, if threads is 0.
   pipeline_stage(std::string name, std::size_t threads);
-  /// The capacity. \throws std::invalid_argument, with the name, if it is 0.
+  /// \return the capacity. \throws std::invalid_argument, with the name, if it is 0.
   static std::size_t checked_capacity(const std::string& name, std::size_t capacity);
 
-  /// The function of a thread has thrown, just now, at an item, if there is one.
+  /// Reports the exception being handled. `item` is the item of the failed call, or null.
   template <class T>
   void report(T* item) noexcept {
     const std::exception_ptr cause = std::current_exception();
     std::shared_ptr<const void> kept;
     try {
       if (item != nullptr) kept = std::make_shared<T>(std::move(*item));
-    } catch (...) {  // then it is reported without
+    } catch (...) {  // report the error without the item
     }
     report(cause, std::move(kept), typeid(T));
   }
@@ -117,18 +117,18 @@ class pipeline_stage {
   // Constant after construction.
   const std::string name_;
   const std::size_t threads_;
-  stage_failed failure_;  // what it points to: see pipeline_control::failed()
+  stage_failed failure_;  // its contents: see pipeline_control::failed()
 
   counter failed_;
 };
 
 using stage_list = std::vector<std::unique_ptr<pipeline_stage>>;
 
-/// A stage that makes values of type Out, or none if that is void.
+/// A stage that produces values of type Out, or no values if Out is void.
 template <class Out>
 class producing_stage : public pipeline_stage {
  public:
-  /// Says where they go.
+  /// Sets the channel in front of the next stage.
   void connect(channel<Out>& next) noexcept { next_ = &next; }
 
  protected:
@@ -151,8 +151,8 @@ class producing_stage<void> : public pipeline_stage {
   using pipeline_stage::pipeline_stage;
 };
 
-/// Whether what is being handled says that its thrower was asked to stop, and did; or is what a
-/// push that was refused has thrown.
+/// True if the exception being handled answers a stop: takt::cancelled after stop was requested or
+/// a push was refused, or takt::rejected after a push was refused.
 [[nodiscard]] bool gave_up(const sync::stop_token& stop, bool refused) noexcept;
 
 /// The first stage.
@@ -181,7 +181,7 @@ class source_stage final : public producing_stage<Out> {
   F call_;
 };
 
-/// Any other stage. Out is void for the last one.
+/// Any stage but the first. Out is void for the last stage.
 template <class In, class Out, class F>
 class item_stage final : public producing_stage<Out> {
  public:
@@ -210,7 +210,7 @@ class item_stage final : public producing_stage<Out> {
       while (std::optional<In> item = in.pop()) {
         if (!process(*item, thread)) break;
       }
-    } catch (...) {  // an item that could not be moved
+    } catch (...) {  // the move of an item has thrown
       this->report(static_cast<In*>(nullptr));
     }
     if constexpr (!std::is_void_v<Out>) this->outlet_of(thread).end();
@@ -243,7 +243,7 @@ class item_stage final : public producing_stage<Out> {
   F call_;
   channel<In> queue_;
   std::vector<typename channel<In>::consumer>
-      handles_;            // constant after prepare(): each a thread's
+      handles_;            // constant after prepare(): one for each thread
   sync::stop_token stop_;  // constant after prepare()
 };
 
