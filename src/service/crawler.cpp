@@ -51,7 +51,7 @@ void crawler::impl::go_on() noexcept {
   do {
     again_ = false;
     while (visits_ < how_.visits && life_.state() < life_state::stop) {
-      one* next = ready_.pop_front();
+      claimed_item* next = ready_.pop_front();
       if (next == nullptr) {
         if (waiting_count_ == how_.waiting) break;
         lock.unlock();
@@ -81,13 +81,13 @@ void crawler::impl::go_on() noexcept {
 }
 
 // Claims an item, and makes it a worker. Null if there is none, or it is too late.
-crawler::impl::one* crawler::impl::claim() noexcept {
+crawler::impl::claimed_item* crawler::impl::claim() noexcept {
   std::optional<work_item> item;
-  one* claimed = nullptr;
+  claimed_item* claimed = nullptr;
   try {
     item = list_.claim();
     if (!item) return nullptr;
-    claimed = new one(std::move(*item));
+    claimed = new claimed_item(std::move(*item));
   } catch (...) {
     fail(std::current_exception());
     try {
@@ -106,37 +106,37 @@ crawler::impl::one* crawler::impl::claim() noexcept {
 }
 
 // Gives it to the timers, unless it may begin now. \return whether it did, or ended it.
-bool crawler::impl::wait_for_its_time(one& what) {
+bool crawler::impl::wait_for_its_time(claimed_item& claimed) {
   if (!how_.not_before) return false;
-  const clock::time_point time = how_.not_before(what.item);
+  const clock::time_point time = how_.not_before(claimed.item);
   if (time <= how_.timers->now()) return false;
   detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
-    end_unbegun(what, lock);
+    end_unbegun(claimed, lock);
     return true;
   }
-  what.retain();  // it may be over before the timers have it
-  waiting_.push_back(what);
+  claimed.retain();  // it may be over before the timers have it
+  waiting_.push_back(claimed);
   ++waiting_count_;
   lock.unlock();
   timer_handle timer;  // what.timer is written once it is known
   try {
-    timer = how_.timers->execute(time, task(come_due(*this, what), {.name = "visit later"}));
+    timer = how_.timers->execute(time, task(come_due(*this, claimed), {.name = "visit later"}));
   } catch (...) {
     refused(std::current_exception());  // it was dropped, and is gone
   }
   lock.lock();
-  what.timer = timer;
+  claimed.timer = timer;
   const bool too_late = life_.state() >= life_state::stop;  // who stops has not seen the timer
   lock.unlock();
   if (too_late) timer.cancel();
-  what.release();
+  claimed.release();
   return true;
 }
 
-void crawler::impl::hand_over(one& what) noexcept {
+void crawler::impl::hand_over(claimed_item& claimed) noexcept {
   try {
-    where_.execute(task(run_visit(*this, what), {.name = "visit"}));
+    where_.execute(task(run_visit(*this, claimed), {.name = "visit"}));
   } catch (...) {
     refused(std::current_exception());  // as above
   }
@@ -144,55 +144,55 @@ void crawler::impl::hand_over(one& what) noexcept {
 
 // Who has something of it that the executor or the timers were given, is to run or drop that.
 // \return whether it is still theirs.
-bool crawler::impl::takes_over(one& what) noexcept {
+bool crawler::impl::takes_over(claimed_item& claimed) noexcept {
   const detail::mutex_lock lock(mu_);
-  if (!what.is_linked()) return false;
-  if (what.is_handed) {
-    handed_.erase(what);
+  if (!claimed.is_linked()) return false;
+  if (claimed.is_handed) {
+    handed_.erase(claimed);
   } else {
-    waiting_.erase(what);
+    waiting_.erase(claimed);
     --waiting_count_;
   }
   return true;
 }
 
 // Its time has come.
-void crawler::impl::due(one& what) {
+void crawler::impl::due(claimed_item& claimed) {
   detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
-    end_unbegun(what, lock);
+    end_unbegun(claimed, lock);
     return;
   }
-  ready_.push_back(what);
+  ready_.push_back(claimed);
   lock.unlock();
   go_on();  // it still counts as a worker
 }
 
 // Whoever was to run it has let go of it.
-void crawler::impl::dropped(one& what) {
+void crawler::impl::dropped(claimed_item& claimed) {
   detail::mutex_lock lock(mu_);
-  if (what.is_handed) --visits_;
+  if (claimed.is_handed) --visits_;
   const bool is_stopped = life_.state() >= life_state::stop;
   ++(is_stopped ? totals_.returned : totals_.rejected);
   life_.advance_to(life_state::stop);
   lock.unlock();
-  return_item(what);
+  return_item(claimed);
   if (!is_stopped) remember(std::make_exception_ptr(rejected(rejection::dropped)), true);
   leave();
   if (!is_stopped) stop();
 }
 
 // A visit, on a thread of the executor.
-void crawler::impl::run(one& what, const sync::stop_token& executor_stops) {
+void crawler::impl::run(claimed_item& claimed, const sync::stop_token& executor_stops) {
   detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
     --visits_;
-    end_unbegun(what, lock);
+    end_unbegun(claimed, lock);
     return;
   }
   ++totals_.started;
   lock.unlock();
-  const ending how = call_visit(what.item, executor_stops);
+  const ending how = call_visit(claimed.item, executor_stops);
   lock.lock();
   --visits_;
   if (how == ending::cut_off) {
@@ -202,9 +202,9 @@ void crawler::impl::run(one& what, const sync::stop_token& executor_stops) {
     ++totals_.finished;
     if (how == ending::failed) ++totals_.failed;
   }
-  if (how != ending::done) aside_.push_back(what);
+  if (how != ending::done) aside_.push_back(claimed);
   lock.unlock();
-  if (how == ending::done) what.release();
+  if (how == ending::done) claimed.release();
   go_on();
   leave();
 }
@@ -216,7 +216,7 @@ crawler::impl::ending crawler::impl::call_visit(const work_item& item,
     const runner here(*this);
     // An executor that stops at once wants all of its visits to end.
     const sync::stop_callback on_stop(executor_stops, [this] { stop_.request_stop(); });
-    found = what_(item, stop_.get_token());
+    found = visit_(item, stop_.get_token());
   } catch (const cancelled&) {
     return ending::cut_off;
   } catch (...) {
@@ -240,30 +240,30 @@ crawler::impl::ending crawler::impl::call_visit(const work_item& item,
 }
 
 // Back to the list, and forgets it.
-void crawler::impl::return_item(one& what) noexcept {
+void crawler::impl::return_item(claimed_item& claimed) noexcept {
   try {
-    list_.release(what.item.key);
+    list_.release(claimed.item.key);
   } catch (...) {
     const detail::mutex_lock lock(mu_);
     if (error_ == nullptr) error_ = std::current_exception();
   }
-  what.release();
+  claimed.release();
 }
 
 // One that nobody else has, in stop. Unlocks.
-void crawler::impl::end_unbegun(one& what,
+void crawler::impl::end_unbegun(claimed_item& claimed,
                                 detail::mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
   ++totals_.returned;
   lock.unlock();
-  return_item(what);
+  return_item(claimed);
   leave();
 }
 
 // All of a list that have not begun, in stop.
-void crawler::impl::give_back_all(detail::intrusive_list<one>& from,
+void crawler::impl::give_back_all(detail::intrusive_list<claimed_item>& from,
                                   detail::mutex_lock& lock) noexcept
     TAKT_NO_THREAD_SAFETY_ANALYSIS {
-  while (one* const next = from.pop_front()) {
+  while (claimed_item* const next = from.pop_front()) {
     if (next->is_handed) --visits_;
     if (&from == &waiting_) --waiting_count_;
     ++totals_.returned;
@@ -306,13 +306,13 @@ void crawler::impl::leave() noexcept {
 void crawler::impl::end_if_over() noexcept {
   detail::mutex_lock lock(mu_);
   if (!life_.try_tidy(true)) return;
-  while (one* const next = aside_.pop_front()) {
+  while (claimed_item* const next = aside_.pop_front()) {
     lock.unlock();
     return_item(*next);
     lock.lock();
   }
   lock.unlock();
-  what_ = nullptr;
+  visit_ = nullptr;
   how_.not_before = nullptr;
   how_.failed = nullptr;
   life_.terminate();

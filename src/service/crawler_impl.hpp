@@ -64,7 +64,7 @@ class crawler::impl : public detail::ref_counted<impl> {
       : life_(*how.time),
         how_(std::move(how)),
         list_(list),
-        what_(std::move(what)),
+        visit_(std::move(what)),
         where_(where) {}
 
   // On the stack of a thread that runs a visit.
@@ -122,9 +122,9 @@ class crawler::impl : public detail::ref_counted<impl> {
  private:
   // An item that was claimed. The crawler has a reference until it is over, and so has what the
   // executor or the timers are given, which may be there for longer.
-  class one : public detail::list_node<>, public detail::ref_counted<one> {
+  class claimed_item : public detail::list_node<>, public detail::ref_counted<claimed_item> {
    public:
-    explicit one(work_item&& claimed) noexcept : item(std::move(claimed)) {}
+    explicit claimed_item(work_item&& claimed) noexcept : item(std::move(claimed)) {}
     const work_item item;
     // Guarded by the crawler's lock.
     timer_handle timer;
@@ -134,29 +134,29 @@ class crawler::impl : public detail::ref_counted<impl> {
   // What the executor or the timers are given. If they drop it, the item is given back.
   class handed {
    public:
-    handed(impl& of, one& what) noexcept : of_(&of), what_(&what) {
+    handed(impl& of, claimed_item& claimed) noexcept : of_(&of), item_(&claimed) {
       of.retain();
-      what.retain();
+      claimed.retain();
     }
-    handed(handed&& other) noexcept : of_(std::exchange(other.of_, nullptr)), what_(other.what_) {}
+    handed(handed&& other) noexcept : of_(std::exchange(other.of_, nullptr)), item_(other.item_) {}
     handed& operator=(handed&&) = delete;
 
    protected:
     ~handed() = default;
     // Calls one of the functions below, which ends or keeps the item.
     template <class... Args>
-    void call(void (impl::*function)(one&, Args...), Args... args) noexcept {
+    void call(void (impl::*function)(claimed_item&, Args...), Args... args) noexcept {
       impl* const of = std::exchange(of_, nullptr);
       if (of == nullptr) return;
       const inside here(*of);
-      if (of->takes_over(*what_)) (of->*function)(*what_, args...);
-      what_->release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): that was another owner
+      if (of->takes_over(*item_)) (of->*function)(*item_, args...);
+      item_->release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): that was another owner
       of->release();
     }
 
    private:
     impl* of_;
-    one* what_;
+    claimed_item* item_;
   };
 
   class run_visit : public handed {
@@ -183,19 +183,19 @@ class crawler::impl : public detail::ref_counted<impl> {
   ~impl() = default;
 
   void go_on() noexcept;
-  one* claim() noexcept;
-  bool wait_for_its_time(one& what);
-  void hand_over(one& what) noexcept;
+  claimed_item* claim() noexcept;
+  bool wait_for_its_time(claimed_item& claimed);
+  void hand_over(claimed_item& claimed) noexcept;
 
-  bool takes_over(one& what) noexcept;
-  void due(one& what);
-  void run(one& what, const sync::stop_token& executor_stops);
-  void dropped(one& what);
+  bool takes_over(claimed_item& claimed) noexcept;
+  void due(claimed_item& claimed);
+  void run(claimed_item& claimed, const sync::stop_token& executor_stops);
+  void dropped(claimed_item& claimed);
 
   ending call_visit(const work_item& item, const sync::stop_token& executor_stops) noexcept;
-  void return_item(one& what) noexcept;
-  void end_unbegun(one& what, detail::mutex_lock& lock) noexcept;
-  void give_back_all(detail::intrusive_list<one>& from, detail::mutex_lock& lock) noexcept
+  void return_item(claimed_item& claimed) noexcept;
+  void end_unbegun(claimed_item& claimed, detail::mutex_lock& lock) noexcept;
+  void give_back_all(detail::intrusive_list<claimed_item>& from, detail::mutex_lock& lock) noexcept
       TAKT_REQUIRES(mu_);
   void remember(const std::exception_ptr& why, bool by_drop) noexcept;
   void fail(const std::exception_ptr& why) noexcept;
@@ -205,7 +205,7 @@ class crawler::impl : public detail::ref_counted<impl> {
   // Constant after construction; the callables until the end.
   options how_;
   work_queue& list_;
-  visit what_;
+  visit visit_;
   any_executor where_;
   sync::stop_source stop_;
 
@@ -215,10 +215,10 @@ class crawler::impl : public detail::ref_counted<impl> {
   bool again_ TAKT_GUARDED_BY(mu_) = false;      // a note for who pumps
   std::size_t visits_ TAKT_GUARDED_BY(mu_) = 0;  // handed, and visited
   std::size_t waiting_count_ TAKT_GUARDED_BY(mu_) = 0;
-  detail::intrusive_list<one> waiting_ TAKT_GUARDED_BY(mu_);
-  detail::intrusive_list<one> ready_ TAKT_GUARDED_BY(mu_);
-  detail::intrusive_list<one> handed_ TAKT_GUARDED_BY(mu_);
-  detail::intrusive_list<one> aside_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<claimed_item> waiting_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<claimed_item> ready_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<claimed_item> handed_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<claimed_item> aside_ TAKT_GUARDED_BY(mu_);
   task_totals totals_ TAKT_GUARDED_BY(mu_);
   std::exception_ptr error_ TAKT_GUARDED_BY(mu_);
   bool by_drop_ TAKT_GUARDED_BY(mu_) = false;  // the error says no more than that
