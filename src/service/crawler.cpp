@@ -213,14 +213,14 @@ crawler::impl::ending crawler::impl::call_visit(const work_item& item,
                                                 const sync::stop_token& executor_stops) noexcept {
   std::vector<work_item> found;
   try {
-    const runner here(*this);
+    const visit_scope here(*this);
     // An executor that stops at once wants all of its visits to end.
     const sync::stop_callback on_stop(executor_stops, [this] { stop_.request_stop(); });
     found = visit_(item, stop_.get_token());
   } catch (const cancelled&) {
     return ending::cut_off;
   } catch (...) {
-    const runner here(*this);
+    const visit_scope here(*this);
     const std::exception_ptr error = std::current_exception();
     if (how_.failed) {
       how_.failed(item, error);
@@ -230,7 +230,7 @@ crawler::impl::ending crawler::impl::call_visit(const work_item& item,
     return ending::failed;
   }
   try {
-    const runner here(*this);
+    const visit_scope here(*this);
     list_.complete(item.key, found);
   } catch (...) {
     fail(std::current_exception());
@@ -336,14 +336,14 @@ void crawler::impl::stop() noexcept {
     give_back_all(handed_, lock);
     give_back_all(waiting_, lock);
   }
-  inside* const here = inside::innermost_of(*this);
+  call_guard* const here = call_guard::innermost_of(*this);
   TAKT_ASSERT(here != nullptr);
   here->note_stop();
   if (detail::executor_scope::of(this) != nullptr) stop_.request_stop();
 }
 
 void crawler::impl::destroy() noexcept {
-  inside(*this)->stop();
+  call_guard(*this)->stop();
   if (detail::executor_scope::of(this) == nullptr) life_.await_unused();
   release();
 }
@@ -375,12 +375,12 @@ crawler::~crawler() {
   if (impl_->home_.is_here()) impl_->destroy();
 }
 
-void crawler::start() { impl::inside(*impl_)->start(); }
+void crawler::start() { impl::call_guard(*impl_)->start(); }
 std::size_t crawler::add(std::span<const work_item> items) {
-  return impl::inside(*impl_)->add(items);
+  return impl::call_guard(*impl_)->add(items);
 }
-void crawler::shutdown() noexcept { impl::inside(*impl_)->shutdown(); }
-void crawler::shutdown_and_cancel() noexcept { impl::inside(*impl_)->stop(); }
+void crawler::shutdown() noexcept { impl::call_guard(*impl_)->shutdown(); }
+void crawler::shutdown_and_cancel() noexcept { impl::call_guard(*impl_)->stop(); }
 std::exception_ptr crawler::error() const { return impl_->error(); }
 task_totals crawler::totals() const { return impl_->totals(); }
 const lifecycle& crawler::life() const noexcept { return impl_->life_; }

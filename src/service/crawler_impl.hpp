@@ -68,19 +68,19 @@ class crawler::impl : public detail::ref_counted<impl> {
         where_(where) {}
 
   // On the stack of a thread that runs a visit.
-  class runner final : public detail::executor_scope {
+  class visit_scope final : public detail::executor_scope {
    public:
-    explicit runner(const impl& of) noexcept : detail::executor_scope(&of) {}
+    explicit visit_scope(const impl& of) noexcept : detail::executor_scope(&of) {}
     [[nodiscard]] bool begin_wait(detail::task_wait& /*w*/) noexcept override { return true; }
   };
 
   // A call of the crawler, or of what its executor or its timers have; one may contain others.
   // Keeps it, as visits within it may destroy the crawler. When the outermost one of a thread ends,
   // that is no worker, and asks the visits to stop if it has stopped the crawler.
-  class inside final : public detail::executor_scope {
+  class call_guard final : public detail::executor_scope {
    public:
-    explicit inside(impl& of) noexcept : inside(of, innermost_of(of)) {}
-    ~inside() {
+    explicit call_guard(impl& of) noexcept : call_guard(of, innermost_of(of)) {}
+    ~call_guard() {
       if (stops_ && around_ != nullptr) around_->stops_ = true;
       if (stops_ && around_ == nullptr) of_.stop_.request_stop();
       of_.release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): it has a count
@@ -89,19 +89,19 @@ class crawler::impl : public detail::ref_counted<impl> {
     [[nodiscard]] bool begin_wait(detail::task_wait& /*w*/) noexcept override { return true; }
 
     // Of the calling thread, or null.
-    static inside* innermost_of(const impl& of) noexcept {
-      return static_cast<inside*>(detail::executor_scope::of(&of.mu_));
+    static call_guard* innermost_of(const impl& of) noexcept {
+      return static_cast<call_guard*>(detail::executor_scope::of(&of.mu_));
     }
     void note_stop() noexcept { stops_ = true; }
 
    private:
-    inside(impl& of, inside* around) noexcept
+    call_guard(impl& of, call_guard* around) noexcept
         : detail::executor_scope(&of.mu_), of_(of), around_(around) {
       of.retain();
     }
 
     impl& of_;
-    inside* const around_;
+    call_guard* const around_;
     bool stops_ = false;
   };
 
@@ -148,7 +148,7 @@ class crawler::impl : public detail::ref_counted<impl> {
     void call(void (impl::*function)(claimed_item&, Args...), Args... args) noexcept {
       impl* const of = std::exchange(of_, nullptr);
       if (of == nullptr) return;
-      const inside here(*of);
+      const call_guard here(*of);
       if (of->takes_over(*item_)) (of->*function)(*item_, args...);
       item_->release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): that was another owner
       of->release();
