@@ -121,7 +121,7 @@ bool crawler::impl::wait_for_its_time(claimed_item& claimed) {
   lock.unlock();
   timer_handle timer;  // what.timer is written once it is known
   try {
-    timer = how_.timers->execute(time, task(come_due(*this, claimed), {.name = "visit later"}));
+    timer = how_.timers->execute(time, task(timer_task(*this, claimed), {.name = "visit later"}));
   } catch (...) {
     refused(std::current_exception());  // it was dropped, and is gone
   }
@@ -136,7 +136,7 @@ bool crawler::impl::wait_for_its_time(claimed_item& claimed) {
 
 void crawler::impl::hand_over(claimed_item& claimed) noexcept {
   try {
-    where_.execute(task(run_visit(*this, claimed), {.name = "visit"}));
+    where_.execute(task(visit_task(*this, claimed), {.name = "visit"}));
   } catch (...) {
     refused(std::current_exception());  // as above
   }

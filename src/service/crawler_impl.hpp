@@ -132,17 +132,18 @@ class crawler::impl : public detail::ref_counted<impl> {
   };
 
   // What the executor or the timers are given. If they drop it, the item is given back.
-  class handed {
+  class item_task {
    public:
-    handed(impl& of, claimed_item& claimed) noexcept : of_(&of), item_(&claimed) {
+    item_task(impl& of, claimed_item& claimed) noexcept : of_(&of), item_(&claimed) {
       of.retain();
       claimed.retain();
     }
-    handed(handed&& other) noexcept : of_(std::exchange(other.of_, nullptr)), item_(other.item_) {}
-    handed& operator=(handed&&) = delete;
+    item_task(item_task&& other) noexcept
+        : of_(std::exchange(other.of_, nullptr)), item_(other.item_) {}
+    item_task& operator=(item_task&&) = delete;
 
    protected:
-    ~handed() = default;
+    ~item_task() = default;
     // Calls one of the functions below, which ends or keeps the item.
     template <class... Args>
     void call(void (impl::*function)(claimed_item&, Args...), Args... args) noexcept {
@@ -159,21 +160,21 @@ class crawler::impl : public detail::ref_counted<impl> {
     claimed_item* item_;
   };
 
-  class run_visit : public handed {
+  class visit_task : public item_task {
    public:
-    using handed::handed;
-    run_visit(run_visit&&) = default;
-    ~run_visit() { call(&impl::dropped); }
+    using item_task::item_task;
+    visit_task(visit_task&&) = default;
+    ~visit_task() { call(&impl::dropped); }
     void operator()(const sync::stop_token& stop) {
       call<const sync::stop_token&>(&impl::run, stop);
     }
   };
 
-  class come_due : public handed {
+  class timer_task : public item_task {
    public:
-    using handed::handed;
-    come_due(come_due&&) = default;
-    ~come_due() { call(&impl::dropped); }
+    using item_task::item_task;
+    timer_task(timer_task&&) = default;
+    ~timer_task() { call(&impl::dropped); }
     void operator()() { call(&impl::due); }
   };
 
