@@ -22,7 +22,7 @@ void crawler::impl::start() {
     if (life_.state() != life_state::running) throw rejected(rejection::shut_down);
     started_ = true;
   }
-  go_on();
+  pump();
 }
 
 std::size_t crawler::impl::add(std::span<const work_item> items) {
@@ -38,18 +38,18 @@ std::size_t crawler::impl::add(std::span<const work_item> items) {
   }
   const worker here{*this};
   const std::size_t added = list_.enqueue(items);
-  if (added != 0) go_on();
+  if (added != 0) pump();
   return added;
 }
 
 // The pump.
-void crawler::impl::go_on() noexcept {
+void crawler::impl::pump() noexcept {
   detail::mutex_lock lock(mu_);
-  again_ = pumping_;
+  pump_again_ = pumping_;
   if (!started_ || pumping_ || !life_.add_worker()) return;
   pumping_ = true;
   do {
-    again_ = false;
+    pump_again_ = false;
     while (visits_ < how_.visits && life_.state() < life_state::stop) {
       claimed_item* next = ready_.pop_front();
       if (next == nullptr) {
@@ -74,7 +74,7 @@ void crawler::impl::go_on() noexcept {
       }
       lock.lock();
     }
-  } while (again_);
+  } while (pump_again_);
   pumping_ = false;
   lock.unlock();
   leave();
@@ -165,7 +165,7 @@ void crawler::impl::due(claimed_item& claimed) {
   }
   ready_.push_back(claimed);
   lock.unlock();
-  go_on();  // it still counts as a worker
+  pump();  // it still counts as a worker
 }
 
 // Whoever was to run it has let go of it.
@@ -205,7 +205,7 @@ void crawler::impl::run(claimed_item& claimed, const sync::stop_token& executor_
   if (how != ending::done) aside_.push_back(claimed);
   lock.unlock();
   if (how == ending::done) claimed.release();
-  go_on();
+  pump();
   leave();
 }
 
@@ -324,7 +324,7 @@ void crawler::impl::shutdown() noexcept {
     const detail::mutex_lock lock(mu_);
     life_.advance_to(life_state::shutdown);
   }
-  go_on();
+  pump();
 }
 
 void crawler::impl::stop() noexcept {

@@ -183,7 +183,7 @@ class crawler::impl : public detail::ref_counted<impl> {
   friend class ref_counted<impl>;
   ~impl() = default;
 
-  void go_on() noexcept;
+  void pump() noexcept;
   claimed_item* claim() noexcept;
   bool wait_for_its_time(claimed_item& claimed);
   void hand_over(claimed_item& claimed) noexcept;
@@ -213,8 +213,8 @@ class crawler::impl : public detail::ref_counted<impl> {
   mutable detail::mutex mu_;
   bool started_ TAKT_GUARDED_BY(mu_) = false;
   bool pumping_ TAKT_GUARDED_BY(mu_) = false;
-  bool again_ TAKT_GUARDED_BY(mu_) = false;      // a note for who pumps
-  std::size_t visits_ TAKT_GUARDED_BY(mu_) = 0;  // handed, and visited
+  bool pump_again_ TAKT_GUARDED_BY(mu_) = false;  // a note for who pumps
+  std::size_t visits_ TAKT_GUARDED_BY(mu_) = 0;   // handed, and visited
   std::size_t waiting_count_ TAKT_GUARDED_BY(mu_) = 0;
   detail::intrusive_list<claimed_item> waiting_ TAKT_GUARDED_BY(mu_);
   detail::intrusive_list<claimed_item> ready_ TAKT_GUARDED_BY(mu_);
