@@ -28,7 +28,7 @@ void crawler::impl::start() {
 std::size_t crawler::impl::add(std::span<const work_item> items) {
   struct worker {  // so that it does not end before it has seen them
     impl& of;
-    ~worker() { of.leave(); }
+    ~worker() { of.remove_worker(); }
   };
   {
     const detail::mutex_lock lock(mu_);
@@ -56,20 +56,20 @@ void crawler::impl::pump() noexcept {
         if (waiting_count_ == how_.waiting) break;
         lock.unlock();
         next = claim();
-        const bool waits = next != nullptr && wait_for_its_time(*next);
+        const bool waits = next != nullptr && delay(*next);
         lock.lock();
         if (next == nullptr) break;
         if (waits) continue;
       }
       if (life_.state() >= life_state::stop) {  // while it was claimed
-        end_unbegun(*next, lock);
+        release_unstarted(*next, lock);
       } else {
         next->retain();  // it may be over before the executor has it
-        next->is_handed = true;
+        next->is_submitted = true;
         ++visits_;
-        handed_.push_back(*next);
+        submitted_.push_back(*next);
         lock.unlock();
-        hand_over(*next);
+        submit_visit(*next);
         next->release();
       }
       lock.lock();
@@ -77,7 +77,7 @@ void crawler::impl::pump() noexcept {
   } while (pump_again_);
   pumping_ = false;
   lock.unlock();
-  leave();
+  remove_worker();
 }
 
 // Claims an item, and makes it a worker. Null if there is none, or it is too late.
@@ -101,18 +101,18 @@ crawler::impl::claimed_item* crawler::impl::claim() noexcept {
   if (life_.add_worker()) return claimed;
   ++totals_.returned;
   lock.unlock();
-  return_item(*claimed);
+  release_item(*claimed);
   return nullptr;
 }
 
 // Gives it to the timers, unless it may begin now. \return whether it did, or ended it.
-bool crawler::impl::wait_for_its_time(claimed_item& claimed) {
+bool crawler::impl::delay(claimed_item& claimed) {
   if (!how_.not_before) return false;
   const clock::time_point time = how_.not_before(claimed.item);
   if (time <= how_.timers->now()) return false;
   detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
-    end_unbegun(claimed, lock);
+    release_unstarted(claimed, lock);
     return true;
   }
   claimed.retain();  // it may be over before the timers have it
@@ -123,7 +123,7 @@ bool crawler::impl::wait_for_its_time(claimed_item& claimed) {
   try {
     timer = how_.timers->execute(time, task(timer_task(*this, claimed), {.name = "visit later"}));
   } catch (...) {
-    refused(std::current_exception());  // it was dropped, and is gone
+    note_rejection(std::current_exception());  // it was dropped, and is gone
   }
   lock.lock();
   claimed.timer = timer;
@@ -134,21 +134,21 @@ bool crawler::impl::wait_for_its_time(claimed_item& claimed) {
   return true;
 }
 
-void crawler::impl::hand_over(claimed_item& claimed) noexcept {
+void crawler::impl::submit_visit(claimed_item& claimed) noexcept {
   try {
     where_.execute(task(visit_task(*this, claimed), {.name = "visit"}));
   } catch (...) {
-    refused(std::current_exception());  // as above
+    note_rejection(std::current_exception());  // as above
   }
 }
 
 // Who has something of it that the executor or the timers were given, is to run or drop that.
 // \return whether it is still theirs.
-bool crawler::impl::takes_over(claimed_item& claimed) noexcept {
+bool crawler::impl::unlink(claimed_item& claimed) noexcept {
   const detail::mutex_lock lock(mu_);
   if (!claimed.is_linked()) return false;
-  if (claimed.is_handed) {
-    handed_.erase(claimed);
+  if (claimed.is_submitted) {
+    submitted_.erase(claimed);
   } else {
     waiting_.erase(claimed);
     --waiting_count_;
@@ -160,7 +160,7 @@ bool crawler::impl::takes_over(claimed_item& claimed) noexcept {
 void crawler::impl::due(claimed_item& claimed) {
   detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
-    end_unbegun(claimed, lock);
+    release_unstarted(claimed, lock);
     return;
   }
   ready_.push_back(claimed);
@@ -171,14 +171,14 @@ void crawler::impl::due(claimed_item& claimed) {
 // Whoever was to run it has let go of it.
 void crawler::impl::dropped(claimed_item& claimed) {
   detail::mutex_lock lock(mu_);
-  if (claimed.is_handed) --visits_;
+  if (claimed.is_submitted) --visits_;
   const bool is_stopped = life_.state() >= life_state::stop;
   ++(is_stopped ? totals_.returned : totals_.rejected);
   life_.advance_to(life_state::stop);
   lock.unlock();
-  return_item(claimed);
-  if (!is_stopped) remember(std::make_exception_ptr(rejected(rejection::dropped)), true);
-  leave();
+  release_item(claimed);
+  if (!is_stopped) set_error(std::make_exception_ptr(rejected(rejection::dropped)), true);
+  remove_worker();
   if (!is_stopped) stop();
 }
 
@@ -187,30 +187,30 @@ void crawler::impl::run(claimed_item& claimed, const sync::stop_token& executor_
   detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
     --visits_;
-    end_unbegun(claimed, lock);
+    release_unstarted(claimed, lock);
     return;
   }
   ++totals_.started;
   lock.unlock();
-  const ending how = call_visit(claimed.item, executor_stops);
+  const outcome how = call_visit(claimed.item, executor_stops);
   lock.lock();
   --visits_;
-  if (how == ending::cut_off) {
+  if (how == outcome::cut_off) {
     ++totals_.ran;
     ++totals_.cancelled;
   } else {
     ++totals_.finished;
-    if (how == ending::failed) ++totals_.failed;
+    if (how == outcome::failed) ++totals_.failed;
   }
-  if (how != ending::done) aside_.push_back(claimed);
+  if (how != outcome::done) set_aside_.push_back(claimed);
   lock.unlock();
-  if (how == ending::done) claimed.release();
+  if (how == outcome::done) claimed.release();
   pump();
-  leave();
+  remove_worker();
 }
 
-crawler::impl::ending crawler::impl::call_visit(const work_item& item,
-                                                const sync::stop_token& executor_stops) noexcept {
+crawler::impl::outcome crawler::impl::call_visit(const work_item& item,
+                                                 const sync::stop_token& executor_stops) noexcept {
   std::vector<work_item> found;
   try {
     const visit_scope here(*this);
@@ -218,7 +218,7 @@ crawler::impl::ending crawler::impl::call_visit(const work_item& item,
     const sync::stop_callback on_stop(executor_stops, [this] { stop_.request_stop(); });
     found = visit_(item, stop_.get_token());
   } catch (const cancelled&) {
-    return ending::cut_off;
+    return outcome::cut_off;
   } catch (...) {
     const visit_scope here(*this);
     const std::exception_ptr error = std::current_exception();
@@ -227,20 +227,20 @@ crawler::impl::ending crawler::impl::call_visit(const work_item& item,
     } else {
       how_.unhandled->on_unhandled(unhandled::uncaught, error);
     }
-    return ending::failed;
+    return outcome::failed;
   }
   try {
     const visit_scope here(*this);
     list_.complete(item.key, found);
   } catch (...) {
     fail(std::current_exception());
-    return ending::failed;
+    return outcome::failed;
   }
-  return ending::done;
+  return outcome::done;
 }
 
 // Back to the list, and forgets it.
-void crawler::impl::return_item(claimed_item& claimed) noexcept {
+void crawler::impl::release_item(claimed_item& claimed) noexcept {
   try {
     list_.release(claimed.item.key);
   } catch (...) {
@@ -251,33 +251,32 @@ void crawler::impl::return_item(claimed_item& claimed) noexcept {
 }
 
 // One that nobody else has, in stop. Unlocks.
-void crawler::impl::end_unbegun(claimed_item& claimed,
-                                detail::mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
+void crawler::impl::release_unstarted(claimed_item& claimed, detail::mutex_lock& lock) noexcept
+    TAKT_NO_THREAD_SAFETY_ANALYSIS {
   ++totals_.returned;
   lock.unlock();
-  return_item(claimed);
-  leave();
+  release_item(claimed);
+  remove_worker();
 }
 
 // All of a list that have not begun, in stop.
-void crawler::impl::give_back_all(detail::intrusive_list<claimed_item>& from,
-                                  detail::mutex_lock& lock) noexcept
-    TAKT_NO_THREAD_SAFETY_ANALYSIS {
+void crawler::impl::release_all(detail::intrusive_list<claimed_item>& from,
+                                detail::mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
   while (claimed_item* const next = from.pop_front()) {
-    if (next->is_handed) --visits_;
+    if (next->is_submitted) --visits_;
     if (&from == &waiting_) --waiting_count_;
     ++totals_.returned;
     const timer_handle timer = next->timer;  // none: who gives it to the timers will see the state
     lock.unlock();
-    return_item(*next);
+    release_item(*next);
     timer.cancel();
-    leave();
+    remove_worker();
     lock.lock();
   }
 }
 
 // Why it stops.
-void crawler::impl::remember(const std::exception_ptr& why, bool by_drop) noexcept {
+void crawler::impl::set_error(const std::exception_ptr& why, bool by_drop) noexcept {
   const detail::mutex_lock lock(mu_);
   if (error_ != nullptr && !by_drop_) return;
   error_ = why;
@@ -285,19 +284,19 @@ void crawler::impl::remember(const std::exception_ptr& why, bool by_drop) noexce
 }
 
 void crawler::impl::fail(const std::exception_ptr& why) noexcept {
-  remember(why, false);
+  set_error(why, false);
   stop();
 }
 
 // What it threw that has dropped an item tells more.
-void crawler::impl::refused(const std::exception_ptr& why) noexcept {
+void crawler::impl::note_rejection(const std::exception_ptr& why) noexcept {
   const detail::mutex_lock lock(mu_);
   if (by_drop_) error_ = why;
   by_drop_ = false;
 }
 
 // A worker less.
-void crawler::impl::leave() noexcept {
+void crawler::impl::remove_worker() noexcept {
   life_.remove_worker();
   end_if_over();
 }
@@ -306,9 +305,9 @@ void crawler::impl::leave() noexcept {
 void crawler::impl::end_if_over() noexcept {
   detail::mutex_lock lock(mu_);
   if (!life_.try_tidy(true)) return;
-  while (claimed_item* const next = aside_.pop_front()) {
+  while (claimed_item* const next = set_aside_.pop_front()) {
     lock.unlock();
-    return_item(*next);
+    release_item(*next);
     lock.lock();
   }
   lock.unlock();
@@ -332,9 +331,9 @@ void crawler::impl::stop() noexcept {
     const ending_guard guard(*this, life_);
     detail::mutex_lock lock(mu_);
     life_.advance_to(life_state::stop);
-    give_back_all(ready_, lock);
-    give_back_all(handed_, lock);
-    give_back_all(waiting_, lock);
+    release_all(ready_, lock);
+    release_all(submitted_, lock);
+    release_all(waiting_, lock);
   }
   call_guard* const here = call_guard::innermost_of(*this);
   TAKT_ASSERT(here != nullptr);

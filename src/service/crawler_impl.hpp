@@ -128,7 +128,7 @@ class crawler::impl : public detail::ref_counted<impl> {
     const work_item item;
     // Guarded by the crawler's lock.
     timer_handle timer;
-    bool is_handed = false;  // and not waiting
+    bool is_submitted = false;  // and not waiting
   };
 
   // What the executor or the timers are given. If they drop it, the item is given back.
@@ -150,7 +150,7 @@ class crawler::impl : public detail::ref_counted<impl> {
       impl* const of = std::exchange(of_, nullptr);
       if (of == nullptr) return;
       const call_guard here(*of);
-      if (of->takes_over(*item_)) (of->*function)(*item_, args...);
+      if (of->unlink(*item_)) (of->*function)(*item_, args...);
       item_->release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): that was another owner
       of->release();
     }
@@ -178,30 +178,30 @@ class crawler::impl : public detail::ref_counted<impl> {
     void operator()() { call(&impl::due); }
   };
 
-  enum class ending : std::uint8_t { done, failed, cut_off };
+  enum class outcome : std::uint8_t { done, failed, cut_off };
 
   friend class ref_counted<impl>;
   ~impl() = default;
 
   void pump() noexcept;
   claimed_item* claim() noexcept;
-  bool wait_for_its_time(claimed_item& claimed);
-  void hand_over(claimed_item& claimed) noexcept;
+  bool delay(claimed_item& claimed);
+  void submit_visit(claimed_item& claimed) noexcept;
 
-  bool takes_over(claimed_item& claimed) noexcept;
+  bool unlink(claimed_item& claimed) noexcept;
   void due(claimed_item& claimed);
   void run(claimed_item& claimed, const sync::stop_token& executor_stops);
   void dropped(claimed_item& claimed);
 
-  ending call_visit(const work_item& item, const sync::stop_token& executor_stops) noexcept;
-  void return_item(claimed_item& claimed) noexcept;
-  void end_unbegun(claimed_item& claimed, detail::mutex_lock& lock) noexcept;
-  void give_back_all(detail::intrusive_list<claimed_item>& from, detail::mutex_lock& lock) noexcept
+  outcome call_visit(const work_item& item, const sync::stop_token& executor_stops) noexcept;
+  void release_item(claimed_item& claimed) noexcept;
+  void release_unstarted(claimed_item& claimed, detail::mutex_lock& lock) noexcept;
+  void release_all(detail::intrusive_list<claimed_item>& from, detail::mutex_lock& lock) noexcept
       TAKT_REQUIRES(mu_);
-  void remember(const std::exception_ptr& why, bool by_drop) noexcept;
+  void set_error(const std::exception_ptr& why, bool by_drop) noexcept;
   void fail(const std::exception_ptr& why) noexcept;
-  void refused(const std::exception_ptr& why) noexcept;
-  void leave() noexcept;
+  void note_rejection(const std::exception_ptr& why) noexcept;
+  void remove_worker() noexcept;
 
   // Constant after construction; the callables until the end.
   options how_;
@@ -218,8 +218,8 @@ class crawler::impl : public detail::ref_counted<impl> {
   std::size_t waiting_count_ TAKT_GUARDED_BY(mu_) = 0;
   detail::intrusive_list<claimed_item> waiting_ TAKT_GUARDED_BY(mu_);
   detail::intrusive_list<claimed_item> ready_ TAKT_GUARDED_BY(mu_);
-  detail::intrusive_list<claimed_item> handed_ TAKT_GUARDED_BY(mu_);
-  detail::intrusive_list<claimed_item> aside_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<claimed_item> submitted_ TAKT_GUARDED_BY(mu_);
+  detail::intrusive_list<claimed_item> set_aside_ TAKT_GUARDED_BY(mu_);
   task_totals totals_ TAKT_GUARDED_BY(mu_);
   std::exception_ptr error_ TAKT_GUARDED_BY(mu_);
   bool by_drop_ TAKT_GUARDED_BY(mu_) = false;  // the error says no more than that
