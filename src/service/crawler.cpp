@@ -1,4 +1,4 @@
-// States and invariants: crawler_impl.hpp.
+// States and invariants: see crawler_impl.hpp.
 #include <takt/service/crawler.hpp>
 
 #include <optional>
@@ -26,7 +26,7 @@ void crawler::impl::start() {
 }
 
 std::size_t crawler::impl::add(std::span<const work_item> items) {
-  struct worker {  // so that it does not end before it has seen them
+  struct worker {  // keeps the crawler from ending before it has seen the items
     impl& of;
     ~worker() { of.remove_worker(); }
   };
@@ -42,7 +42,6 @@ std::size_t crawler::impl::add(std::span<const work_item> items) {
   return added;
 }
 
-// The pump.
 void crawler::impl::pump() noexcept {
   detail::mutex_lock lock(mu_);
   pump_again_ = pumping_;
@@ -61,10 +60,10 @@ void crawler::impl::pump() noexcept {
         if (next == nullptr) break;
         if (waits) continue;
       }
-      if (life_.state() >= life_state::stop) {  // while it was claimed
+      if (life_.state() >= life_state::stop) {  // stopped during the claim
         release_unstarted(*next, lock);
       } else {
-        next->retain();  // it may be over before the executor has it
+        next->retain();  // the visit may end before execute() returns
         next->is_submitted = true;
         ++visits_;
         submitted_.push_back(*next);
@@ -80,7 +79,7 @@ void crawler::impl::pump() noexcept {
   remove_worker();
 }
 
-// Claims an item, and makes it a worker. Null if there is none, or it is too late.
+// Claims an item and counts it as a worker. Null if there is none, or the crawler is ending.
 crawler::impl::claimed_item* crawler::impl::claim() noexcept {
   std::optional<work_item> item;
   claimed_item* claimed = nullptr;
@@ -92,7 +91,7 @@ crawler::impl::claimed_item* crawler::impl::claim() noexcept {
     fail(std::current_exception());
     try {
       if (item) list_.release(item->key);
-    } catch (...) {  // one error is enough
+    } catch (...) {  // the first error is reported
     }
     return nullptr;
   }
@@ -105,7 +104,8 @@ crawler::impl::claimed_item* crawler::impl::claim() noexcept {
   return nullptr;
 }
 
-// Gives it to the timers, unless it may begin now. \return whether it did, or ended it.
+// Passes the item to the timers, unless it may begin now. \return true if the caller no longer has
+// it: it was passed on or released.
 bool crawler::impl::delay(claimed_item& claimed) {
   if (!how_.not_before) return false;
   const clock::time_point time = how_.not_before(claimed.item);
@@ -115,19 +115,19 @@ bool crawler::impl::delay(claimed_item& claimed) {
     release_unstarted(claimed, lock);
     return true;
   }
-  claimed.retain();  // it may be over before the timers have it
+  claimed.retain();  // the timer_task may end before execute() returns
   waiting_.push_back(claimed);
   ++waiting_count_;
   lock.unlock();
-  timer_handle timer;  // what.timer is written once it is known
+  timer_handle timer;  // stored under the lock, below
   try {
     timer = how_.timers->execute(time, task(timer_task(*this, claimed), {.name = "visit later"}));
   } catch (...) {
-    note_rejection(std::current_exception());  // it was dropped, and is gone
+    note_rejection(std::current_exception());  // the task was dropped and has released the item
   }
   lock.lock();
   claimed.timer = timer;
-  const bool too_late = life_.state() >= life_state::stop;  // who stops has not seen the timer
+  const bool too_late = life_.state() >= life_state::stop;  // stop() has not seen the timer
   lock.unlock();
   if (too_late) timer.cancel();
   claimed.release();
@@ -138,12 +138,11 @@ void crawler::impl::submit_visit(claimed_item& claimed) noexcept {
   try {
     where_.execute(task(visit_task(*this, claimed), {.name = "visit"}));
   } catch (...) {
-    note_rejection(std::current_exception());  // as above
+    note_rejection(std::current_exception());  // as in delay()
   }
 }
 
-// Who has something of it that the executor or the timers were given, is to run or drop that.
-// \return whether it is still theirs.
+// Called by a task that runs or is dropped. \return true if it owns the item now; see invariant 4.
 bool crawler::impl::unlink(claimed_item& claimed) noexcept {
   const detail::mutex_lock lock(mu_);
   if (!claimed.is_linked()) return false;
@@ -156,7 +155,7 @@ bool crawler::impl::unlink(claimed_item& claimed) noexcept {
   return true;
 }
 
-// Its time has come.
+// A timer_task runs: the item may be visited.
 void crawler::impl::due(claimed_item& claimed) {
   detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
@@ -165,10 +164,10 @@ void crawler::impl::due(claimed_item& claimed) {
   }
   ready_.push_back(claimed);
   lock.unlock();
-  pump();  // it still counts as a worker
+  pump();  // the item still counts as a worker
 }
 
-// Whoever was to run it has let go of it.
+// The executor or the timers have dropped a task.
 void crawler::impl::dropped(claimed_item& claimed) {
   detail::mutex_lock lock(mu_);
   if (claimed.is_submitted) --visits_;
@@ -182,7 +181,7 @@ void crawler::impl::dropped(claimed_item& claimed) {
   if (!is_stopped) stop();
 }
 
-// A visit, on a thread of the executor.
+// A visit_task runs.
 void crawler::impl::run(claimed_item& claimed, const sync::stop_token& executor_stops) {
   detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
@@ -214,7 +213,7 @@ crawler::impl::outcome crawler::impl::call_visit(const work_item& item,
   std::vector<work_item> found;
   try {
     const visit_scope here(*this);
-    // An executor that stops at once wants all of its visits to end.
+    // An executor that stops its tasks stops all visits of the crawler.
     const sync::stop_callback on_stop(executor_stops, [this] { stop_.request_stop(); });
     found = visit_(item, stop_.get_token());
   } catch (const cancelled&) {
@@ -239,7 +238,7 @@ crawler::impl::outcome crawler::impl::call_visit(const work_item& item,
   return outcome::done;
 }
 
-// Back to the list, and forgets it.
+// Releases an item to the queue and drops the crawler's reference.
 void crawler::impl::release_item(claimed_item& claimed) noexcept {
   try {
     list_.release(claimed.item.key);
@@ -250,7 +249,7 @@ void crawler::impl::release_item(claimed_item& claimed) noexcept {
   claimed.release();
 }
 
-// One that nobody else has, in stop. Unlocks.
+// Ends an unlinked item in stop. Unlocks.
 void crawler::impl::release_unstarted(claimed_item& claimed, detail::mutex_lock& lock) noexcept
     TAKT_NO_THREAD_SAFETY_ANALYSIS {
   ++totals_.returned;
@@ -259,14 +258,14 @@ void crawler::impl::release_unstarted(claimed_item& claimed, detail::mutex_lock&
   remove_worker();
 }
 
-// All of a list that have not begun, in stop.
+// Releases all items of a list that have not begun, in stop.
 void crawler::impl::release_all(detail::intrusive_list<claimed_item>& from,
                                 detail::mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
   while (claimed_item* const next = from.pop_front()) {
     if (next->is_submitted) --visits_;
     if (&from == &waiting_) --waiting_count_;
     ++totals_.returned;
-    const timer_handle timer = next->timer;  // none: who gives it to the timers will see the state
+    const timer_handle timer = next->timer;  // if still empty: delay() will see the state
     lock.unlock();
     release_item(*next);
     timer.cancel();
@@ -275,7 +274,7 @@ void crawler::impl::release_all(detail::intrusive_list<claimed_item>& from,
   }
 }
 
-// Why it stops.
+// Sets the cause of the stop. A cause from a dropped task may be replaced by any other.
 void crawler::impl::set_error(const std::exception_ptr& why, bool by_drop) noexcept {
   const detail::mutex_lock lock(mu_);
   if (error_ != nullptr && !by_drop_) return;
@@ -288,20 +287,19 @@ void crawler::impl::fail(const std::exception_ptr& why) noexcept {
   stop();
 }
 
-// What it threw that has dropped an item tells more.
+// The exception by which an executor or the timers rejected a task replaces the one of its drop.
 void crawler::impl::note_rejection(const std::exception_ptr& why) noexcept {
   const detail::mutex_lock lock(mu_);
   if (by_drop_) error_ = why;
   by_drop_ = false;
 }
 
-// A worker less.
 void crawler::impl::remove_worker() noexcept {
   life_.remove_worker();
   end_if_over();
 }
 
-// The last worker, or call that ends it, gives back what was put aside, and ends it.
+// The last worker or ending call releases the items that were set aside and ends the crawler.
 void crawler::impl::end_if_over() noexcept {
   detail::mutex_lock lock(mu_);
   if (!life_.try_tidy(true)) return;
@@ -370,7 +368,7 @@ crawler::crawler(any_executor where, work_queue& list, visit what, options how) 
 }
 
 crawler::~crawler() {
-  // After fork() the threads are not in this process, and the mutex is in no known state.
+  // After fork() the threads are not in this process, and the mutex is in an unknown state.
   if (impl_->home_.is_here()) impl_->destroy();
 }
 

@@ -1,38 +1,38 @@
-/// What a crawler is made of.
+/// The implementation of a crawler.
 ///
-/// Items of the list, from their being claimed on; each of them is a worker of the lifecycle:
+/// States of a claimed item. Until it is done, each item counts as a worker of the lifecycle.
 ///
-///   claimed   -> waiting   not_before() says later: the timers have it
-///             -> handed    the executor has it
-///   waiting   -> ready     its time has come
-///   ready     -> handed    the executor has room for it
-///   handed    -> visited   the callable runs
-///   visited   -> over      it has returned, and was confirmed
-///             -> aside     it has thrown, or could not be confirmed; is given back at the end
-///   any other -> over      given back: stopped, or the executor or the timers have dropped it;
-///   what
-///                          they still have of it is nobody's then, and does nothing
+///   claimed   -> waiting    not_before() returned a later time: the timers have a timer_task
+///             -> submitted  the executor has a visit_task
+///   waiting   -> ready      the time has come
+///   ready     -> submitted  fewer than how_.visits are submitted or visited
+///   submitted -> visited    the callable runs
+///   visited   -> done       it has returned, and the item was completed
+///             -> set aside  it has thrown, or completing failed; released when the crawler ends
+///   all others -> done      released: the crawler was stopped, or the executor or the timers have
+///                           dropped the task. A task that is left over does nothing
 ///
-/// What takes items out of the list and hands them over is the pump, which is one thread at a time:
-/// whoever has added something, ended a visit or shut down. Who finds somebody at it leaves a note.
-/// So an executor that runs visits inside of execute() makes a loop and no recursion.
+/// The pump claims items and submits them. One thread at a time pumps: a thread that has added an
+/// item, ended a visit, started the crawler or shut it down. A thread that finds another one
+/// pumping sets pump_again_ instead. So an executor that runs visits within execute() causes a
+/// loop, not a recursion.
 ///
 /// Invariants
-///   1. At most how_.visits are handed or visited, at most how_.waiting wait.
-///   2. Who makes the pump necessary does so before calling go_on(), and is a worker until that has
-///      returned; who pumps is one; and a pump leaves off only when there is nothing to claim, or
-///      when there are items under way, whose ends call it again. So in shutdown, when there is no
-///      worker, there is nothing to claim.
-///   3. From stop on, no visit begins. Who stops gives back what waits, is ready or handed, and
-///   asks
-///      neither the executor nor the timers for it: so the end does not depend on their running.
-///   4. What is waiting or handed is linked, and belongs to who unlinks it: what the timers or the
-///      executor have of it, or who stops. The other of the two finds it unlinked, and leaves off.
-///   5. Who requests stop is no worker then, so that what that calls may wait for the end. But if
-///      a visit stops it, that is done at once: it may look at its own token. And if the executor
-///      does, its stop is theirs, within the callback that a visit waits for.
-///   6. The list, the executor, the timers and all callables are called without the lock, by
-///      workers; the callables are destroyed by the last of them.
+///   1. At most how_.visits items are submitted or visited, and at most how_.waiting are waiting.
+///   2. A thread that creates work for the pump does so before it calls pump(), and is a worker
+///      until pump() has returned. The pumping thread is a worker. It leaves only when nothing can
+///      be claimed, or when items are under way that call pump() at their end. So in shutdown,
+///      nothing can be claimed once there is no worker.
+///   3. From stop on, no visit begins. The stopping thread releases all waiting, ready and
+///      submitted items without the executor and the timers: the end does not depend on them.
+///   4. A waiting or submitted item is linked. The thread that unlinks it owns it: the thread of
+///      its task, or the stopping thread. The other one finds it unlinked and does nothing.
+///   5. A thread that requests stop of the visits is not a worker at that time, so that stop
+///      callbacks may wait for the end. Two exceptions: a visit that stops the crawler requests
+///      stop at once, because it may test its own token; and a stop request of the executor is
+///      passed on within its own callback, for which the visit waits.
+///   6. Queue, executor, timers and callables are called without the lock, by workers. The last
+///      worker destroys the callables.
 #pragma once
 
 #include <cstddef>
@@ -67,28 +67,28 @@ class crawler::impl : public detail::ref_counted<impl> {
         visit_(std::move(what)),
         where_(where) {}
 
-  // On the stack of a thread that runs a visit.
+  // Marks a thread that runs a visit.
   class visit_scope final : public detail::executor_scope {
    public:
     explicit visit_scope(const impl& of) noexcept : detail::executor_scope(&of) {}
     [[nodiscard]] bool begin_wait(detail::task_wait& /*w*/) noexcept override { return true; }
   };
 
-  // A call of the crawler, or of what its executor or its timers have; one may contain others.
-  // Keeps it, as visits within it may destroy the crawler. When the outermost one of a thread ends,
-  // that is no worker, and asks the visits to stop if it has stopped the crawler.
+  // Marks a thread that is in a member of the crawler or in one of its tasks. Guards may be nested.
+  // A guard has a reference, because a visit may destroy the crawler. When the outermost guard of
+  // a thread ends, the thread is no worker; it then requests stop if it has stopped the crawler.
   class call_guard final : public detail::executor_scope {
    public:
     explicit call_guard(impl& of) noexcept : call_guard(of, innermost_of(of)) {}
     ~call_guard() {
       if (stops_ && around_ != nullptr) around_->stops_ = true;
       if (stops_ && around_ == nullptr) of_.stop_.request_stop();
-      of_.release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): it has a count
+      of_.release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): it is reference-counted
     }
     impl* operator->() const noexcept { return &of_; }
     [[nodiscard]] bool begin_wait(detail::task_wait& /*w*/) noexcept override { return true; }
 
-    // Of the calling thread, or null.
+    // The innermost guard of the calling thread, or null.
     static call_guard* innermost_of(const impl& of) noexcept {
       return static_cast<call_guard*>(detail::executor_scope::of(&of.mu_));
     }
@@ -120,18 +120,18 @@ class crawler::impl : public detail::ref_counted<impl> {
   lifecycle life_;
 
  private:
-  // An item that was claimed. The crawler has a reference until it is over, and so has what the
-  // executor or the timers are given, which may be there for longer.
+  // A claimed item. The crawler has a reference until the item is done. The task that the executor
+  // or the timers hold has another one, and may live longer.
   class claimed_item : public detail::list_node<>, public detail::ref_counted<claimed_item> {
    public:
     explicit claimed_item(work_item&& claimed) noexcept : item(std::move(claimed)) {}
     const work_item item;
     // Guarded by the crawler's lock.
     timer_handle timer;
-    bool is_submitted = false;  // and not waiting
+    bool is_submitted = false;  // else it is waiting
   };
 
-  // What the executor or the timers are given. If they drop it, the item is given back.
+  // A task for the executor or the timers. If they drop it, the item is released.
   class item_task {
    public:
     item_task(impl& of, claimed_item& claimed) noexcept : of_(&of), item_(&claimed) {
@@ -144,14 +144,14 @@ class crawler::impl : public detail::ref_counted<impl> {
 
    protected:
     ~item_task() = default;
-    // Calls one of the functions below, which ends or keeps the item.
+    // Calls one of the functions below if the item is still linked; it takes over the item.
     template <class... Args>
     void call(void (impl::*function)(claimed_item&, Args...), Args... args) noexcept {
       impl* const of = std::exchange(of_, nullptr);
       if (of == nullptr) return;
       const call_guard here(*of);
       if (of->unlink(*item_)) (of->*function)(*item_, args...);
-      item_->release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): that was another owner
+      item_->release();  // NOLINT(clang-analyzer-cplusplus.NewDelete): another reference is left
       of->release();
     }
 
@@ -203,7 +203,7 @@ class crawler::impl : public detail::ref_counted<impl> {
   void note_rejection(const std::exception_ptr& why) noexcept;
   void remove_worker() noexcept;
 
-  // Constant after construction; the callables until the end.
+  // Constant after construction, except that the callables are destroyed at the end.
   options how_;
   work_queue& list_;
   visit visit_;
@@ -213,8 +213,8 @@ class crawler::impl : public detail::ref_counted<impl> {
   mutable detail::mutex mu_;
   bool started_ TAKT_GUARDED_BY(mu_) = false;
   bool pumping_ TAKT_GUARDED_BY(mu_) = false;
-  bool pump_again_ TAKT_GUARDED_BY(mu_) = false;  // a note for who pumps
-  std::size_t visits_ TAKT_GUARDED_BY(mu_) = 0;   // handed, and visited
+  bool pump_again_ TAKT_GUARDED_BY(mu_) = false;  // for the pumping thread
+  std::size_t visits_ TAKT_GUARDED_BY(mu_) = 0;   // submitted or visited items
   std::size_t waiting_count_ TAKT_GUARDED_BY(mu_) = 0;
   detail::intrusive_list<claimed_item> waiting_ TAKT_GUARDED_BY(mu_);
   detail::intrusive_list<claimed_item> ready_ TAKT_GUARDED_BY(mu_);
@@ -222,7 +222,7 @@ class crawler::impl : public detail::ref_counted<impl> {
   detail::intrusive_list<claimed_item> set_aside_ TAKT_GUARDED_BY(mu_);
   task_totals totals_ TAKT_GUARDED_BY(mu_);
   std::exception_ptr error_ TAKT_GUARDED_BY(mu_);
-  bool by_drop_ TAKT_GUARDED_BY(mu_) = false;  // the error says no more than that
+  bool by_drop_ TAKT_GUARDED_BY(mu_) = false;  // error_ only says that a task was dropped
 };
 
 }  // namespace takt::inline TAKT_ABI
