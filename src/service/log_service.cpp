@@ -48,7 +48,7 @@ class log_service::impl : public detail::ref_counted<impl> {
 
   bool log(std::string&& line, const sync::stop_token& stop);
   void shutdown() noexcept;
-  std::list<std::string> stop(bool give_back) noexcept;
+  std::list<std::string> stop(bool return_lines) noexcept;
   void destroy() noexcept;
   void end_if_over() noexcept;  // for ending_guard
   std::exception_ptr error() const;
@@ -77,7 +77,7 @@ class log_service::impl : public detail::ref_counted<impl> {
   void fail(const std::exception_ptr& why, std::list<std::string> unflushed) noexcept;
   [[nodiscard]] bool is_last(detail::mutex_lock& lock) noexcept;
   void finish() noexcept;
-  void have_finished() noexcept;
+  void finish_in_background() noexcept;
 
   // Constant after construction.
   const std::size_t flush_every_;
@@ -234,7 +234,7 @@ bool log_service::impl::is_last(detail::mutex_lock& lock) noexcept TAKT_NO_THREA
 }
 
 // By who shuts it down: a disk may take its time, and they do not wait.
-void log_service::impl::have_finished() noexcept {
+void log_service::impl::finish_in_background() noexcept {
   if (!own_) {
     finish();
     return;
@@ -273,7 +273,7 @@ void log_service::impl::finish() noexcept {
 
 void log_service::impl::end_if_over() noexcept {
   detail::mutex_lock lock(mu_);
-  if (is_last(lock)) have_finished();
+  if (is_last(lock)) finish_in_background();
 }
 
 void log_service::impl::shutdown() noexcept {
@@ -283,13 +283,13 @@ void log_service::impl::shutdown() noexcept {
   life_.advance_to(life_state::shutdown);
 }
 
-std::list<std::string> log_service::impl::stop(bool give_back) noexcept {
+std::list<std::string> log_service::impl::stop(bool return_lines) noexcept {
   const ending_guard ending(*this, life_);
   const detail::mutex_lock lock(mu_);
   life_.advance_to(life_state::stop);
   std::list<std::string> rest = queue_.abort();
-  (give_back ? counts_.returned : counts_.discarded) += rest.size();
-  if (give_back) rest.splice(rest.begin(), failed_);
+  (return_lines ? counts_.returned : counts_.discarded) += rest.size();
+  if (return_lines) rest.splice(rest.begin(), failed_);
   return rest;
 }
 
@@ -311,10 +311,10 @@ log_statistics log_service::impl::statistics() const {
   detail::mutex_lock lock(mu_);
   log_statistics all = counts_;
   lock.unlock();
-  const channel_statistics taken_in = queue_.statistics();
-  all.accepted = taken_in.accepted;
-  all.dropped = taken_in.dropped;
-  all.refused = taken_in.refused;
+  const channel_statistics intake = queue_.statistics();
+  all.accepted = intake.accepted;
+  all.dropped = intake.dropped;
+  all.refused = intake.refused;
   return all;
 }
 
