@@ -68,7 +68,7 @@ struct stage_failed::details {
   const std::type_info* type = &typeid(void);
 };
 
-bool detail::gave_up(const sync::stop_token& stop, bool refused) noexcept {
+bool detail::ended_by_stop(const sync::stop_token& stop, bool refused) noexcept {
   try {
     throw;
   } catch (const cancelled&) {
@@ -196,8 +196,8 @@ class pipeline_core final : public ref_counted<pipeline_core>, private pipeline_
   void source_ended() noexcept override;
   void failed(stage_failed& how, const std::exception_ptr& cause, std::shared_ptr<const void> item,
               const std::type_info& type) noexcept override;
-  void tell(const stage_failed& unseen) const noexcept {
-    unhandled_.on_unhandled(unhandled::unobserved, std::make_exception_ptr(unseen));
+  void report_unobserved(const stage_failed& error) const noexcept {
+    unhandled_.on_unhandled(unhandled::unobserved, std::make_exception_ptr(error));
   }
 
   // Constant after construction. destroy() empties stages_ when nobody uses them any more, although
@@ -269,17 +269,17 @@ void detail::pipeline_core::failed(stage_failed& how, const std::exception_ptr& 
     text = text_for(how.stage()) + ": " + text_of(cause);
   } catch (...) {  // then it is told without
   }
-  bool unseen = false;
+  bool unobserved = false;
   {
     const detail::mutex_lock lock(mu_);
     if (!error_) {
       how.tell(std::move(text), cause, std::move(item), type);
       error_ = how;
-      unseen = destroyed_;
+      unobserved = destroyed_;
     }
   }
   cancel();
-  if (unseen) tell(how);
+  if (unobserved) report_unobserved(how);
 }
 
 void detail::pipeline_core::destroy() noexcept {
@@ -287,14 +287,14 @@ void detail::pipeline_core::destroy() noexcept {
   // Its own worker, or the ending call, keeps the rest alive.
   const bool is_unused = !pool_.is_own_task();
   if (is_unused) pool_.life().await_unused();
-  std::optional<stage_failed> unseen;
+  std::optional<stage_failed> unobserved;
   {
     const detail::mutex_lock lock(mu_);
     destroyed_ = true;
-    if (!observed_) unseen = error_;
+    if (!observed_) unobserved = error_;
     if (is_unused) error_.reset();
   }
-  if (unseen) tell(*unseen);
+  if (unobserved) report_unobserved(*unobserved);
   if (is_unused) release_stages();
   release();
 }

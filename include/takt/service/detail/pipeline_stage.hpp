@@ -153,7 +153,7 @@ class producing_stage<void> : public pipeline_stage {
 
 /// True if the exception being handled answers a stop: takt::cancelled after stop was requested or
 /// a push was refused, or takt::rejected after a push was refused.
-[[nodiscard]] bool gave_up(const sync::stop_token& stop, bool refused) noexcept;
+[[nodiscard]] bool ended_by_stop(const sync::stop_token& stop, bool refused) noexcept;
 
 /// The first stage.
 template <class Out, class F>
@@ -171,7 +171,7 @@ class source_stage final : public producing_stage<Out> {
     try {
       std::invoke(call_, out);
     } catch (...) {
-      if (!gave_up(out.stop(), out.was_refused())) this->report(static_cast<Out*>(nullptr));
+      if (!ended_by_stop(out.stop(), out.was_refused())) this->report(static_cast<Out*>(nullptr));
     }
     out.end();
     this->of_->source_ended();
@@ -231,7 +231,7 @@ class item_stage final : public producing_stage<Out> {
     } catch (...) {
       bool refused = false;
       if constexpr (!std::is_void_v<Out>) refused = this->outlet_of(thread).was_refused();
-      if (gave_up(stop_, refused)) {
+      if (ended_by_stop(stop_, refused)) {
         this->cut_off_.add();
       } else {
         this->report(&item);
