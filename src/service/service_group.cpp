@@ -36,7 +36,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-std::string for_people(nanoseconds took) {
+std::string format_duration(nanoseconds took) {
   std::string text(32, '\0');
   const auto ns = static_cast<double>(took.count());
   const int length = took < std::chrono::seconds(1)
@@ -86,7 +86,7 @@ std::string stop_report::to_string() const {
     if (&s != &services.front()) text += ',';
     text += ' ' + s.name + ' ';
     text += takt::to_string(s.outcome);
-    text += " (" + for_people(s.took) + ')';
+    text += " (" + format_duration(s.took) + ')';
   }
   return text;
 }
@@ -110,16 +110,16 @@ class service_group::impl {
     service_actions what;
     std::function<void()> throw_if_inside;
     // Of its end. The walker's.
-    clock::time_point begun{};
-    bool is_late = false;
+    clock::time_point began{};
+    bool is_forced = false;
   };
   enum class phase : std::uint8_t { adding, starting, running, stopping, stopped };
 
-  bool is_walking() const TAKT_REQUIRES(mu_) {
+  bool is_busy() const TAKT_REQUIRES(mu_) {
     return phase_ == phase::starting || phase_ == phase::stopping;
   }
-  void walk(phase as) TAKT_REQUIRES(mu_);
-  void stand(phase as) noexcept;
+  void begin(phase as) TAKT_REQUIRES(mu_);
+  void finish(phase as) noexcept;
   void stop_members(clock::time_point deadline, nanoseconds linger,
                     const sync::stop_token& force) noexcept;
 
@@ -133,7 +133,7 @@ class service_group::impl {
   detail::timed_condition changed_ TAKT_GUARDED_BY(mu_);
   phase phase_ TAKT_GUARDED_BY(mu_) = phase::adding;
   bool requested_ TAKT_GUARDED_BY(mu_) = false;
-  sync::thread::id walker_ TAKT_GUARDED_BY(mu_);  // if one walks
+  sync::thread::id driver_ TAKT_GUARDED_BY(mu_);  // if one walks
 
   // The walker's; constant once it is stopped. Of those that were started, the last one first.
   stop_report report_;
@@ -143,17 +143,17 @@ service_group::impl::~impl() {
   {
     const detail::mutex_lock lock(mu_);
     if (phase_ != phase::running) return;
-    walk(phase::stopping);
+    begin(phase::stopping);
   }
   stop_members(clock::time_point::min(), never, {});
 }
 
-void service_group::impl::walk(phase as) {
+void service_group::impl::begin(phase as) {
   phase_ = as;
-  walker_ = sync::this_thread_id();
+  driver_ = sync::this_thread_id();
 }
 
-void service_group::impl::stand(phase as) noexcept {
+void service_group::impl::finish(phase as) noexcept {
   const detail::mutex_lock lock(mu_);
   phase_ = as;
   changed_.notify_all();
@@ -181,14 +181,14 @@ void service_group::impl::start() {
     if (phase_ != phase::adding) {
       throw std::logic_error("takt::service_group: it was started or stopped before");
     }
-    walk(phase::starting);
+    begin(phase::starting);
   }
   try {
     report_.services.reserve(members_.size());
     for (const member& m : members_) report_.services.push_back({.name = m.name});
   } catch (...) {
     report_.services.clear();
-    stand(phase::adding);
+    finish(phase::adding);
     throw;
   }
   std::ranges::reverse(report_.services);
@@ -201,10 +201,10 @@ void service_group::impl::start() {
     const auto none = report_.services.begin();
     report_.services.erase(none, none + static_cast<std::ptrdiff_t>(members_.size() - started));
     stop_members(clock::time_point::min(), linger_, {});
-    stand(phase::stopped);
+    finish(phase::stopped);
     throw;
   }
-  stand(phase::running);
+  finish(phase::running);
 }
 
 stop_report service_group::impl::stop_until(clock::time_point deadline,
@@ -214,8 +214,8 @@ stop_report service_group::impl::stop_until(clock::time_point deadline,
   }
   {
     detail::mutex_lock lock(mu_);
-    while (is_walking()) {
-      if (walker_ == sync::this_thread_id()) {
+    while (is_busy()) {
+      if (driver_ == sync::this_thread_id()) {
         throw std::system_error(
             std::make_error_code(std::errc::resource_deadlock_would_occur),
             "takt::service_group: stop() by what starts or stops a service; use request_stop()");
@@ -224,15 +224,15 @@ stop_report service_group::impl::stop_until(clock::time_point deadline,
     }
     if (phase_ == phase::adding) phase_ = phase::stopped;
     if (phase_ == phase::stopped) return report_;
-    walk(phase::stopping);
+    begin(phase::stopping);
   }
   stop_members(deadline, linger_, force);
   try {
     stop_report report = report_;
-    stand(phase::stopped);  // from here on another thread may destroy it
+    finish(phase::stopped);  // from here on another thread may destroy it
     return report;
   } catch (...) {  // there is no memory
-    stand(phase::stopped);
+    finish(phase::stopped);
     throw;
   }
 }
@@ -241,36 +241,36 @@ stop_report service_group::impl::stop_until(clock::time_point deadline,
 void service_group::impl::stop_members(clock::time_point deadline, nanoseconds linger,
                                        const sync::stop_token& force) noexcept {
   const std::size_t count = report_.services.size();
-  const auto told = [&](std::size_t i) -> stop_report::service& {
+  const auto report_of = [&](std::size_t i) -> stop_report::service& {
     return report_.services[count - 1 - i];
   };
-  bool hurry = false;
+  bool forcing = false;
   for (std::size_t i = count; i-- > 0;) {
     member& m = members_[i];
-    m.begun = time_.now();
+    m.began = time_.now();
     bool ended = false;
-    call(told(i), [&] { m.what.shutdown(); });
-    const auto has_failed = [&] { return told(i).outcome == stop_outcome::failed; };
-    if (!hurry && !has_failed()) {
-      call(told(i), [&] { ended = m.what.await_end(deadline, force); });
+    call(report_of(i), [&] { m.what.shutdown(); });
+    const auto has_failed = [&] { return report_of(i).outcome == stop_outcome::failed; };
+    if (!forcing && !has_failed()) {
+      call(report_of(i), [&] { ended = m.what.await_end(deadline, force); });
     }
     if (!ended) {
-      if (!has_failed()) hurry = true;  // the time is up; one that throws has to hurry alone
-      call(told(i), [&] { m.what.force(); });
-      m.is_late = true;
+      if (!has_failed()) forcing = true;  // the time is up; one that throws has to hurry alone
+      call(report_of(i), [&] { m.what.force(); });
+      m.is_forced = true;
     }
-    told(i).took = time_between(m.begun, time_.now());
+    report_of(i).took = time_between(m.began, time_.now());
   }
   const clock::time_point last = deadline_after(time_.now(), linger);
   for (std::size_t i = count; i-- > 0;) {
     const member& m = members_[i];
-    if (!m.is_late) continue;
+    if (!m.is_forced) continue;
     bool ended = false;
-    call(told(i), [&] { ended = m.what.await_end(last, {}); });
-    if (told(i).outcome == stop_outcome::ended) {
-      told(i).outcome = ended ? stop_outcome::forced : stop_outcome::still_running;
+    call(report_of(i), [&] { ended = m.what.await_end(last, {}); });
+    if (report_of(i).outcome == stop_outcome::ended) {
+      report_of(i).outcome = ended ? stop_outcome::forced : stop_outcome::still_running;
     }
-    told(i).took = time_between(m.begun, time_.now());
+    report_of(i).took = time_between(m.began, time_.now());
   }
 }
 
