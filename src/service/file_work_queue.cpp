@@ -207,9 +207,9 @@ void file_work_queue::impl::write_anew(work_step* step, work_book::number end) {
       write(one);
     }
     book_.each_below(end, [&](work_book::number which, std::string_view key, std::string_view data,
-                              bool is_confirmed) {
+                              bool is_completed) {
       work_step one;  // so that damage costs one item
-      is_confirmed ? one.add_done(which, key) : one.add_accepted(which, key, data);
+      is_completed ? one.add_done(which, key) : one.add_accepted(which, key, data);
       write(one);
     });
     if (step != nullptr) write(*step);
@@ -327,7 +327,7 @@ std::size_t file_work_queue::impl::complete(std::string_view key,
   const work_book::number first = book_.next();
   const std::size_t added = add(found, step);
   try {
-    step.add_confirmed(claimed);
+    step.add_completed(claimed);
     append(step, first);
   } catch (...) {
     book_.take_back(added);

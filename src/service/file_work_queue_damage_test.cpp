@@ -326,7 +326,7 @@ TEST_F(file_work_queue_damage, is_also_what_contradicts_itself) {
     return [=](takt::work_step& s) { s.add_accepted(number, key, ""); };
   };
   const auto done = [](takt::work_step& s) { s.add_done(0, "a"); };
-  const auto confirms = [](takt::work_step& s) { s.add_confirmed(0); };
+  const auto confirms = [](takt::work_step& s) { s.add_completed(0); };
   EXPECT_EQ(with({accepts(0, "a"), accepts(5, "b")}), std::nullopt);
   EXPECT_EQ(with({accepts(0, "a"), confirms}), std::nullopt);
   EXPECT_EQ(with({confirms}), reason::damaged);

@@ -99,16 +99,16 @@ void work_book::release(number claimed) noexcept {
   waiting_.insert(claimed_.extract(at));
 }
 
-void work_book::complete(number claimed) noexcept { confirm_in(claimed_, claimed_.find(claimed)); }
+void work_book::complete(number claimed) noexcept { complete_in(claimed_, claimed_.find(claimed)); }
 
-bool work_book::confirm_waiting(number waiting) noexcept {
+bool work_book::complete_waiting(number waiting) noexcept {
   const auto at = waiting_.find(waiting);
   if (at == waiting_.end()) return false;
-  confirm_in(waiting_, at);
+  complete_in(waiting_, at);
   return true;
 }
 
-void work_book::confirm_in(places& from, places::iterator at) noexcept {
+void work_book::complete_in(places& from, places::iterator at) noexcept {
   at->second->second.is = state::completed;
   std::string().swap(at->second->second.data);
   from.erase(at);
@@ -142,8 +142,8 @@ std::vector<const work_book::node*> work_book::sorted() const {
 std::vector<std::string> work_book::completed_keys() const {
   std::vector<std::string> keys;
   keys.reserve(entries_.size() - waiting_.size() - claimed_.size());
-  each_below(next_, [&](number, const std::string& key, const std::string&, bool is_confirmed) {
-    if (is_confirmed) keys.push_back(key);
+  each_below(next_, [&](number, const std::string& key, const std::string&, bool is_completed) {
+    if (is_completed) keys.push_back(key);
   });
   return keys;
 }

@@ -38,7 +38,7 @@ class work_book {
   void release(number claimed) noexcept;
   void complete(number claimed) noexcept;
   /// For reading a file: an item that waits is done. False if there is none of that number.
-  [[nodiscard]] bool confirm_waiting(number waiting) noexcept;
+  [[nodiscard]] bool complete_waiting(number waiting) noexcept;
 
   [[nodiscard]] number next() const noexcept { return next_; }
   [[nodiscard]] work_counts counts() const noexcept;
@@ -84,7 +84,7 @@ class work_book {
   using places = std::map<number, node*>;
 
   [[nodiscard]] std::vector<const node*> sorted() const;
-  static void confirm_in(places& from, places::iterator at) noexcept;
+  static void complete_in(places& from, places::iterator at) noexcept;
 
   number next_ = 0;
   entries entries_;  // its nodes do not move

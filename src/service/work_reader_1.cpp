@@ -24,7 +24,7 @@ bool apply_entry(byte_reader& in, work_book& book) {
   const char kind = in.text(1)->front();
   if (kind == 'c') {
     const auto which = in.number<work_book::number>();
-    return which && book.confirm_waiting(*which);
+    return which && book.complete_waiting(*which);
   }
   if (kind != 'a' && kind != 'd') return false;
   const auto key_length = in.number<std::uint32_t>();
@@ -33,7 +33,7 @@ bool apply_entry(byte_reader& in, work_book& book) {
   const auto key = in.text(*key_length);
   const auto data = in.text(*data_length);
   return key && data && add_item(book, *key, *data) &&
-         (kind == 'a' || book.confirm_waiting(book.next() - 1));
+         (kind == 'a' || book.complete_waiting(book.next() - 1));
 }
 
 bool is_zero_from(const work_file& file, std::uint64_t at) {

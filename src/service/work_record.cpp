@@ -40,12 +40,12 @@ bool apply_accepted(byte_reader in, work_book& book) {
 
 bool apply_done(byte_reader in, work_book& book) {
   const auto which = in.number<work_book::number>();
-  return which && book.restore(*which, in.rest(), {}) && book.confirm_waiting(*which);
+  return which && book.restore(*which, in.rest(), {}) && book.complete_waiting(*which);
 }
 
-bool apply_confirmed(byte_reader in, work_book& book) {
+bool apply_completed(byte_reader in, work_book& book) {
   const auto which = in.number<work_book::number>();
-  return which && in.rest().empty() && book.confirm_waiting(*which);
+  return which && in.rest().empty() && book.complete_waiting(*which);
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ void work_step::add_done(work_book::number which, std::string_view key) {
   bytes_.append(key);
 }
 
-void work_step::add_confirmed(work_book::number which) {
+void work_step::add_completed(work_book::number which) {
   begin('c', done_size({}));
   put_number(bytes_, which);
 }
@@ -185,7 +185,7 @@ std::string_view work_step::seal(std::uint64_t salt, std::uint64_t sequence) {
   return bytes_;
 }
 
-bool work_step::apply(std::string_view payload, bool with_confirmation, work_book& book,
+bool work_step::apply(std::string_view payload, bool with_completion, work_book& book,
                       std::string& metadata) {
   if (payload.empty()) return false;
   const byte_reader in(payload.substr(1));
@@ -195,7 +195,7 @@ bool work_step::apply(std::string_view payload, bool with_confirmation, work_boo
     case 'd':
       return apply_done(in, book);
     case 'c':
-      return !with_confirmation || apply_confirmed(in, book);
+      return !with_completion || apply_completed(in, book);
     case 'm':
       metadata = in.rest();
       return true;

@@ -100,7 +100,7 @@ class work_step {
   /// \throws std::length_error if it does not fit into a record.
   void add_accepted(work_book::number which, std::string_view key, std::string_view data);
   void add_done(work_book::number which, std::string_view key);
-  void add_confirmed(work_book::number which);
+  void add_completed(work_book::number which);
   void add_metadata(std::string_view bytes);
 
   [[nodiscard]] std::uint32_t records() const noexcept { return records_; }
@@ -120,7 +120,7 @@ class work_step {
 
   /// Applies a payload. \param with_confirmation  whether it may say that an item is confirmed.
   /// False if it makes no sense.
-  [[nodiscard]] static bool apply(std::string_view payload, bool with_confirmation, work_book& book,
+  [[nodiscard]] static bool apply(std::string_view payload, bool with_completion, work_book& book,
                                   std::string& metadata);
 
  private:
