@@ -66,15 +66,15 @@ class file_work_queue::impl {
   void create() TAKT_REQUIRES(mu_);
   void compact() TAKT_REQUIRES(mu_);
   // While it is being opened: recovery_ is constant afterwards.
-  void open_anew() TAKT_REQUIRES(mu_) {
-    write_anew();
+  void rewrite_on_open() TAKT_REQUIRES(mu_) {
+    rewrite();
     recovery_.compacted = true;
   }
-  void write_anew() TAKT_REQUIRES(mu_) { write_anew(nullptr, book_.next()); }
-  void write_anew(work_step* step, work_book::number end) TAKT_REQUIRES(mu_);
+  void rewrite() TAKT_REQUIRES(mu_) { rewrite(nullptr, book_.next()); }
+  void rewrite(work_step* step, work_book::number end) TAKT_REQUIRES(mu_);
   [[nodiscard]] std::uint64_t needed_bytes() const TAKT_REQUIRES(mu_);
   void append(work_step& step, work_book::number added_from) TAKT_REQUIRES(mu_);
-  void leave_for_another(work_step& step, work_book::number added_from) TAKT_REQUIRES(mu_);
+  void move_to_new_file(work_step& step, work_book::number added_from) TAKT_REQUIRES(mu_);
   std::size_t add(std::span<const work_item> items, work_step& step) TAKT_REQUIRES(mu_);
 
   // Constant after construction.
@@ -110,7 +110,7 @@ file_work_queue::impl::impl(const std::filesystem::path& file, const options& ho
   recovery_.dropped_records = size == end_ ? 0 : 1;
   recovery_.dropped_bytes = size - end_;
   if (found.version == 1 || found.damaged) {
-    open_anew();
+    rewrite_on_open();
     return;
   }
   if (size != end_) file_.truncate(end_);
@@ -118,7 +118,7 @@ file_work_queue::impl::impl(const std::filesystem::path& file, const options& ho
     try {
       file_.sync();
     } catch (const work_queue_error&) {
-      open_anew();
+      rewrite_on_open();
       return;
     }
     file_.sync_name();
@@ -133,7 +133,7 @@ file_work_queue::impl::~impl() {
     file_.sync();
   } catch (...) {
     try {
-      write_anew();
+      rewrite();
     } catch (...) {
       // Nobody was promised that it would be on the disk.
     }
@@ -150,7 +150,7 @@ void file_work_queue::impl::create() {
   try {
     file_.sync();
   } catch (const work_queue_error&) {
-    open_anew();
+    rewrite_on_open();
     return;
   }
   if (how_.sync == work_sync::each) file_.sync_name();
@@ -180,7 +180,7 @@ std::uint64_t file_work_queue::impl::needed_bytes() const {
 // possible, for want of memory for instance, the first is good enough.
 void file_work_queue::impl::compact() {
   try {
-    open_anew();
+    rewrite_on_open();
   } catch (const std::exception&) {
     if (broken_) throw;
   }
@@ -188,7 +188,7 @@ void file_work_queue::impl::compact() {
 
 // Writes metadata, items with a number below `end`, and a step, to a new file, reads that, puts it
 // in place of the first, and goes on with it. If it throws, all is as it was, unless it is broken.
-void file_work_queue::impl::write_anew(work_step* step, work_book::number end) {
+void file_work_queue::impl::rewrite(work_step* step, work_book::number end) {
   try {
     file_replacement made(file_.name());
     const std::uint64_t salt = work_header::make_salt();
@@ -264,7 +264,7 @@ void file_work_queue::impl::append(work_step& step, work_book::number added_from
       file_.sync();
     } catch (const work_queue_error&) {
       // What is on the disk is not known, and a second fsync may succeed although nothing is there.
-      leave_for_another(step, added_from);
+      move_to_new_file(step, added_from);
       return;
     }
   }
@@ -273,9 +273,9 @@ void file_work_queue::impl::append(work_step& step, work_book::number added_from
 }
 
 // Called while an error of fsync is handled; throws that if there can be no other file.
-void file_work_queue::impl::leave_for_another(work_step& step, work_book::number added_from) {
+void file_work_queue::impl::move_to_new_file(work_step& step, work_book::number added_from) {
   try {
-    write_anew(&step, added_from);
+    rewrite(&step, added_from);
     return;
   } catch (const std::exception&) {
     broken_ = true;
@@ -298,7 +298,7 @@ std::size_t file_work_queue::impl::add(std::span<const work_item> items, work_st
           step.add_accepted(which, key, data);
         });
   } catch (...) {
-    book_.take_back(added);
+    book_.remove_last(added);
     throw;
   }
   return added;
@@ -313,7 +313,7 @@ std::size_t file_work_queue::impl::enqueue(std::span<const work_item> items) {
   try {
     append(step, first);
   } catch (...) {
-    book_.take_back(added);
+    book_.remove_last(added);
     throw;
   }
   return added;
@@ -330,7 +330,7 @@ std::size_t file_work_queue::impl::complete(std::string_view key,
     step.add_completed(claimed);
     append(step, first);
   } catch (...) {
-    book_.take_back(added);
+    book_.remove_last(added);
     throw;
   }
   book_.complete(claimed);

@@ -97,7 +97,7 @@ class file_sink final : public log_sink {
     const int why = errno;
     const std::string_view written =
         std::string_view(buffer_).substr(0, buffer_.size() - left.size());
-    if (!written.empty() && (good || !take_back(before, written.size()))) {
+    if (!written.empty() && (good || !remove_written(before, written.size()))) {
       at_line_start_ = written.back() == '\n';
     }
     buffer_.clear();
@@ -129,7 +129,8 @@ class file_sink final : public log_sink {
 
   // Removes what this flush has written; false if that is not possible, or somebody else has
   // written to the file meanwhile.
-  [[nodiscard]] bool take_back(std::optional<off_t> before, std::size_t written) const noexcept {
+  [[nodiscard]] bool remove_written(std::optional<off_t> before,
+                                    std::size_t written) const noexcept {
     if (!before || size() != *before + static_cast<off_t>(written)) return false;
     const int file = fileno(file_);
     if (lseek(file, 0, SEEK_CUR) != *before + static_cast<off_t>(written)) return false;

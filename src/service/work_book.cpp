@@ -46,7 +46,7 @@ std::size_t work_book::add(std::span<const work_item> items) {
       ++added;
     }
   } catch (...) {
-    take_back(added);
+    remove_last(added);
     throw;
   }
   return added;
@@ -66,7 +66,7 @@ bool work_book::restore(number which, std::string_view key, std::string_view dat
   return false;
 }
 
-void work_book::take_back(std::size_t count) noexcept {
+void work_book::remove_last(std::size_t count) noexcept {
   for (; count != 0; --count) {
     const auto last = std::prev(waiting_.end());
     TAKT_ASSERT(last->first + 1 == next_);

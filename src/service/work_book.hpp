@@ -30,7 +30,7 @@ class work_book {
   /// not higher than all others.
   [[nodiscard]] bool restore(number which, std::string_view key, std::string_view data);
   /// Takes back the last `count`, which wait: as if they had not been added.
-  void take_back(std::size_t count) noexcept;
+  void remove_last(std::size_t count) noexcept;
 
   [[nodiscard]] std::optional<work_item> claim();
   /// \throws std::logic_error if it is not claimed.
