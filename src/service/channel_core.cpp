@@ -1,22 +1,23 @@
-// A channel is
-//   open     takes values
-//   closed   takes none but of those who wait for room; consumers take what is left
-//   aborted  takes none and has none; nobody waits
+// States
+//   open     accepts values
+//   closed   accepts values only of producers that wait already; consumers pop what is left
+//   aborted  accepts nothing and holds nothing; nothing waits
 //
 //   open         -> closed    close(), or the last producer ends
-//   open, closed -> aborted   abort(), or the last consumer ends before all is taken
+//   open, closed -> aborted   abort(), or the last consumer ends before the channel is at its end
 //
-// Producers that find no room wait in room_. Who takes a value out while one waits promises it the
-// room, and wakes it; it then adds its value, whatever its deadline and stop token say by now.
+// A producer that finds no room waits in room_. A consumer that pops a value while producers wait
+// promises the room to the one that has waited longest, and wakes it. That producer then adds its
+// value, even if its deadline has passed or its stop is requested by then.
 //
 // Invariants
-//   1. size_ + promised_ <= capacity_. While somebody waits, they are equal: so nobody overtakes,
-//      and there is something to take as long as somebody waits.
-//   2. A wait in room_ that was notified has a promise, or the channel is aborted: nobody else
-//      notifies there. A promise is always kept, or dropped by the abort.
-//   3. Consumers wait in value_ only while nothing is queued and it is not at its end. What makes
-//      it end tells all of them: the end of intake with nothing left, the last value taken after
-//      it, the abort.
+//   1. size_ + promised_ <= capacity_, with equality while producers wait. So no producer
+//      overtakes a waiting one, and while producers wait, values are queued or promised.
+//   2. A producer that was notified in room_ has a promise, or the channel is aborted: nothing else
+//      notifies room_. A promise is kept or revoked by the abort.
+//   3. Consumers wait in value_ only while no value is queued and the channel is not at its end.
+//      What brings the end notifies all of them: closing with nothing left, popping the last value
+//      of a closed channel, the abort.
 //   4. Values are constructed, moved and destroyed without the lock.
 #include <takt/service/detail/channel_core.hpp>
 

@@ -1,28 +1,28 @@
-// A channel of lines, and at most one drain: a task given to the executor, which writes what is
-// queued. While it runs, or fails the service, the lifecycle counts it as a worker. The executor is
-// the one that was given, or a pool of one thread.
+// A channel of lines and at most one drain: a task of the executor that writes the queued lines.
+// While a drain runs or fails the service, it counts as a worker of the lifecycle. The executor is
+// the given one or a private pool of one thread.
 //
-//   idle      nothing is queued, or it was stopped; no drain
-//   draining  a drain is queued in the executor, or runs
+//   idle      no line is queued, or the service is in stop; no drain exists
+//   draining  a drain is queued in the executor or runs
 //
-//   idle     -> draining   log() has added a line, and gives the executor a drain
-//   draining -> idle       the drain finds nothing queued, or stop; or it was refused or dropped
+//   idle     -> draining   log() has added a line and submits a drain
+//   draining -> idle       the drain finds no line, or stop; or it was rejected or dropped
 //
-// and its life, of which the lifecycle has the states:
+// The states of the lifecycle mean:
 //
-//   shutdown    the channel is closed; it ends when that is at its end and no drain runs
-//   stop        the channel is aborted: by shutdown_now() and its kin, or because the sink failed
+//   shutdown    the channel is closed; ends when the channel is at its end and no drain runs
+//   stop        the channel is aborted by shutdown_now() and its kin, or because the sink failed
 //   tidying     the sink is closed
 //
 // Invariants
-//   1. Only the drain uses the sink, and after it who tidies up: never two at a time. That is the
-//      drain; or who shuts it down, unless there is a thread of its own, which does it then.
-//   2. A drain looks at the queue and says that it is gone under one lock, which log() takes after
-//      it has added a line: the line is seen by the drain, or the next drain is begun for it.
-//   3. A line that is taken out of the channel is counted as written or failed before its drain is
-//      no worker any more; those that are aborted, under the lock under which that is done: at the
-//      end all are counted.
-//   4. The error is set before the channel is aborted for it, so that who is turned away finds it.
+//   1. Only one thread at a time uses the sink: the drain, and after the last drain the thread that
+//      tidies. That is the private thread, if there is one; else the drain or the thread that shuts
+//      the service down.
+//   2. The drain tests the queue and clears draining_ under one lock, and log() takes that lock
+//      after it has added a line: either the drain sees the line, or log() submits the next drain.
+//   3. A popped line is counted as written or failed before its drain stops being a worker. Aborted
+//      lines are counted under the lock of the abort. So at the end all lines are counted.
+//   4. error_ is set before the channel is aborted for it: a refused producer finds the error.
 //   5. Sink, hook and executor are called without the lock.
 #include <takt/service/log_service.hpp>
 
@@ -58,7 +58,7 @@ class log_service::impl : public detail::ref_counted<impl> {
   lifecycle life_;
 
  private:
-  // On the stack of the thread that uses the sink.
+  // Marks the thread that uses the sink.
   class runner final : public detail::executor_scope {
    public:
     explicit runner(const impl& of) noexcept : detail::executor_scope(&of) {}
@@ -66,7 +66,7 @@ class log_service::impl : public detail::ref_counted<impl> {
   };
 
   friend class ref_counted<impl>;
-  friend class drain_task<impl>;  // if that is dropped, nobody will write what is queued
+  friend class drain_task<impl>;  // a dropped drain fails the service
   ~impl() = default;
 
   [[noreturn]] void throw_closed() const;
@@ -83,9 +83,9 @@ class log_service::impl : public detail::ref_counted<impl> {
   const std::size_t flush_every_;
   const when_full full_;
   const unhandled_hook& unhandled_;
-  const std::exception_ptr dropped_ = std::make_exception_ptr(  // made while there is memory
+  const std::exception_ptr dropped_ = std::make_exception_ptr(  // made in advance: needs memory
       std::runtime_error("takt::log_service: its executor does not run it any more"));
-  std::unique_ptr<log_sink> sink_;  // what it points to: see invariant 1
+  std::unique_ptr<log_sink> sink_;  // its contents: see invariant 1
 
   channel<std::string> queue_;
   channel<std::string>::producer intake_;
@@ -94,10 +94,10 @@ class log_service::impl : public detail::ref_counted<impl> {
   mutable detail::mutex mu_;
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
   std::exception_ptr error_ TAKT_GUARDED_BY(mu_);
-  std::list<std::string> failed_ TAKT_GUARDED_BY(mu_);  // to be given back
-  log_statistics counts_ TAKT_GUARDED_BY(mu_);          // of what has ended
+  std::list<std::string> failed_ TAKT_GUARDED_BY(mu_);  // for shutdown_now() to return
+  log_statistics counts_ TAKT_GUARDED_BY(mu_);          // of lines with an outcome
 
-  // Constant after construction. Last: its end is that of all drains.
+  // Constant after construction. Destroyed first: the pool ends when all drains have ended.
   std::optional<thread_pool> own_;
   any_executor where_;
 };
@@ -130,7 +130,7 @@ log_service::impl::impl(std::unique_ptr<log_sink> sink, const options& how)
 bool log_service::impl::log(std::string&& line, const sync::stop_token& stop) {
   bool accepted = false;
   if (full_.waits() && detail::executor_scope::of(this) != nullptr) {
-    // The sink itself: nobody else would make room for it.
+    // Called by the sink itself: waiting for room would never end.
     const push_result result = intake_.try_push(line);
     if (result == push_result::full) throw rejected(rejection::saturated);
     if (result == push_result::closed) throw_closed();
@@ -162,7 +162,7 @@ void log_service::impl::wake_writer() noexcept {
   any_executor where = where_;
   try {
     where.execute(task(drain_task(*this)));
-  } catch (...) {  // the drain is gone, and has failed the service
+  } catch (...) {  // the destructor of the drain has failed the service
   }
   release();
 }
@@ -198,7 +198,7 @@ void log_service::impl::write_some() noexcept {
   counts_.written += lines.size();
 }
 
-// By a worker.
+// Called by a worker.
 void log_service::impl::fail(const std::exception_ptr& why,
                              std::list<std::string> unflushed) noexcept {
   {
@@ -226,14 +226,14 @@ void log_service::impl::drain_dropped() noexcept {
   if (is_last(lock)) finish();
 }
 
-// Whether nothing is left to do but to finish it, and the caller has to see to that. Unlocks.
+// Unlocks. \return true for one caller, after the last drain: it has to finish the service.
 bool log_service::impl::is_last(detail::mutex_lock& lock) noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
   const bool last = life_.try_tidy(queue_.is_at_end());
   lock.unlock();
   return last;
 }
 
-// By who shuts it down: a disk may take its time, and they do not wait.
+// For shutdown and stop, which must not wait for a slow disk.
 void log_service::impl::finish_in_background() noexcept {
   if (!own_) {
     finish();
@@ -251,7 +251,7 @@ void log_service::impl::finish_in_background() noexcept {
   }
 }
 
-// The caller has a reference: the sink may destroy the service.
+// The caller has a reference, because the sink may destroy the service.
 void log_service::impl::finish() noexcept {
   {
     const runner here(*this);
@@ -265,7 +265,8 @@ void log_service::impl::finish() noexcept {
       }
       unhandled_.on_unhandled(unhandled::uncaught, why);
     }
-    sink_.reset();  // what it refers to may be gone afterwards; a drain may keep the rest
+    sink_.reset();  // now, because what it refers to may not outlive the service; a drain may keep
+                    // *this
   }
   if (own_) own_->shutdown();
   life_.terminate();
@@ -331,7 +332,7 @@ log_service::log_service(std::unique_ptr<log_sink> sink, const options& how) {
 }
 
 log_service::~log_service() {
-  // After fork() the threads are not in this process, and the mutex is in no known state.
+  // After fork() the threads are not in this process, and the mutex is in an unknown state.
   if (impl_->home_.is_here()) impl_->destroy();
 }
 

@@ -1,28 +1,28 @@
-// A pipeline's life is that of its private pool, in which each worker of each stage is a task that
-// runs for as long as the stage does:
+// The lifecycle of a pipeline is that of its private pool. Each worker of each stage is a task of
+// the pool that runs for as long as the stage does:
 //
 //   running     the source may produce
-//   shutdown    the source has ended, or is asked to: the queue behind it takes no more; the stages
-//               do what is left, and end one after the other
+//   shutdown    the source has ended, or its stop is requested and the queue behind it is closed;
+//               the stages process what is left and end one after the other
 //   stop        all queues are aborted
 //   terminated  no worker is left
 //
-//   running  -> shutdown     shutdown(), or the last worker of the source ends
-//   running, shutdown -> stop    shutdown_and_cancel(), or a stage throws
-//   shutdown, stop -> terminated    the last worker ends
+//   running           -> shutdown     shutdown(), or the last worker of the source ends
+//   running, shutdown -> stop         shutdown_and_cancel(), or a stage throws
+//   shutdown, stop    -> terminated   the last worker ends
 //
 // Invariants
-//   1. All handles of all workers are made before the first worker runs; each ends with its worker.
-//      So a queue is not at its end before all workers of the stage in front of it have ended, and
-//      it is aborted when all those behind it have.
-//   2. The workers of the source are started last, so that the pool is shut down by the last of
-//      them when all others run.
-//   3. From stop on every queue is aborted: who pushes is refused, who takes gets the end.
+//   1. All handles of all workers are made before the first worker runs, and each ends with its
+//      worker. So a queue is at its end only after all workers of the stage in front of it have
+//      ended, and it is aborted when all workers behind it have ended.
+//   2. The workers of the source are started last: when the last of them shuts the pool down, all
+//      others run.
+//   3. From stop on every queue is aborted: producers are refused, consumers get the end.
 //   4. Stop is requested, and functions are called, without a lock.
-//   5. The first error goes to the hook if nobody asks for it: by the destructor; or by who fails
-//      after that, if a stage has called it, so that it could not wait for the end.
-//   6. What tells of a failure is made with its stage, so that no memory is needed to report one,
-//      and none to stop.
+//   5. An unobserved first error goes to the hook: reported by the destructor or, if a stage has
+//      called the destructor, which then cannot wait, by a stage that fails after that.
+//   6. The stage_failed of a stage is made with the stage: reporting a failure and stopping need
+//      no memory.
 #include <takt/service/pipeline.hpp>
 
 #include <stdexcept>
@@ -72,7 +72,7 @@ bool detail::ended_by_stop(const sync::stop_token& stop, bool refused) noexcept 
   try {
     throw;
   } catch (const cancelled&) {
-    return refused || stop.stop_requested();  // what is closed is asked to stop a little later
+    return refused || stop.stop_requested();  // stop is requested a little after queues are closed
   } catch (const rejected&) {
     return refused;
   } catch (...) {
@@ -100,7 +100,7 @@ const void* stage_failed::item_address() const noexcept { return told_->item.get
 detail::pipeline_stage::pipeline_stage(std::string name, std::size_t threads)
     : name_(std::move(name)),
       threads_(threads),
-      failure_(name_) {  // NOLINT(bugprone-throw-keyword-missing): for later
+      failure_(name_) {  // NOLINT(bugprone-throw-keyword-missing): made for later
   if (threads == 0) refuse(name_, "threads is 0, and has to be at least 1");
 }
 
@@ -123,7 +123,7 @@ void detail::pipeline_stage::report(const std::exception_ptr& cause,
 
 stage_statistics detail::pipeline_stage::statistics() {
   stage_statistics all{.name = name_, .threads = threads_};
-  // What an item ends with before what it begins with, so that no count exceeds another.
+  // Outcomes are read before `accepted`, so that pending() cannot be negative.
   all.finished = finished_.value();
   all.failed = failed_.value();
   all.cut_off = cut_off_.value();
@@ -131,7 +131,7 @@ stage_statistics detail::pipeline_stage::statistics() {
     all.discarded = of_queue->discarded;
     all.accepted = of_queue->accepted;
   } else {
-    all.failed = 0;  // no item of a source
+    all.failed = 0;  // a source has no items
   }
   return all;
 }
@@ -165,7 +165,7 @@ class pipeline_core final : public ref_counted<pipeline_core>, private pipeline_
   friend class ref_counted<pipeline_core>;
   ~pipeline_core();
 
-  // What the pool is given.
+  // A task of the pool: one thread of a stage.
   class worker {
    public:
     worker(pipeline_core& of, pipeline_stage& stage, std::size_t number) noexcept
@@ -200,23 +200,23 @@ class pipeline_core final : public ref_counted<pipeline_core>, private pipeline_
     unhandled_.on_unhandled(unhandled::unobserved, std::make_exception_ptr(error));
   }
 
-  // Constant after construction. destroy() empties stages_ when nobody uses them any more, although
-  // a call that has ended the pipeline may still refer to *this.
+  // Constant after construction. destroy() empties stages_ when they are no longer used, although a
+  // call that ends the pipeline may still refer to *this.
   const unhandled_hook& unhandled_;
   stage_list stages_;
 
   sync::stop_source stop_source_;
   sync::stop_source stop_all_;
 
-  // Atomic. Workers of the source that have not ended; written by those that end.
+  // Atomic. Number of source workers that have not ended; each decrements it at its end.
   sync::atomic<std::size_t> sources_;
 
   mutex mu_;
-  std::optional<stage_failed> error_ TAKT_GUARDED_BY(mu_);  // the first
-  bool observed_ TAKT_GUARDED_BY(mu_) = false;              // somebody was told of it
-  bool destroyed_ TAKT_GUARDED_BY(mu_) = false;             // nobody can ask any more
+  std::optional<stage_failed> error_ TAKT_GUARDED_BY(mu_);  // the first error
+  bool observed_ TAKT_GUARDED_BY(mu_) = false;              // error() has returned it
+  bool destroyed_ TAKT_GUARDED_BY(mu_) = false;             // error() can no longer be called
 
-  pool_core& pool_;  // its end is that of all who use the rest
+  pool_core& pool_;  // last: when it has ended, the rest is unused
 };
 
 }  // namespace detail
@@ -236,8 +236,8 @@ void detail::pipeline_core::start() {
     }
   } catch (const rejected&) {
     const detail::mutex_lock lock(mu_);
-    if (error_) return;  // a stage has failed already: it ends as it would a moment later
-    throw rejected(rejection::no_thread);  // a pool that has some says that these are busy
+    if (error_) return;                    // a stage has failed already: the pipeline ends anyway
+    throw rejected(rejection::no_thread);  // a pool with some threads reports them as busy
   }
 }
 
@@ -257,7 +257,7 @@ void detail::pipeline_core::cancel() noexcept {
 }
 
 void detail::pipeline_core::source_ended() noexcept {
-  // relaxed: the pool's own lock orders what follows
+  // relaxed: the pool's lock orders what follows
   if (sources_.fetch_sub(1, std::memory_order_relaxed) == 1) pool_.shutdown();
 }
 
@@ -267,7 +267,7 @@ void detail::pipeline_core::failed(stage_failed& how, const std::exception_ptr& 
   std::string text;
   try {
     text = text_for(how.stage()) + ": " + text_of(cause);
-  } catch (...) {  // then it is told without
+  } catch (...) {  // report the error without the text
   }
   bool unobserved = false;
   {
@@ -284,7 +284,7 @@ void detail::pipeline_core::failed(stage_failed& how, const std::exception_ptr& 
 
 void detail::pipeline_core::destroy() noexcept {
   cancel();
-  // Its own worker, or the ending call, keeps the rest alive.
+  // A worker, or a call that ends the pipeline, may be the caller: it keeps the rest alive.
   const bool is_unused = !pool_.is_own_task();
   if (is_unused) pool_.life().await_unused();
   std::optional<stage_failed> unobserved;
@@ -299,15 +299,15 @@ void detail::pipeline_core::destroy() noexcept {
   release();
 }
 
-// Destroys the functions and items of the user. The producers of a stage belong to the queue of the
-// next one.
+// Destroys the user's functions and items, first to last: the producers of a stage refer to the
+// queue of the next one.
 void detail::pipeline_core::release_stages() noexcept {
   for (auto& stage : stages_) stage.reset();
 }
 
 std::optional<stage_failed> detail::pipeline_core::error() {
   const detail::mutex_lock lock(mu_);
-  observed_ = error_.has_value();  // an answer before that is of no use
+  observed_ = error_.has_value();  // an empty answer observes nothing
   return error_;
 }
 
@@ -335,12 +335,12 @@ pipeline::pipeline(detail::stage_list stages, const options& all)
 }
 
 pipeline::~pipeline() {
-  // After fork() the threads are not in this process, and the mutexes are in no known state.
+  // After fork() the threads are not in this process, and the mutexes are in an unknown state.
   if (core_->home_.is_here()) core_->destroy();
 }
 
 void pipeline::join() {
-  const lifecycle::user here(life());  // another thread may destroy it when it has ended
+  const lifecycle::user here(life());  // at the end, another thread may destroy the pipeline
   await_termination();
   if (const std::optional<stage_failed> e = core_->error()) throw stage_failed(*e);
 }
