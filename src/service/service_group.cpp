@@ -1,25 +1,26 @@
-// A group is
+// Phases
 //
 //   adding     services may be added
-//   starting   start() goes through them
-//   running    all are started
-//   stopping   one thread goes through them, backwards
-//   stopped    for good
+//   starting   start() starts the services
+//   running    all services are started
+//   stopping   one thread stops the services in reverse order
+//   stopped    final
 //
 //   adding   -> starting   start()
-//   adding   -> stopped    stop(): nothing is to be stopped
-//   starting -> running    all have started
-//   starting -> stopped    one of them threw; those before it have been stopped
+//   adding   -> stopped    stop(): no service was started
+//   starting -> running    all services have started
+//   starting -> stopped    a service threw; the services before it have been stopped
+//   starting -> adding     there was no memory for the report
 //   running  -> stopping   stop(), the destructor
-//   stopping -> stopped    the report is there
+//   stopping -> stopped    the report is complete
 //
 // Invariants
-//   1. Services are called without the lock, by one thread at a time: who made it starting or
-//      stopping, which is `walker_`. Others wait until it is neither; that one does not wait for
-//      itself.
-//   2. Each service that was started is stopped once, after all that were started later were told.
-//   3. The report has room for all services before the first one is started, and belongs to the
-//      walker until it is stopped.
+//   1. Services are called without the lock, by one thread at a time: driver_, the thread that
+//      entered starting or stopping. Other threads wait for the end of that phase; driver_ must
+//      not wait for itself.
+//   2. Each started service is stopped once, after shutdown() of all services started later.
+//   3. The report has room for all services before the first one is started. It belongs to the
+//      driver until the group is stopped.
 #include <takt/service/service_group.hpp>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ std::string format_duration(nanoseconds took) {
   return text;
 }
 
-// Calls what a service does. What it throws is its outcome, if there was none before.
+// Calls an action of a service. Its first exception is the outcome of the service.
 template <class Call>
 void call(stop_report::service& s, Call what) noexcept {
   try {
@@ -109,7 +110,7 @@ class service_group::impl {
     std::string name;
     service_actions what;
     std::function<void()> throw_if_inside;
-    // Of its end. The walker's.
+    // Used by the driver while it stops the group.
     clock::time_point began{};
     bool is_forced = false;
   };
@@ -126,16 +127,16 @@ class service_group::impl {
   // Constant after construction.
   const nanoseconds linger_;
 
-  // Constant once it is started, but for what is the walker's.
+  // Constant once the group is started, except for the driver's fields.
   std::vector<member> members_;
 
   detail::mutex mu_;
   detail::timed_condition changed_ TAKT_GUARDED_BY(mu_);
   phase phase_ TAKT_GUARDED_BY(mu_) = phase::adding;
   bool requested_ TAKT_GUARDED_BY(mu_) = false;
-  sync::thread::id driver_ TAKT_GUARDED_BY(mu_);  // if one walks
+  sync::thread::id driver_ TAKT_GUARDED_BY(mu_);  // valid in starting and stopping
 
-  // The walker's; constant once it is stopped. Of those that were started, the last one first.
+  // The driver's; constant in stopped. Holds the started services, the last one first.
   stop_report report_;
 };
 
@@ -229,15 +230,15 @@ stop_report service_group::impl::stop_until(clock::time_point deadline,
   stop_members(deadline, linger_, force);
   try {
     stop_report report = report_;
-    finish(phase::stopped);  // from here on another thread may destroy it
+    finish(phase::stopped);  // from here on another thread may destroy the group
     return report;
-  } catch (...) {  // there is no memory
+  } catch (...) {  // no memory for the copy
     finish(phase::stopped);
     throw;
   }
 }
 
-// Those that are in the report.
+// Stops the services that are in the report.
 void service_group::impl::stop_members(clock::time_point deadline, nanoseconds linger,
                                        const sync::stop_token& force) noexcept {
   const std::size_t count = report_.services.size();
@@ -255,7 +256,7 @@ void service_group::impl::stop_members(clock::time_point deadline, nanoseconds l
       call(report_of(i), [&] { ended = m.what.await_end(deadline, force); });
     }
     if (!ended) {
-      if (!has_failed()) forcing = true;  // the time is up; one that throws has to hurry alone
+      if (!has_failed()) forcing = true;  // the time is up; a service that throws is forced alone
       call(report_of(i), [&] { m.what.force(); });
       m.is_forced = true;
     }

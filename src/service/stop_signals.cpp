@@ -1,14 +1,14 @@
-// Each object has a thread that polls a signalfd, which is readable while a signal of the object is
-// pending, and an eventfd, which is readable when there is something in `received_` or the object
-// ends. The system hands a signal to one thread only, whichever takes it first. That thread notes
-// the signal for every object that waits for it, its own object included.
+// Each object has a thread that polls two descriptors: a signalfd, readable while a signal of the
+// object is pending, and an eventfd, readable when `received_` has changed or the object ends. The
+// system delivers a signal to one thread only. That thread notes the signal for every object that
+// waits for it, its own object included.
 //
 // Invariants
-//   1. A signal of an object in the registry is blocked in the thread that made the object.
-//   2. Each signal has one effect: it is noted for all objects that wait for it; or, if there are
-//      none left, it is sent to the process again, where it stays pending until it is unblocked.
-//   3. Of all objects that wait for a signal, exactly one unblocks it when it is destroyed, if it
-//      was not blocked before the first of them (`unblocks_`).
+//   1. Every signal of a registered object is blocked in the thread that made the object.
+//   2. Each signal has one effect: it is noted for all objects that wait for it or, if there are
+//      none left, sent to the process again, where it stays pending until it is unblocked.
+//   3. If a signal was not blocked before the first object that waits for it, exactly one of these
+//      objects unblocks it when it is destroyed (`unblocks_`).
 //   4. No lock is held while stop is requested.
 #include <takt/service/stop_signals.hpp>
 
@@ -47,7 +47,7 @@ bool is_ignored(int signal) noexcept {
          now.sa_handler == SIG_IGN;
 }
 
-// Without those that the process ignores.
+// Without the signals that the process ignores.
 sigset_t set_of(const std::vector<int>& signals) {
   if (signals.empty()) throw std::invalid_argument("takt::stop_signals: there are no signals");
   sigset_t set;
@@ -62,7 +62,7 @@ sigset_t set_of(const std::vector<int>& signals) {
   return set;
 }
 
-// Blocks all signals in the calling thread while it exists.
+// Blocks all signals in the calling thread during its lifetime.
 class all_blocked {
  public:
   all_blocked() noexcept {
@@ -104,17 +104,17 @@ class descriptor {
 
 class stop_signals::impl {
  public:
-  // The objects of this process.
+  // The stop_signals objects of this process.
   class registry {
    public:
     static registry& of_this_process();
 
     void add(impl& object);
-    // Afterwards no signal is noted for the object.
+    // No signal is noted for the object afterwards.
     void remove(impl& object) noexcept;
-    // A thread has taken a signal.
+    // Called by a thread that has taken a signal.
     void note(int signal) noexcept;
-    // An object of the parent process ends in this child process.
+    // Called when an object of the parent process is destroyed in this child process.
     static void inherit(sigset_t& unblocks) noexcept;
 
     detail::mutex mu_;
@@ -129,14 +129,14 @@ class stop_signals::impl {
 
   explicit impl(const options& how);
   ~impl();
-  // For a child process: neither joins nor takes a lock of the parent's.
+  // In a child process: neither joins the thread nor takes a lock of the parent's.
   void leave_in_child() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS;
 
   // Constant after construction.
   sync::stop_source stop_;
   sync::stop_source force_;
 
-  // Atomic. Written by the thread.
+  // Atomic. Written by thread_.
   sync::atomic<int> first_{0};
 
  private:
@@ -147,14 +147,14 @@ class stop_signals::impl {
   const bool third_exits_;
   const sigset_t signals_;
   descriptor pending_;  // readable while one of `signals_` is pending
-  descriptor wake_;     // readable when what the lock guards has changed
+  descriptor wake_;     // readable when a field below has changed
   registry& registry_;
 
   // Guarded by the registry's lock.
-  std::array<int, 3> received_{};  // later signals have no effect
+  std::array<int, 3> received_{};  // the first three; later signals have no effect
   std::size_t count_ = 0;
   bool ending_ = false;
-  sigset_t unblocks_{};  // when it is destroyed
+  sigset_t unblocks_{};  // unblocked by the destructor
 
   sync::thread thread_;
 };
@@ -164,13 +164,13 @@ sync::atomic<stop_signals::impl::registry*>& stop_signals::impl::registry::curre
   return registry_of_a_process;
 }
 
-// A child process after fork() gets a registry of its own: the lock of the parent's may be held by
-// a thread that does not exist there.
+// A child process after fork() gets a registry of its own: the lock of the parent's registry may be
+// held by a thread that does not exist in the child.
 stop_signals::impl::registry& stop_signals::impl::registry::of_this_process() {
   registry* known = current().load(std::memory_order_acquire);  // acquire: it has been made
   while (known == nullptr || !known->home_.is_here()) {
     auto made = std::make_unique<registry>();
-    // acq_rel: it has been made; acquire: as above
+    // acq_rel: publishes the registry; acquire: as above
     if (current().compare_exchange_strong(known, made.get(), std::memory_order_acq_rel,
                                           std::memory_order_acquire)) {
       known = made.release();
@@ -197,8 +197,7 @@ void stop_signals::impl::registry::remove(impl& object) noexcept {
   eventfd_write(object.wake_.number(), 1);
 }
 
-// Signals that another object still waits for are unblocked by that object. The rest stays in
-// `unblocks`.
+// Passes signals that another object still waits for to that object. The rest stays in `unblocks`.
 void stop_signals::impl::registry::hand_over(sigset_t& unblocks) noexcept {
   for (int each = 1; each <= SIGRTMAX; ++each) {
     if (!has(unblocks, each)) continue;
@@ -242,8 +241,7 @@ stop_signals::impl::impl(const options& how)
   sigemptyset(&unblocks_);
   registry_.add(*this);
   try {
-    const all_blocked
-        here;  // the thread inherits that: no signal of a later object ends the process
+    const all_blocked here;  // inherited: a signal of a later object must not end the process
     thread_ = sync::thread([this] { watch(); });
   } catch (...) {
     registry_.remove(*this);
@@ -254,7 +252,7 @@ stop_signals::impl::impl(const options& how)
 
 stop_signals::impl::~impl() {
   registry_.remove(*this);
-  detail::deferred_continuations::run();  // a stop callback on that thread may wait for them
+  detail::deferred_continuations::run();  // a stop callback on thread_ may wait for them
   thread_.join();
   pthread_sigmask(SIG_UNBLOCK, &unblocks_, nullptr);
 }
@@ -316,7 +314,7 @@ int stop_signals::first() const noexcept {
   return impl_->first_.load(std::memory_order_relaxed);  // relaxed: a number
 }
 
-// Here, and not with the rest of it: under the model checker there are no signals.
+// Defined here and not in service_group.cpp: the model checker has no signals.
 stop_report service_group::run_for(std::chrono::nanoseconds timeout, const stop_signals& signals) {
   start();
   wait_for_request(signals.stop_token());
