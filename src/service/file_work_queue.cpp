@@ -1,23 +1,22 @@
-// A book in memory, and a file that the book can be made from again: a header, and steps of one or
-// more records, of which only the last step may be cut short.
+// The items in memory (work_book), and a file from which they can be restored: a header, and steps
+// of one or more records. Only the last step may be incomplete.
 //
-//   open     enqueue(), complete() and set_metadata() add to the book, then a step to the file
-//   broken   they throw: what the file ends with is not known
+//   open     enqueue(), complete() and set_metadata() change the book and append a step to the file
+//   broken   they throw, because the end of the file is unknown
 //
-//   open -> open     a step could not be brought to the disk: all was written to a new file
-//   open -> broken   that has failed; or a step that was written in part could not be taken back
+//   open -> open     a step could not be synced; everything was written to a new file
+//   open -> broken   that failed, or a partly written step could not be removed
 //
 // Invariants
-//   1. The first `end_` bytes of the file are a header and whole steps, and say what the book says,
-//      but for claims: what is claimed waits there.
-//   2. Behind `end_` there is nothing, unless it is broken.
-//   3. What enqueue(), complete() and set_metadata() have returned from is in those bytes; and on
-//   the
-//      disk, with work_sync::each.
-//   4. Until all of a file has been read and understood, nothing of it is changed.
-//   5. While a file has a name, the list that has it open holds its lock. A new version is locked
-//      before it gets the name.
-//   6. A file of which an fsync has failed is not written to again.
+//   1. The first `end_` bytes of the file are a header and complete steps. They describe the book,
+//      except that claimed items are waiting.
+//   2. Nothing is behind `end_`, unless the queue is broken.
+//   3. What enqueue(), complete() and set_metadata() have returned from is in these bytes; with
+//      work_sync::each, these bytes are on the disk.
+//   4. Nothing in an existing file is changed before all of it has been read and understood.
+//   5. While a file has its name, the queue that has it open holds its lock. A new version is
+//      locked before it gets the name.
+//   6. A file whose fsync has failed is not written to again.
 #include <takt/service/file_work_queue.hpp>
 
 #include <exception>
@@ -45,7 +44,7 @@ class file_work_queue::impl {
   std::size_t enqueue(std::span<const work_item> items);
   std::size_t complete(std::string_view key, std::span<const work_item> found);
   void set_metadata(std::string_view bytes);
-  // For a child process.
+  // In a child process.
   void close_file() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS {
     const work_file closed = std::move(file_);
   }
@@ -65,7 +64,7 @@ class file_work_queue::impl {
       TAKT_REQUIRES(mu_);
   void create() TAKT_REQUIRES(mu_);
   void compact() TAKT_REQUIRES(mu_);
-  // While it is being opened: recovery_ is constant afterwards.
+  // Called by the constructor only: recovery_ is constant afterwards.
   void rewrite_on_open() TAKT_REQUIRES(mu_) {
     rewrite();
     recovery_.compacted = true;
@@ -88,7 +87,7 @@ class file_work_queue::impl {
 };
 
 file_work_queue::impl::impl(const std::filesystem::path& file, const options& how) : how_(how) {
-  const detail::mutex_lock lock(mu_);  // nobody else is here; for the analysis
+  const detail::mutex_lock lock(mu_);  // for the thread safety analysis
   file_ = work_file::open(file);
   work_contents found = read_work_file(file_);
   const std::uint64_t size = file_.size();
@@ -114,7 +113,7 @@ file_work_queue::impl::impl(const std::filesystem::path& file, const options& ho
     return;
   }
   if (size != end_) file_.truncate(end_);
-  if (how_.sync == work_sync::each) {  // also what somebody has left who did not, or could not
+  if (how_.sync == work_sync::each) {  // an earlier queue may not have synced the file
     try {
       file_.sync();
     } catch (const work_queue_error&) {
@@ -135,13 +134,13 @@ file_work_queue::impl::~impl() {
     try {
       rewrite();
     } catch (...) {
-      // Nobody was promised that it would be on the disk.
+      // at_close does not promise that the file is on the disk.
     }
   }
 }
 
-// The header is on the disk before the first record is written, whatever how_.sync says: without it
-// no record could be read.
+// The header is synced before the first record is written, also with work_sync::at_close: without
+// the header no record could be read.
 void file_work_queue::impl::create() {
   file_.truncate(0);
   salt_ = work_header::make_salt();
@@ -176,8 +175,8 @@ std::uint64_t file_work_queue::impl::needed_bytes() const {
   return bytes;
 }
 
-// Writes what is needed into another file, and puts that in place of the first. If that is not
-// possible, for want of memory for instance, the first is good enough.
+// Rewrites the file without obsolete records. If that fails, for instance for lack of memory, the
+// old file remains in use.
 void file_work_queue::impl::compact() {
   try {
     rewrite_on_open();
@@ -186,8 +185,9 @@ void file_work_queue::impl::compact() {
   }
 }
 
-// Writes metadata, items with a number below `end`, and a step, to a new file, reads that, puts it
-// in place of the first, and goes on with it. If it throws, all is as it was, unless it is broken.
+// Writes the metadata, the items with numbers below `end`, and a step to a new file, reads the file
+// back, puts it in place of the old one and continues with it. If it throws, nothing has changed,
+// unless the queue is broken.
 void file_work_queue::impl::rewrite(work_step* step, work_book::number end) {
   try {
     file_replacement made(file_.name());
@@ -208,7 +208,7 @@ void file_work_queue::impl::rewrite(work_step* step, work_book::number end) {
     }
     book_.each_below(end, [&](work_book::number which, std::string_view key, std::string_view data,
                               bool is_completed) {
-      work_step one;  // so that damage costs one item
+      work_step one;  // one step per item: damage costs one item
       is_completed ? one.add_done(which, key) : one.add_accepted(which, key, data);
       write(one);
     });
@@ -228,7 +228,7 @@ void file_work_queue::impl::rewrite(work_step* step, work_book::number end) {
     } catch (...) {
       if (!made.is_committed()) throw;
       error = std::current_exception();
-      broken_ = true;  // a power cut may bring the first back
+      broken_ = true;  // a power cut may restore the old file
     }
     file_ = std::move(copy);
     end_ = size;
@@ -240,8 +240,8 @@ void file_work_queue::impl::rewrite(work_step* step, work_book::number end) {
   }
 }
 
-// If it throws, the file says what it said before. \param added_from  the number from which on
-// items of the book are in the step.
+// Appends a step. If it throws, the file is unchanged, unless the queue is broken. The step holds
+// the items of the book with numbers from `added_from` on.
 void file_work_queue::impl::append(work_step& step, work_book::number added_from) {
   if (broken_) {
     refuse(work_queue_error::reason::failed,
@@ -263,7 +263,7 @@ void file_work_queue::impl::append(work_step& step, work_book::number added_from
     try {
       file_.sync();
     } catch (const work_queue_error&) {
-      // What is on the disk is not known, and a second fsync may succeed although nothing is there.
+      // The content of the disk is unknown; a second fsync may succeed although nothing is there.
       move_to_new_file(step, added_from);
       return;
     }
@@ -272,7 +272,7 @@ void file_work_queue::impl::append(work_step& step, work_book::number added_from
   next_sequence_ += step.records();
 }
 
-// Called while an error of fsync is handled; throws that if there can be no other file.
+// Called while an error of fsync is being handled. Rethrows it if there can be no new file.
 void file_work_queue::impl::move_to_new_file(work_step& step, work_book::number added_from) {
   try {
     rewrite(&step, added_from);
@@ -281,14 +281,14 @@ void file_work_queue::impl::move_to_new_file(work_step& step, work_book::number 
     broken_ = true;
   }
   try {
-    file_.truncate(end_);  // the caller gets an error for the step
+    file_.truncate(end_);  // the caller gets an error: the step must not count
   } catch (const work_queue_error&) {
-    // Then it may be there when the file is opened again.
+    // The step may then be there when the file is opened again.
   }
   throw;
 }
 
-// Adds items to the book and to the step. \return how many.
+// Adds items to the book and to the step. \return the number of new items.
 std::size_t file_work_queue::impl::add(std::span<const work_item> items, work_step& step) {
   const work_book::number first = book_.next();
   const std::size_t added = book_.add(items);
@@ -352,7 +352,7 @@ file_work_queue::file_work_queue(const std::string& file, const options& how)
 file_work_queue::~file_work_queue() {
   if (impl_->home_.is_here()) {
     delete impl_;
-  } else {  // the mutex is in no known state, and neither is the book
+  } else {  // the mutex and the book are in an unknown state
     impl_->close_file();
   }
 }
