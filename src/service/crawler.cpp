@@ -385,7 +385,7 @@ const lifecycle& crawler::life() const noexcept { return impl_->life_; }
 void crawler::throw_if_own_task() const {
   if (detail::executor_scope::of(impl_) == nullptr) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                          "takt::crawler: one of its own visits waits for its end");
+                          "takt::crawler: a visit cannot wait for the end of its own crawler");
 }
 
 }  // namespace takt::inline TAKT_ABI

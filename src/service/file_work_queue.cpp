@@ -163,7 +163,7 @@ void file_work_queue::impl::refuse_damaged(const work_contents& found, std::uint
   refuse(work_queue_error::reason::damaged,
          "is damaged at byte " + std::to_string(found.damaged_at) + " of " + std::to_string(size) +
              " (records lost: " + std::to_string(found.lost_records) +
-             ") before others that are whole; to continue without the lost ones, keep a copy of "
+             ") before intact records; to continue without the lost ones, keep a copy of "
              "the file and open it with damage_policy::skip");
 }
 
@@ -217,10 +217,10 @@ void file_work_queue::impl::rewrite(work_step* step, work_book::number end) {
     work_file copy = work_file::share(file_.name(), made.descriptor());
     const work_contents found = read_work_file(copy);
     if (found.damaged || found.end != size || found.next_sequence != sequence) {
-      refuse(work_queue_error::reason::failed, "was written anew, and is not what was written");
+      refuse(work_queue_error::reason::failed, "was written anew, but reads back differently");
     }
     if (!file_.is_named(made.target())) {
-      refuse(work_queue_error::reason::failed, "has another file in its place");
+      refuse(work_queue_error::reason::failed, "was replaced by another file while it was open");
     }
     std::exception_ptr error;
     try {
@@ -245,7 +245,7 @@ void file_work_queue::impl::rewrite(work_step* step, work_book::number end) {
 void file_work_queue::impl::append(work_step& step, work_book::number added_from) {
   if (broken_) {
     refuse(work_queue_error::reason::failed,
-           "takes no more, as an earlier write has failed; open it again");
+           "accepts no changes, because an earlier write has failed; open the file again");
   }
   if (file_.is_deleted()) {
     refuse(work_queue_error::reason::failed, "was deleted or replaced while it was open");

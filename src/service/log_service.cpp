@@ -84,7 +84,8 @@ class log_service::impl : public detail::ref_counted<impl> {
   const when_full full_;
   const unhandled_hook& unhandled_;
   const std::exception_ptr dropped_ = std::make_exception_ptr(  // made in advance: needs memory
-      std::runtime_error("takt::log_service: its executor does not run it any more"));
+      std::runtime_error("takt::log_service: the executor has rejected or dropped the task that "
+                         "writes the lines"));
   std::unique_ptr<log_sink> sink_;  // its contents: see invariant 1
 
   channel<std::string> queue_;
@@ -351,7 +352,7 @@ const lifecycle& log_service::life() const noexcept { return impl_->life_; }
 void log_service::throw_if_own_task() const {
   if (detail::executor_scope::of(impl_) == nullptr) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                          "takt::log_service: its own sink waits for its end");
+                          "takt::log_service: the sink cannot wait for the end of its own service");
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -170,7 +170,7 @@ void service_group::impl::add(std::string name, service_actions what,
   const detail::mutex_lock lock(mu_);
   if (phase_ != phase::adding) {
     throw std::logic_error("takt::service_group: the service " + name +
-                           " is added after the start or the end");
+                           " was added after start() or stop()");
   }
   if (!what.force) what.force = what.shutdown;
   members_.push_back({std::move(name), std::move(what), std::move(throw_if_inside)});
@@ -180,7 +180,7 @@ void service_group::impl::start() {
   {
     const detail::mutex_lock lock(mu_);
     if (phase_ != phase::adding) {
-      throw std::logic_error("takt::service_group: it was started or stopped before");
+      throw std::logic_error("takt::service_group: the group was started or stopped before");
     }
     begin(phase::starting);
   }
@@ -217,9 +217,9 @@ stop_report service_group::impl::stop_until(clock::time_point deadline,
     detail::mutex_lock lock(mu_);
     while (is_busy()) {
       if (driver_ == sync::this_thread_id()) {
-        throw std::system_error(
-            std::make_error_code(std::errc::resource_deadlock_would_occur),
-            "takt::service_group: stop() by what starts or stops a service; use request_stop()");
+        throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                                "takt::service_group: stop() called by an action of a service; "
+                                "call request_stop() there");
       }
       changed_.wait_until(lock, time_, clock::time_point::max());
     }
