@@ -1,8 +1,8 @@
-// States: open, failed (a write or fsync has failed; commit() throws from then on), committed (the
-// temporary file has the name of the target).
+// States: open; failed (a write, an fsync or the rename has failed: commit() throws from then on);
+// committed (the temporary file has the name of the target).
 //
 // All names are relative to one descriptor of the folder, so that the temporary file, the target
-// and the folder that is synced belong together, even if the folder is renamed meanwhile.
+// and the synced folder belong together even if the folder is renamed meanwhile.
 #include <takt/service/file_replacement.hpp>
 
 #include <sys/stat.h>
@@ -32,9 +32,9 @@ constexpr std::size_t buffer_size = 65'536;
       "takt::file_replacement: cannot " + std::string(action) + " '" + target.string() + "'");
 }
 
-// Where a chain of symbolic links ends, whether or not a file is there.
+// The path at the end of a chain of symbolic links; the file may be missing.
 fs::path resolve(const fs::path& target) {
-  constexpr int max_links = 40;  // as the system
+  constexpr int max_links = 40;  // as in Linux
   fs::path at = target;
   for (int i = 0; i <= max_links; ++i) {
     std::error_code error;
@@ -117,9 +117,9 @@ file_replacement::impl::impl(const fs::path& target)
   }
 }
 
-// Nobody else may read the new file before it has the owner and the mode of the old one.
+// Other users must not read the new file before it has the owner and mode of the old one.
 void file_replacement::impl::create(mode_t mode) {
-  constexpr std::size_t max_length = 200;  // of at most 255, which the name of the target may have
+  constexpr std::size_t max_length = 200;  // file names have at most 255 bytes
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::string name(1, '.');
     name.append(target_name_, 0, max_length).append(1, '.').append(random_digits()).append(".tmp");
@@ -130,7 +130,7 @@ void file_replacement::impl::create(mode_t mode) {
     if (errno != EEXIST) break;
   }
   const int error = errno;
-  // It may exist without a descriptor: there was none beyond those of the standard streams.
+  // openat() may have created it: unique_descriptor::open() can fail when it moves the descriptor.
   if (error != EEXIST) unlinkat(folder_.get(), name_.c_str(), 0);
   fail_with(error, "create a file beside", target_);
 }
@@ -147,7 +147,7 @@ file_replacement::impl::~impl() {
   if (!committed_ && home_.is_here()) remove();
 }
 
-// Unless somebody has given the name to another file.
+// Does nothing if the name belongs to another file by now.
 void file_replacement::impl::remove() noexcept {
   struct stat made{};
   struct stat found{};
@@ -186,7 +186,7 @@ void file_replacement::impl::flush() {
 void file_replacement::impl::sync() {
   flush();
   if (synced_) return;
-  failed_ = true;  // after a failed fsync nobody knows what is on the disk, whatever the next says
+  failed_ = true;  // for good: a second fsync may succeed although nothing is on the disk
   if (os::uninterrupted([&] { return fsync(file_.get()); }) != 0) fail("sync the new version of");
   failed_ = false;
   synced_ = true;

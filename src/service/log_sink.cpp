@@ -36,7 +36,7 @@ class stream_sink final : public log_sink {
   std::ostream& stream_;
 };
 
-// Whether a file is empty or ends with the end of a line, as far as it can be read.
+// True if a file is empty, ends with a line end, or cannot be read.
 bool ends_with_line(const std::string& path, std::FILE* file) noexcept {
   struct stat written{};
   if (fstat(fileno(file), &written) != 0 || !S_ISREG(written.st_mode) || written.st_size == 0) {
@@ -56,11 +56,11 @@ bool ends_with_line(const std::string& path, std::FILE* file) noexcept {
   return last == '\n';
 }
 
-// Keeps lines in a buffer of its own, and the file without one: so what could not be written is
-// not written by a later call, after it was given back.
+// Buffers lines itself and leaves the stream unbuffered: lines of a failed flush, which the service
+// returns to the caller, are not written by a later call.
 //
-// What a flush has written before it failed is removed again, if it is the end of a regular file.
-// Otherwise the next line begins with the end of the one that was written in part.
+// A failed flush removes what it has written if that is still the end of a regular file. Otherwise
+// the next line begins with a line end, to terminate the partial line.
 class file_sink final : public log_sink {
  public:
   file_sink(const std::string& path, const file_sink_options& how)
@@ -91,7 +91,7 @@ class file_sink final : public log_sink {
       errno = 0;
       std::clearerr(file_);
       left.remove_prefix(std::fwrite(left.data(), 1, left.size(), file_));
-    } while (!left.empty() && errno == EINTR);  // by a signal: the rest, then
+    } while (!left.empty() && errno == EINTR);  // interrupted by a signal: write the rest
     const bool all = left.empty();
     const bool good = all && (sync_ != file_sync::at_flush || os::sync_to_disk(file_));
     const int why = errno;
@@ -115,20 +115,20 @@ class file_sink final : public log_sink {
   }
 
  private:
-  // Lines are appended also if the file is emptied first: another sink may write to it.
+  // The file is opened for appending all the same: another sink may write to it.
   [[nodiscard]] bool is_emptied() const noexcept {
     return !size() || os::uninterrupted([&] { return ftruncate(fileno(file_), 0); }) == 0;
   }
 
-  // Of a regular file.
+  // The size of a regular file; empty for other files.
   [[nodiscard]] std::optional<off_t> size() const noexcept {
     struct stat found{};
     if (fstat(fileno(file_), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
     return found.st_size;
   }
 
-  // Removes what this flush has written; false if that is not possible, or somebody else has
-  // written to the file meanwhile.
+  // Removes what this flush has written. \return false if that is not possible, or another writer
+  // has written to the file meanwhile.
   [[nodiscard]] bool remove_written(std::optional<off_t> before,
                                     std::size_t written) const noexcept {
     if (!before || size() != *before + static_cast<off_t>(written)) return false;

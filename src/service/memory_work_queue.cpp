@@ -1,4 +1,4 @@
-// States and invariants are those of work_book; a lock around it is all there is.
+// A work_book under a lock: see there for states and invariants.
 #include <takt/service/memory_work_queue.hpp>
 
 #include <takt/base/detail/mutex.hpp>

@@ -1,4 +1,4 @@
-/// A file descriptor of the operating system (POSIX).
+/// Owning file descriptors (POSIX).
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Owns a descriptor: the destructor closes it. Not thread-safe.
+/// Owns a file descriptor; the destructor closes it. Not thread-safe.
 class unique_descriptor {
  public:
   unique_descriptor() = default;
@@ -28,9 +28,9 @@ class unique_descriptor {
     if (number_ != -1) ::close(number_);
   }
 
-  /// Calls openat(), again after a signal, with O_CLOEXEC. Never returns the number of standard
-  /// input, output or error, should one of them be closed: what the program prints must not get
-  /// into the file. If it fails, the result is not open, and errno says why.
+  /// Calls openat() with O_CLOEXEC, again if it was interrupted. Never returns the number of
+  /// standard input, output or error, even if one of them is closed: otherwise output of the
+  /// program could get into the file. On failure the result is not open, and errno is set.
   [[nodiscard]] static unique_descriptor open(int folder, const char* name, int flags,
                                               mode_t mode = 0) noexcept {
     const int opened =

@@ -1,15 +1,16 @@
-// An item is in `entries_` from its acceptance on, and in at most one of the other two:
+// An accepted item is in `entries_`, and in at most one of the two maps:
 //
-//   waiting    in `waiting_`   -> claimed    claim()
-//   claimed    in `claimed_`   -> waiting    release()
-//                              -> confirmed  complete()
-//   confirmed  in neither
+//   waiting    in `waiting_`   -> claimed     claim()
+//                              -> completed   complete_waiting()
+//   claimed    in `claimed_`   -> waiting     release()
+//                              -> completed   complete()
+//   completed  in neither
 //
 // Invariants
-//   1. A key is in `entries_` once. It leaves only by take_back().
-//   2. Numbers are given in the order of acceptance. There are gaps only where a file has lost
-//      items. Files name items by number, and an item keeps its number for ever.
-//   3. claim() gives the smallest number that waits.
+//   1. A key is in `entries_` once. It leaves only by remove_last().
+//   2. Numbers rise in the order of acceptance. They have gaps only where a file has lost items.
+//      Files identify items by number, and an item never changes its number.
+//   3. claim() returns the waiting item with the smallest number.
 #include "work_book.hpp"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ namespace takt::inline TAKT_ABI {
 
 namespace {
 
-// Of an item in a file; what is accepted later has larger ones.
+// Of items in a file; items accepted later have larger numbers.
 constexpr work_book::number largest_in_file = std::numeric_limits<work_book::number>::max() / 2;
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// The items of a work list in memory: what all implementations that keep keys there share.
+/// The items of a work queue in memory.
 #pragma once
 
 #include <cstddef>
@@ -17,44 +17,43 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Not thread-safe: the list has a lock.
+/// For all implementations of work_queue that keep keys in memory. Not thread-safe.
 class work_book {
  public:
-  /// Where an item is in the order of acceptance. Files name items by it.
+  /// Position of an item in the order of acceptance. Files identify items by it.
   using number = std::uint64_t;
 
-  /// Adds items whose keys are new. \return how many; they have the last numbers. If it throws,
-  /// there are none.
+  /// Adds items whose keys are new; they get the highest numbers. \return how many. If it throws,
+  /// nothing was added.
   std::size_t add(std::span<const work_item> items);
-  /// For reading a file: adds an item with its number. False if the key is there, or the number is
-  /// not higher than all others.
+  /// For reading a file: adds an item with its number. \return false if the key exists or the
+  /// number is not higher than all others.
   [[nodiscard]] bool restore(number which, std::string_view key, std::string_view data);
-  /// Takes back the last `count`, which wait: as if they had not been added.
+  /// Removes the last `count` items, which must be waiting, as if they had not been added.
   void remove_last(std::size_t count) noexcept;
 
   [[nodiscard]] std::optional<work_item> claim();
-  /// \throws std::logic_error if it is not claimed.
+  /// \throws std::logic_error if the key is not claimed.
   [[nodiscard]] number find_claimed(std::string_view key) const;
   void release(number claimed) noexcept;
   void complete(number claimed) noexcept;
-  /// For reading a file: an item that waits is done. False if there is none of that number.
+  /// For reading a file: completes a waiting item. \return false if no waiting item has the number.
   [[nodiscard]] bool complete_waiting(number waiting) noexcept;
 
   [[nodiscard]] number next() const noexcept { return next_; }
   [[nodiscard]] work_counts counts() const noexcept;
   [[nodiscard]] std::vector<work_item> incomplete() const;
-  /// In the order of acceptance.
+  /// Keys of completed items, in the order of acceptance.
   [[nodiscard]] std::vector<std::string> completed_keys() const;
 
-  /// Calls f(number, key, data) for those that wait and have this number or a later one, in order.
+  /// Calls f(number, key, data) for waiting items with numbers from `first` on, in order.
   template <class F>
   void each_waiting_from(number first, F f) const {
     for (auto at = waiting_.lower_bound(first); at != waiting_.end(); ++at) {
       f(at->first, at->second->first, at->second->second.data);
     }
   }
-  /// Calls f(number, key, data, whether it is confirmed) for all with a number below `end`, in
-  /// order.
+  /// Calls f(number, key, data, is_completed) for all items with numbers below `end`, in order.
   template <class F>
   void each_below(number end, F f) const {
     for (const node* n : sorted()) {
@@ -62,7 +61,7 @@ class work_book {
       if (e.place < end) f(e.place, n->first, e.data, e.is == state::completed);
     }
   }
-  /// The same for all, in no order.
+  /// Calls f(number, key, data, is_completed) for all items, in no particular order.
   template <class F>
   void each(F f) const {
     for (const auto& [key, e] : entries_) f(e.place, key, e.data, e.is == state::completed);
@@ -73,9 +72,9 @@ class work_book {
   struct entry {
     number place = 0;
     state is = state::waiting;
-    std::string data;  // empty when confirmed
+    std::string data;  // empty once completed
   };
-  // Found by views, without making a string.
+  // Lookup by string_view, without making a string.
   struct hash : std::hash<std::string_view> {
     using is_transparent = void;
   };
@@ -88,7 +87,7 @@ class work_book {
 
   number next_ = 0;
   entries entries_;  // its nodes do not move
-  // Nodes go from one to the other, so that claiming and giving back allocate nothing.
+  // Map nodes move between the two, so that claiming and releasing need no memory for the maps.
   places waiting_;
   places claimed_;
 };

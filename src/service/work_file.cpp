@@ -45,7 +45,7 @@ work_file work_file::open(const std::filesystem::path& name) {
       throw work_queue_error(reason::in_use, "takt::file_work_queue: '" + name.string() +
                                                  "' is in use by another list or process");
     }
-    // Who had it may have put another file in its place before letting go of it.
+    // Before it was unlocked, its previous owner may have replaced it by another file.
     if (opened.is_named(name)) return opened;
   }
 }

@@ -1,4 +1,4 @@
-/// What a file_work_queue asks of the operating system (POSIX).
+/// File access of a file_work_queue (POSIX).
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,30 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// A file that this process alone has open, for reading and writing. Errors are work_queue_error
-/// with the name of the file and what the system says. Not thread-safe.
+/// A locked file, open for reading and writing. Errors are work_queue_error with the name of the
+/// file and the message of the system. Not thread-safe.
 class work_file {
  public:
   work_file() = default;
 
-  /// Opens a file, or makes an empty one, and locks it.
+  /// Opens a file, creates it if it is missing, and locks it.
   [[nodiscard]] static work_file open(const std::filesystem::path& name);
-  /// Locks a new version of a file that is not in place yet, and has it open, too.
+  /// Locks a new version of the file `name`, not in place yet, through a duplicate descriptor.
   [[nodiscard]] static work_file share(const std::filesystem::path& name, int descriptor);
 
   [[nodiscard]] std::uint64_t size() const;
-  /// Whether no name leads to it any more: what is written to it is lost when it is closed.
+  /// True if the file has no name any more: what is written to it is lost when it is closed.
   [[nodiscard]] bool is_deleted() const;
-  /// Up to `length` bytes from there on; fewer only at the end of the file.
+  /// Reads `length` bytes at `from`; fewer only at the end of the file.
   [[nodiscard]] std::string read(std::uint64_t from, std::size_t length) const;
-  /// All of them, or it throws; then some may have been written.
+  /// Writes all bytes. If it throws, some of them may have been written.
   void write(std::uint64_t at, std::string_view bytes);
   void truncate(std::uint64_t size);
-  /// Brings it to the disk.
+  /// Syncs the content of the file.
   void sync();
-  /// Brings to the disk that it has its name.
+  /// Syncs the folder, so that the name of the file is on the disk.
   void sync_name() const;
-  /// Whether that name means this file, and no other that somebody has put there.
+  /// True if `name` names this file, not another one that has replaced it.
   [[nodiscard]] bool is_named(const std::filesystem::path& name) const noexcept;
 
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }

@@ -1,4 +1,4 @@
-/// Reads the file of a file_work_queue, whatever has become of it.
+/// Reading the file of a file_work_queue, damaged or not.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,32 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What a file of version 1 begins with.
+/// The first bytes of a file of version 1.
 inline constexpr std::string_view work_magic_1 = "takt work list 1";
 
-/// What a file says.
+/// The contents of a file.
 struct work_contents {
-  int version = 0;  ///< Of the format; 0 if there is nothing, not even a header.
+  int version = 0;  ///< Version of the format; 0 if there is not even a header.
   work_book book;
   std::string metadata;
 
   std::uint64_t salt = 0;
   std::uint64_t next_sequence = 0;
-  /// Where the last step ends that is there. What is behind it was never acknowledged, or no
-  /// record that follows says otherwise.
+  /// End of the last readable step. What is behind it was never acknowledged, as far as the file
+  /// shows: no later step follows.
   std::uint64_t end = 0;
 
-  /// Damage that is no torn tail: later records are whole.
+  /// Damage other than a torn tail: later records are intact.
   bool damaged = false;
-  std::uint64_t damaged_at = 0;    ///< The first byte of it.
-  std::uint64_t lost_records = 0;  ///< Records that cannot be read.
+  std::uint64_t damaged_at = 0;    ///< Position of the first damaged byte.
+  std::uint64_t lost_records = 0;  ///< Unreadable records.
   std::uint64_t lost_bytes = 0;
 };
 
-/// \throws work_queue_error: foreign; damaged, if nothing can be read, or in version 1; failed.
+/// \throws work_queue_error: foreign; damaged, if nothing can be read or the version is 1; failed.
 [[nodiscard]] work_contents read_work_file(const work_file& file);
 
-/// Format version 1, of takt 0.1.0; the magic was found.
+/// Reads a file of version 1 (takt 0.1.0) whose magic was found.
 [[nodiscard]] work_contents read_work_file_1(const work_file& file);
 
 [[noreturn]] void refuse_work_file(work_queue_error::reason why, const work_file& file,
