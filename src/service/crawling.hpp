@@ -1,4 +1,4 @@
-// For the tests of the crawler: what it visits, and how it ends.
+// Support for tests of the crawler: visits, queues and checks.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace takt_test {
 
 using items = std::vector<takt::work_item>;
 
-// A visit.
+// A visit that finds no items.
 inline items find_nothing(const takt::work_item& /*item*/, const takt::sync::stop_token& /*stop*/) {
   return {};
 }
@@ -29,7 +29,7 @@ inline void expect_balance(const takt::crawler& c) {
   EXPECT_EQ(c.totals().running(), 0u);
 }
 
-// A list in memory, for those who change one of its members.
+// A queue in memory whose members can be overridden.
 class altered_list : public takt::work_queue {
  public:
   using work_queue::complete;

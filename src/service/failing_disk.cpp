@@ -1,4 +1,4 @@
-// The program's own fsync() and ftruncate() are called instead of the C library's.
+// Replaces fsync() and ftruncate() of the C library within the test program.
 #include "failing_disk.hpp"
 
 #include <sys/syscall.h>
@@ -18,12 +18,12 @@ takt::sync::atomic<bool> sync_pretends{false};
 takt::sync::atomic<bool> truncate_fails{false};
 takt::sync::atomic<int> sync_calls{0};
 takt::sync::atomic<int> sync_interrupts{0};
-std::function<void()> sync_hook;  // changed by tests while nobody else syncs
+std::function<void()> sync_hook;  // changed by tests while no other thread calls fsync()
 takt::sync::atomic<unsigned> sync_failures{0};
 
 }  // namespace
 
-// NOLINTBEGIN(bugprone-reserved-identifier): named as in the C library's header
+// NOLINTBEGIN(bugprone-reserved-identifier): the names of the C library's header
 extern "C" int fsync(int __fd) {
   ++sync_calls;
   if (sync_hook) sync_hook();

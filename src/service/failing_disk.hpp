@@ -1,4 +1,4 @@
-// For tests: a disk that fails when it is asked to. Link failing_disk.cpp.
+// For tests: a disk that fails on demand. Link failing_disk.cpp.
 #pragma once
 
 #include <sys/resource.h>
@@ -8,13 +8,13 @@
 
 namespace takt_test {
 
-// While it exists, these calls of the process fail with EIO, and are counted.
+// During its lifetime, selected calls of the process fail with EIO, and fsync() calls are counted.
 struct failing_calls {
   bool pretend = false;   // fsync() succeeds and does nothing: for tests that make many files
-  bool sync = false;      // fsync()
-  bool truncate = false;  // ftruncate()
-  int interrupted = 0;    // so many of fsync(), by a signal, before it succeeds
-  unsigned syncs = 0;     // these calls of fsync(): bit 0 is the first one
+  bool sync = false;      // fsync() fails
+  bool truncate = false;  // ftruncate() fails
+  int interrupted = 0;    // number of fsync() calls that a signal interrupts, before others
+  unsigned syncs = 0;     // set of fsync() calls that fail: bit 0 is the first call
 };
 class failing_disk {
  public:
@@ -22,13 +22,13 @@ class failing_disk {
   ~failing_disk();
   failing_disk(const failing_disk&) = delete;
   failing_disk& operator=(const failing_disk&) = delete;
-  // Calls of fsync() since it is there.
+  // Number of fsync() calls during its lifetime.
   [[nodiscard]] int syncs() const noexcept;
   // Called at the beginning of each fsync().
   void at_sync(std::function<void()> call);
 };
 
-// While it exists, no file of this process becomes longer than that.
+// During its lifetime, no file of this process can become longer than `size`.
 class full_disk {
  public:
   explicit full_disk(std::uint64_t size) noexcept;

@@ -1,4 +1,4 @@
-// For tests: a sink that remembers what it was told.
+// For tests: a sink that records its calls.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace takt_test {
 
-// What a sink was told: by one thread at a time, and read after the end.
+// The calls of a sink, made by one thread at a time. Read it after the end of the service.
 struct record {
   std::vector<std::string> lines;
   int flushes = 0;
@@ -50,7 +50,7 @@ inline std::unique_ptr<takt::log_sink> into(record& r) {
   return std::make_unique<recording_sink>(r);
 }
 
-// It has terminated: all lines have an end, and the sink was closed once.
+// The service is terminated: all lines have an outcome, and the sink was closed once.
 inline void expect_ended(const takt::log_service& log, const record& r) {
   EXPECT_TRUE(log.is_terminated());
   EXPECT_EQ(log.statistics().pending(), 0u);

@@ -1,16 +1,16 @@
-// Records are numbered, so that the reader can tell damage from a torn tail, which a power cut
-// leaves: any sectors of the last step may be missing, and no others, because a step is brought to
-// the disk before the next one is written.
+// Records are numbered, so that the reader can tell damage from the torn tail of a power cut. A
+// step is synced before the next one is written, so that a power cut can only lose sectors of the
+// last step.
 //
-//   bytes that are no record, and behind them ...
+//   bytes that are no record, followed by ...
 //     no record, or only records of the step that began before or within them    torn: dropped
 //     a record of a later step                                                   damage
 //
-// Steps are applied when they are complete, or when it is known that they are damaged; then without
-// their confirmation, so that the item is done again and its results are found again.
+// A step is applied when it is complete. A damaged step is applied without its completion, so that
+// the item is processed again and its results are found again.
 //
-// With work_sync::at_close steps are not brought to the disk one by one, and what a power cut
-// leaves may look like damage.
+// With work_sync::at_close single steps are not synced, and what a power cut leaves may look like
+// damage.
 #include "work_reader.hpp"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ class reader {
   }
 
  private:
-  // The step that is being read.
+  // The step being read.
   struct step {
     std::uint64_t first = 0;
     std::uint64_t size = 0;
@@ -89,9 +89,9 @@ class reader {
     return record_header::read(in_.bytes(at, record_header::size), salt_);
   }
 
-  // Where to go on behind something that is not a good record. The length in a header can be
-  // trusted, for it has its checksum; so what is in the payload is not looked at, unless what
-  // follows is no record either.
+  // Where to continue behind something that is no good record. The length in a header can be
+  // trusted, because the header has a checksum. So the payload is skipped, unless what follows it
+  // is no record either.
   std::uint64_t after_bad(const std::optional<record_header>& header, std::uint64_t at) {
     if (header) {
       const std::uint64_t next = at + header->size_with_payload();
@@ -113,13 +113,13 @@ class reader {
     }
   }
 
-  // False if the record is not good.
+  // Reads a record with this header. \return false if the record is bad.
   bool take(const record_header& header, std::uint64_t at) {
     if (header.size_with_payload() > in_.size() - at) return false;
     const bool continues = step_ && header.first() == step_->first;
     if (continues ? header.step_size() != step_->size || header.index <= step_->last_index
                   : header.first() < next_first()) {
-      return false;  // a copy of an earlier one
+      return false;  // a copy of an earlier record
     }
     const std::string payload(in_.bytes(at + record_header::size, header.length));
     if (crc32(payload) != header.checksum) return false;
@@ -131,18 +131,18 @@ class reader {
     step_->last_index = header.index;
     step_->payloads.push_back(payload);
     if (header.left == 0 && step_->payloads.size() == step_->size) {
-      if (bad_bytes_ != 0) note_damage(bad_at_);  // between whole records
+      if (bad_bytes_ != 0) note_damage(bad_at_);  // between intact records
       settle(true, at + header.size_with_payload());
     }
     return true;
   }
 
-  // The first sequence number that a later step may have.
+  // The lowest sequence number that the first record of a later step can have.
   [[nodiscard]] std::uint64_t next_first() const noexcept {
     return step_ ? step_->first + step_->size : found_.next_sequence;
   }
 
-  // A later step follows: what is missing of this one was there.
+  // Called when a later step follows: the missing records of this step existed.
   void settle_damaged(std::uint64_t at) {
     note_damage(bad_bytes_ != 0 ? bad_at_ : at);
     found_.lost_records += step_->size - step_->payloads.size();
@@ -161,7 +161,7 @@ class reader {
     for (const std::string& payload : step_->payloads) {
       const bool was_damaged = found_.lost_records != 0;
       if (work_step::apply(payload, complete, found_.book, found_.metadata)) continue;
-      // An item that is lost may be confirmed later.
+      // The step may complete an item that is lost.
       if (was_damaged && payload.front() == 'c') continue;
       note_damage(found_.end);
       ++found_.lost_records;
@@ -180,7 +180,7 @@ class reader {
   const std::uint64_t salt_;
   work_contents found_;
   std::optional<step> step_;
-  // Of what is no record, behind found_.end.
+  // Bytes behind found_.end that are no record.
   std::uint64_t bad_at_ = 0;
   std::uint64_t bad_bytes_ = 0;
 };

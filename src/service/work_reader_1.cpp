@@ -1,11 +1,11 @@
-// Format version 1, of takt 0.1.0: 16 bytes of magic, then records: length, checksum of the length,
-// checksum of the payload (32 bit each), and the payload, a row of entries:
+// Format version 1, of takt 0.1.0: 16 bytes of magic, then records. A record has its length, the
+// checksum of the length, the checksum of the payload (32 bit each), and the payload: entries.
 //
-//   'a' key length (32 bit), data length (32 bit), key, data    accepted; the next number is its
-//   'd' key length (32 bit), key                                the same, and confirmed
-//   'c' number (64 bit)                                         confirmed
+//   'a' key length (32 bit), data length (32 bit), key, data    accepted; items are counted
+//   'd' key length (32 bit), key                                accepted and completed
+//   'c' number (64 bit)                                         completed
 //
-// Only the last record may be cut short: it reaches to the end of the file, or is all zeros.
+// Only the last record may be torn: it reaches beyond the end of the file, or is all zeros.
 #include <algorithm>
 
 #include "work_reader.hpp"

@@ -19,7 +19,7 @@ constexpr std::array<std::uint32_t, 256> crc_table = [] {
 }();
 
 std::uint32_t crc32_of(std::uint64_t salt) noexcept {
-  std::string bytes;  // short enough to need no memory of its own
+  std::string bytes;  // short enough for the buffer within std::string
   put_number(bytes, salt);
   return crc32(bytes);
 }
@@ -64,7 +64,7 @@ std::optional<std::string_view> byte_reader::text(std::size_t length) noexcept {
 }
 
 std::uint64_t work_header::make_salt() {
-  constexpr std::uint64_t no_zero_bytes = 0x0101'0101U;  // in the marker
+  constexpr std::uint64_t no_zero_bytes = 0x0101'0101U;  // in the lower half, the marker
   std::random_device random;
   return (std::uint64_t{random()} << 32U | random()) | no_zero_bytes;
 }
@@ -111,7 +111,7 @@ std::optional<record_header> record_header::read(std::string_view bytes,
   if (in.number<std::uint32_t>() != static_cast<std::uint32_t>(salt & 0xffff'ffffU)) {
     return std::nullopt;
   }
-  // The fields are there.
+  // All fields exist: the size was checked.
   const record_header found{.sequence = *in.number<std::uint64_t>(),
                             .index = *in.number<std::uint32_t>(),
                             .left = *in.number<std::uint32_t>(),
@@ -132,7 +132,7 @@ void work_step::begin(char kind, std::size_t size) {
   std::string length;
   put_number(length, static_cast<std::uint32_t>(payload));
   header.replace(20, length.size(), length);
-  // At once, and in steps that double; the rest of the record needs no memory.
+  // Reserves memory for the whole record, at least doubling the capacity.
   if (bytes_.capacity() - bytes_.size() < size) {
     bytes_.reserve(std::max(bytes_.size() + size, 2 * bytes_.capacity()));
   }
