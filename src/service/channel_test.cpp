@@ -101,7 +101,7 @@ TEST(channel, a_moved_handle_ends_once) {
   auto out = c.make_producer();
   auto moved = std::move(out);
   EXPECT_FALSE(c.is_closed());
-  moved = c.make_producer();  // the new one is there before the old one ends
+  moved = c.make_producer();  // the new handle exists before the old one ends
   EXPECT_FALSE(c.is_closed());
   auto also_in = std::move(in);
   EXPECT_FALSE(c.is_closed());
@@ -143,7 +143,7 @@ TEST(channel, a_producer_waits_for_room) {
   EXPECT_EQ(c.statistics().waiting, 0u);
 }
 
-// Room that was promised is not for who comes later.
+// Promised room is not given to a producer that comes later.
 TEST(channel, nobody_overtakes_who_waits_for_room) {
   takt::manual_clock time;
   channel<int> c({.capacity = 1, .time = &time});
@@ -198,8 +198,8 @@ TEST(channel, waiting_ends_with_the_stop_request) {
   time.wait_for_waiters(1);
   stop.request_stop();
   taker.join();
-  EXPECT_TRUE(out.push(1, stop.get_token()));  // there is room: no reason to wait
-  EXPECT_EQ(in.pop(stop.get_token()), 1);      // likewise
+  EXPECT_TRUE(out.push(1, stop.get_token()));  // there is room: does not wait
+  EXPECT_EQ(in.pop(stop.get_token()), 1);      // does not wait either
   EXPECT_TRUE(out.push(2));
   EXPECT_FALSE(out.push(3, stop.get_token()));
   int value = 4;
@@ -224,7 +224,8 @@ TEST(channel, who_waits_for_room_when_it_closes_is_let_in) {
   reserved.join();
 }
 
-// The fault of the book's log service: a reservation that is given up must not be waited for.
+// The fault of the log service in Java Concurrency in Practice: the end must not wait for a
+// reservation of a producer that has stopped waiting.
 TEST(channel, a_reservation_that_is_given_up_does_not_keep_it_from_ending) {
   takt::manual_clock time;
   channel<int> c({.capacity = 1, .time = &time});
@@ -322,7 +323,7 @@ TEST(channel, takes_what_can_only_be_moved) {
   EXPECT_EQ(in.try_pop(), std::nullopt);
 }
 
-// A value may use the channel when it is destroyed.
+// The destructor of a value may use the channel.
 TEST(channel, values_are_destroyed_without_the_lock) {
   struct nosy {
     channel<nosy>* in;
@@ -355,7 +356,7 @@ TEST(channel, says_what_is_wrong_with_its_options) {
   EXPECT_THROW(channel<int>({.time = nullptr}), std::invalid_argument);
 }
 
-// Many threads on either side: each value comes out once, those of one producer in their order.
+// Many threads on both sides: each value is popped once, and values of one producer in their order.
 TEST(channel, loses_and_doubles_nothing) {
   constexpr int producers = 4;
   constexpr int consumers = 3;

@@ -1,5 +1,5 @@
-// What services do in a child process, after fork(): nothing, as their threads are not there, and
-// their locks in no known state.
+// Services do nothing in a child process after fork(): their threads do not exist there, and their
+// locks are in an unknown state.
 #if defined(__linux__) && !defined(TAKT_PORTABLE_PARKING)
 
 #include <pthread.h>
@@ -35,12 +35,12 @@ namespace {
 
 using takt_test::gate;
 
-// Whether a child process that does that comes to its end, in good order.
+// Calls `what` in a child process. True if the child exits normally.
 template <class F>
 testing::AssertionResult works_in_a_child(F what) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(30);  // ends it, if it hangs
+    alarm(30);  // ends a child that hangs
     what();
     _exit(0);
   }
@@ -68,7 +68,7 @@ TEST(in_a_child_process, a_scope_does_not_wait_for_its_tasks) {
   EXPECT_EQ(scope->join().size(), 1u);
 }
 
-// A thread of the parent waits in it, and its service has not ended.
+// A thread of the parent waits in the group, whose service has not ended.
 TEST(in_a_child_process, a_group_stops_nothing) {
   gate never_ends;
   int told = 0;
@@ -81,7 +81,7 @@ TEST(in_a_child_process, a_group_stops_nothing) {
                              }});
   group->start();
   takt::sync::thread waits([&] { group->wait_for_request(); });
-  for (int i = 0; i < 20; ++i) {  // some of them while that thread is at it
+  for (int i = 0; i < 20; ++i) {  // some of them while that thread holds the lock
     EXPECT_TRUE(works_in_a_child([&] {
       group.reset();
       if (told != 0) _exit(1);
@@ -102,7 +102,7 @@ TEST(in_a_child_process, signals_are_unblocked_and_nothing_is_waited_for) {
     if (sigismember(&now, SIGUSR1) == 1) _exit(1);
   }));
   EXPECT_EQ(kill(getpid(), SIGUSR1), 0);
-  takt_test::until_stopped(stop);  // here all is as it was
+  takt_test::until_stopped(stop);  // the parent is not affected
 }
 
 TEST(in_a_child_process, an_object_of_the_parent_leaves_the_signal_to_one_of_the_child) {
@@ -121,7 +121,7 @@ TEST(in_a_child_process, an_object_of_the_parent_leaves_the_signal_to_one_of_the
   }));
 }
 
-// Another thread makes and destroys objects all the time, and mostly has their common lock.
+// Another thread makes and destroys objects all the time, and holds their common lock most of it.
 TEST(in_a_child_process, signals_of_its_own_can_be_waited_for) {
   takt::sync::atomic<bool> is_over{false};
   takt::sync::thread user([&] {
@@ -186,7 +186,7 @@ TEST(in_a_child_process, a_crawler_is_left_alone) {
   EXPECT_EQ(list.counts().completed, 1u);
 }
 
-// Another thread is at it all the time, and mostly has the lock.
+// Another thread uses the queue all the time, and holds the lock most of it.
 TEST(in_a_child_process, a_list_in_a_file_ends_without_the_lock) {
   const takt_test::temporary_folder folder;
   const std::filesystem::path file = folder / "list";

@@ -1,4 +1,4 @@
-// What a crawler does about errors: of visits, of its executor and of its list.
+// Errors of visits, of the executor and of the queue of a crawler.
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -90,7 +90,7 @@ TEST(crawler_errors, reports_errors_to_the_unhandled_hook) {
   EXPECT_THAT(hook.uncaught(), ElementsAre("bad day"));
 }
 
-// What a crawler says is wrong.
+// The message of crawler::error().
 std::string message(const std::exception_ptr& error) {
   if (error == nullptr) return "nothing";
   try {
@@ -130,8 +130,8 @@ TEST(crawler_errors, stops_if_its_executor_drops_a_visit) {
   expect_balance(crawl);
 }
 
-// Who drops a visit has done its part when it asks the others to stop: what is asked may wait for
-// the end, and destroy it.
+// A thread that drops a visit is no worker when it requests stop of the others: a stop callback may
+// wait for the end and destroy the crawler.
 TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_a_drop) {
   memory_work_queue list;
   list.enqueue(items{{"a"}, {"b"}});
@@ -155,7 +155,7 @@ TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_a_drop) {
   EXPECT_EQ(list.counts().claimed, 0u);
 }
 
-// A list that fails when it is told to.
+// A queue that fails on demand.
 class moody_list final : public takt_test::altered_list {
  public:
   using altered_list::complete;
@@ -188,7 +188,7 @@ TEST(crawler_errors, a_visit_that_stops_it_is_asked_to_stop_at_once) {
   EXPECT_TRUE(crawl->is_terminated());
 }
 
-// Nor is who finds something wrong at work any more when it asks.
+// A thread that reports an error is no worker either when it requests stop.
 TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_an_error) {
   enum class trouble : std::uint8_t {
     visit_then_refusal,
@@ -212,7 +212,7 @@ TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_an_error) {
     const auto wait = [&] {
       try {
         ended = crawl->await_termination(0s);
-      } catch (const std::system_error&) {  // within a visit
+      } catch (const std::system_error&) {  // thrown within a visit
       }
       if (ended) crawl.reset();
     };
@@ -240,7 +240,7 @@ TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_an_error) {
   }
 }
 
-// A visit that opens the gate, and gives up when it is asked to stop.
+// A visit that opens the gate and throws cancelled when stop is requested.
 crawler::visit until_stopped(gate& begun) {
   return [&begun](const work_item&, const std::stop_token& stop) -> items {
     begun.open();
@@ -263,7 +263,7 @@ TEST(crawler_errors, asks_visits_to_stop_when_their_executor_does) {
   expect_balance(crawl);
 }
 
-// Nothing of it is queued there that would be dropped and tell it.
+// The executor has no queued visit that it would drop.
 TEST(crawler_errors, asks_the_only_visit_to_stop_when_its_executor_does) {
   memory_work_queue list;
   list.enqueue({.key = "a"});
@@ -279,7 +279,7 @@ TEST(crawler_errors, asks_the_only_visit_to_stop_when_its_executor_does) {
   expect_balance(crawl);
 }
 
-// A list whose disk is full after some time.
+// A queue whose disk becomes full after some time.
 class failing_list final : public takt_test::altered_list {
  public:
   explicit failing_list(int good) : good_(good) {}
@@ -304,7 +304,7 @@ TEST(crawler_errors, stops_if_its_list_cannot_keep_what_it_is_told) {
   EXPECT_TRUE(crawl.is_terminated());
   EXPECT_EQ(message(crawl.error()), "full");
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 2}));
-  EXPECT_EQ(list.incomplete().front().key, "r1");  // was visited, and will be again
+  EXPECT_EQ(list.incomplete().front().key, "r1");  // was visited, and will be visited again
   expect_balance(crawl);
 }
 

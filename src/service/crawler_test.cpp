@@ -42,7 +42,7 @@ using takt_test::tally;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-// Remembers which items were visited, in order.
+// Records the keys of visited items, in order.
 class journal {
  public:
   void add(const std::string& key) {
@@ -59,7 +59,7 @@ class journal {
   std::vector<std::string> keys_ TAKT_GUARDED_BY(mu_);
 };
 
-// A tree: each item but those of three letters has two below it.
+// A tree: each item whose key is shorter than three letters has two items below it.
 items below(const std::string& key) {
   return key.size() == 3 ? items{} : items{{key + "0"}, {key + "1"}};
 }
@@ -76,12 +76,12 @@ TEST(crawler, visits_everything_once_in_the_order_of_the_list) {
   EXPECT_THAT(visited.keys(), ElementsAre());
   EXPECT_EQ(crawl.state(), life_state::running);
   crawl.start();
-  crawl.start();  // does nothing
+  crawl.start();  // does nothing: it was started
   EXPECT_THAT(visited.keys(), ElementsAre("r", "r0", "r1", "r00", "r01", "r10", "r11"));
   EXPECT_EQ(crawl.add({.key = "r"}), 0u);
   EXPECT_EQ(crawl.add({.key = "xyz"}), 1u);
   EXPECT_EQ(visited.keys().back(), "xyz");
-  EXPECT_EQ(crawl.state(), life_state::running);  // there might be more
+  EXPECT_EQ(crawl.state(), life_state::running);  // add() may bring more
   EXPECT_TRUE(crawl.close(takt::drain));
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 0, .claimed = 0, .completed = 8}));
   EXPECT_EQ(crawl.totals().submitted, 8u);
@@ -150,8 +150,8 @@ TEST(crawler, ends_at_once_before_it_is_started) {
   }
 }
 
-// What had not begun, what was cut off, and what is found during the stop: all is in the list,
-// though the wait for the end had timed out.
+// Items that had not begun, items that were cut off, and items found during the stop stay in the
+// queue, although the wait for the end has timed out.
 TEST(crawler, keeps_everything_when_it_is_stopped) {
   takt::manual_clock time;
   memory_work_queue list;
@@ -194,20 +194,20 @@ TEST(crawler, gives_back_what_the_executor_has_not_begun) {
   EXPECT_TRUE(later.poll_one());
   crawl.shutdown_and_cancel();
   crawl.shutdown_and_cancel();
-  EXPECT_EQ(later.queued(), 2u);  // and they mean nothing any more
+  EXPECT_EQ(later.queued(), 2u);  // left over, without effect
   EXPECT_EQ(list.incomplete(), (items{{"b"}, {"c"}}));
   EXPECT_EQ(list.counts().claimed, 0u);
   EXPECT_EQ(crawl.totals().returned, 2u);
   expect_balance(crawl);
-  EXPECT_EQ(list.claim()->key, "b");  // somebody else's
+  EXPECT_EQ(list.claim()->key, "b");  // claimed by another worker
   later.poll();
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 1, .claimed = 1, .completed = 1}));
   EXPECT_EQ(crawl.totals().returned, 2u);
   EXPECT_EQ(crawl.totals().started, 1u);
 }
 
-// Nobody runs the executor, or ever will: the end does not wait for it, and what it has outlives
-// the crawler and its list.
+// The executor never runs a task. The crawler ends without it, and the tasks outlive the crawler
+// and its queue.
 TEST(crawler, ends_although_its_executor_never_runs) {
   for (const bool runs_at_last : {false, true}) {
     manual_executor never_run;
@@ -274,7 +274,7 @@ TEST(crawler, goes_on_where_another_has_stopped) {
   }
   EXPECT_GT(rounds, 1);
   EXPECT_THAT(visited.keys(),
-              UnorderedElementsAre("r", "r0", "r1", "r00", "r01", "r10", "r11"));  // once each
+              UnorderedElementsAre("r", "r0", "r1", "r00", "r01", "r10", "r11"));  // each once
 }
 
 TEST(crawler, shut_down_sees_what_others_have_added) {
@@ -310,7 +310,7 @@ TEST(crawler, its_destructor_waits_for_the_visit_that_runs) {
   EXPECT_EQ(list.counts().completed, 1u);
 }
 
-// A list that has something done each time when an item is claimed.
+// A queue that calls a function whenever an item is claimed.
 class meddling_list final : public takt_test::altered_list {
  public:
   std::optional<work_item> claim() override {
@@ -321,8 +321,8 @@ class meddling_list final : public takt_test::altered_list {
   std::function<void()> on_claim;
 };
 
-// Whatever it is about to do with an item when it is stopped: the item goes back to the list, and
-// neither the executor nor the timers get it.
+// Stopped at any point while it submits an item: the item is released, and neither the executor nor
+// the timers get it.
 TEST(crawler, gives_back_what_it_was_about_to_hand_over) {
   const auto now = [] { return takt::steady.now(); };
   const auto later = [] { return takt::steady.now() + 1h; };
@@ -416,8 +416,8 @@ TEST(crawler, says_what_is_wrong_with_its_options) {
   EXPECT_EQ(refused(nothing, {.timers = &loop}), "takt::crawler: timers without not_before");
 }
 
-// Who stops it has done its part when it asks: a stop callback may wait for the end, and destroy
-// it.
+// A thread that stops the crawler is no worker when it requests stop: a stop callback may wait for
+// the end and destroy the crawler.
 TEST(crawler, may_be_destroyed_by_what_is_asked_to_stop) {
   memory_work_queue list;
   list.enqueue(items{{"a"}, {"b"}});

@@ -1,4 +1,4 @@
-// Visits that wait for their time.
+// Delayed visits.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -31,8 +31,8 @@ using takt_test::expect_balance;
 using takt_test::items;
 using testing::ElementsAre;
 
-// Visits of one host are a second apart; an event loop with a clock of its own is the executor and
-// the timers.
+// Visits of one host are a second apart. An event loop with a manual clock is the executor and the
+// timers.
 class polite : public testing::Test {
  protected:
   takt::manual_clock time;
@@ -111,17 +111,17 @@ TEST_F(polite, what_waits_goes_back_to_the_list_at_once_when_it_is_stopped) {
   expect_balance(crawl);
 }
 
-// Its time has come, and there is no room for it: it waits in no list of the executor or the
-// timers.
+// An item that is due while the executor has enough visits is ready: neither the executor nor the
+// timers have it.
 TEST_F(polite, what_is_due_and_has_no_room_goes_back_to_the_list_when_it_is_stopped) {
   takt::manual_executor visits;
   list.enqueue(items{{"a1"}, {"a2"}});
   crawler crawl(visits, list, visit(), how(1));
-  crawl.start();  // a1 is with the executor
+  crawl.start();  // the executor has a1
   EXPECT_EQ(visits.queued(), 1u);
   EXPECT_EQ(list.counts().claimed, 1u);
   EXPECT_EQ(crawl.add({.key = "b1"}), 1u);
-  EXPECT_TRUE(visits.poll_one());  // then a2 waits for its time, and b1 is with the executor
+  EXPECT_TRUE(visits.poll_one());  // then a2 is delayed, and the executor has b1
   EXPECT_EQ(list.counts().claimed, 2u);
   time.advance(1s);
   run_until_idle();
@@ -152,7 +152,7 @@ TEST_F(polite, timers_that_are_closed_stop_it) {
   expect_balance(crawl);
 }
 
-// It is stopped while an item is given to the timers: they do not keep it until its time.
+// The crawler is stopped while it passes an item to the timers: they do not keep it until its time.
 TEST_F(polite, what_the_timers_get_too_late_is_taken_back) {
   class stopping final : public takt::task_observer {
    public:

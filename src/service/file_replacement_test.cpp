@@ -30,7 +30,7 @@ using takt_test::write;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// The error that the call throws; it names the file.
+// Calls a function that throws std::system_error. \return its code. The message names the file.
 std::error_code error_of(const fs::path& file, const std::function<void()>& call) {
   try {
     call();
@@ -65,7 +65,7 @@ class file_replacement_test : public testing::Test {
  protected:
   [[nodiscard]] fs::path folder() const { return folder_.path(); }
   [[nodiscard]] const fs::path& file() const { return file_; }
-  // The only file beside those that the test has made.
+  // The only file beside those of the test.
   [[nodiscard]] fs::path temporary() const {
     for (const auto& entry : fs::directory_iterator(folder())) {
       if (entry.path().extension() == ".tmp") return entry.path();
@@ -161,7 +161,7 @@ TEST_F(file_replacement_test, replaces_the_file_that_a_link_names) {
     EXPECT_EQ(contents_of(folder() / "deep" / "real"), text);
   };
   replace_by("new");
-  fs::remove(folder() / "deep" / "real");  // the link names nothing
+  fs::remove(folder() / "deep" / "real");  // a dangling link
   replace_by("newer");
 }
 
@@ -266,7 +266,7 @@ TEST_F(file_replacement_test, brings_the_file_and_its_name_to_the_disk) {
   EXPECT_EQ(disk.syncs(), 2);
 }
 
-// After a failed fsync the next one may succeed, and nothing be there.
+// After a failed fsync the next one may succeed although nothing is on the disk.
 TEST_F(file_replacement_test, does_not_replace_anything_by_what_may_be_missing) {
   write(file(), "old");
   {
@@ -295,7 +295,7 @@ TEST_F(file_replacement_test, does_not_replace_anything_by_what_may_be_missing) 
   EXPECT_EQ(files_in(folder()), 1u);
 }
 
-// Whoever could not replace the file has to begin anew.
+// After a failed commit() the caller has to start again with a new object.
 TEST_F(file_replacement_test, commits_no_more_after_a_commit_that_failed) {
   write(file(), "old");
   file_replacement made(file());
@@ -308,7 +308,7 @@ TEST_F(file_replacement_test, commits_no_more_after_a_commit_that_failed) {
   EXPECT_FALSE(fs::exists(file()));
 }
 
-// Between its creation and the moment at which it gets the mode of the old file.
+// Between the creation of the file and the change of its mode.
 TEST_F(file_replacement_test, is_private_before_it_has_the_mode_of_the_old_file) {
   const mode_t before = umask(0);
   write(file(), "old");

@@ -1,4 +1,4 @@
-// How a file_work_queue is written anew: the old file, and other files beside it.
+// Compaction of a file_work_queue: the old file, and other files beside it.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ using reason = takt::work_queue_error::reason;
 
 class file_work_queue_compaction : public takt_test::list_file_test {
  protected:
-  // Much of it is over.
+  // Makes a file of which most bytes are obsolete.
   void fill() const {
     file_work_queue list(file(), {.sync = takt::work_sync::at_close});
     for (int i = 0; i < 100; ++i) {
@@ -51,7 +51,7 @@ TEST_F(file_work_queue_compaction, is_written_anew_when_most_of_it_is_over) {
   const auto before = std::filesystem::file_size(file());
   {
     const file_work_queue list(file());
-    EXPECT_FALSE(list.recovery().compacted);  // it is small
+    EXPECT_FALSE(list.recovery().compacted);  // the file is small
   }
   std::filesystem::permissions(
       file(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
@@ -59,7 +59,7 @@ TEST_F(file_work_queue_compaction, is_written_anew_when_most_of_it_is_over) {
     file_work_queue list(file(), {.compact_above = 1000});
     EXPECT_TRUE(list.recovery().compacted);
     EXPECT_LT(std::filesystem::file_size(file()), before / 3);
-    EXPECT_EQ(refusal(file())->why(), reason::in_use);  // the new one is locked
+    EXPECT_EQ(refusal(file())->why(), reason::in_use);  // the new file is locked
     EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 0, .completed = 98}));
     EXPECT_EQ(list.enqueue({.key = "0"}), 0u);
     EXPECT_EQ(list.enqueue({.key = "100"}), 1u);
@@ -92,7 +92,7 @@ TEST_F(file_work_queue_compaction, stays_as_it_is_if_there_is_no_room_to_write_i
   EXPECT_EQ(files_in(folder()), 1u);
 }
 
-// The name of the new file is not known before: what has another name is not touched.
+// The new file has a random name. Files with other names are not touched.
 TEST_F(file_work_queue_compaction, leaves_other_files_alone) {
   fill();
   const std::filesystem::path beside = file().string() + ".takt-new";

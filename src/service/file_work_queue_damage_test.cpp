@@ -1,4 +1,4 @@
-// Damage of the file of a file_work_queue that is no torn tail: later records are whole.
+// Damage of the file of a file_work_queue other than a torn tail: later records are intact.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -53,8 +53,8 @@ class file_work_queue_damage : public takt_test::list_file_test {
     bytes[byte] = static_cast<char>(bytes[byte] ^ (1 << byte % 8));
     write(file(), bytes);
   }
-  // Records 0 to 4 are items; 5 and 6 say that 0 and 2 are confirmed, with item 5 in between; 8 is
-  // the metadata.
+  // Records 0 to 4 are items 0 to 4; 5 completes item 0; 6 is item 5, which item 2 has found; 7
+  // completes item 2; 8 is the metadata.
   void fill() const {
     file_work_queue list(file(), {.sync = takt::work_sync::at_close});
     list.enqueue({.key = "0", .data = "of it"});
@@ -133,7 +133,7 @@ TEST_F(file_work_queue_damage, costs_one_item_if_it_is_skipped) {
   }
 }
 
-// A whole sector, as at_close may leave it, or a disk.
+// A whole sector, as at_close or a disk may leave it.
 TEST_F(file_work_queue_damage, of_a_sector_costs_what_was_in_it) {
   {
     file_work_queue list(file(), {.sync = takt::work_sync::at_close});
@@ -178,7 +178,7 @@ TEST_F(file_work_queue_damage, is_seen_also_if_bytes_are_missing_or_there_are_to
       EXPECT_EQ(list.metadata(), "options");
     }
   }
-  std::string cut_out = whole;  // a whole record
+  std::string cut_out = whole;  // an intact record
   cut_out.erase(at[4], at[5] - at[4]);
   write(file(), cut_out);
   EXPECT_EQ(refusal(file())->why(), reason::damaged);
@@ -190,7 +190,7 @@ TEST_F(file_work_queue_damage, is_seen_also_if_bytes_are_missing_or_there_are_to
   EXPECT_EQ(file_work_queue(file(), skip).recovery().lost_records, 0u);
 }
 
-// Wherever the next record is when a file is read in blocks.
+// Wherever the next record starts in the blocks that the reader reads.
 TEST_F(file_work_queue_damage, of_a_long_record_costs_no_other) {
   for (std::size_t length = 65'530; length < 65'542; ++length) {
     std::filesystem::remove(file());
@@ -215,7 +215,7 @@ TEST_F(file_work_queue_damage, leaves_the_right_numbers_to_other_items) {
     file_work_queue list(file(), skip);
     EXPECT_EQ(list.claim()->key, "1");
     EXPECT_EQ(list.claim()->key, "3");
-    list.complete("3", std::vector<work_item>{{"0"}, {"6"}});  // the lost one is new again
+    list.complete("3", std::vector<work_item>{{"0"}, {"6"}});  // the lost item is new again
     list.complete("1");
   }
   const file_work_queue list(file());
@@ -251,7 +251,7 @@ TEST_F(file_work_queue_damage, and_a_torn_tail_may_come_together) {
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 2}));
 }
 
-// Records in the data of an item that is cut off: of this file, or of one that says it is later.
+// Records in the data of an item that is cut off: of this file, or with later sequence numbers.
 TEST_F(file_work_queue_damage, is_not_what_hostile_data_say) {
   takt::work_step later;
   later.add_accepted(1000, "forged", "");
@@ -276,7 +276,7 @@ TEST_F(file_work_queue_damage, is_not_what_hostile_data_say) {
   }
 }
 
-// Whoever can read the file knows its salt.
+// Anyone who can read the file knows its salt.
 TEST_F(file_work_queue_damage, is_not_what_forged_records_in_a_payload_say) {
   fill();
   takt::work_step later;
@@ -306,7 +306,7 @@ TEST_F(file_work_queue_damage, is_not_what_forged_records_in_a_payload_say) {
   EXPECT_EQ(keys_of(list), (std::set<std::string>{"0", "1", "2", "3", "4", "5", "later"}));
 }
 
-// With good checksums; written by something else than takt.
+// With valid checksums, but not written by takt.
 TEST_F(file_work_queue_damage, is_also_what_contradicts_itself) {
   const auto with = [this](const std::vector<std::function<void(takt::work_step&)>>& steps) {
     const std::uint64_t salt = takt::work_header::make_salt();
@@ -337,7 +337,7 @@ TEST_F(file_work_queue_damage, is_also_what_contradicts_itself) {
   EXPECT_EQ(with({done, confirms}), reason::damaged);
 }
 
-// Numbers of later items have to fit behind it.
+// Later items need numbers, too.
 TEST_F(file_work_queue_damage, a_number_that_leaves_none_for_later_items_is_refused) {
   constexpr std::uint64_t salt = 0x0123'4567'89ab'cdef;
   takt::work_step step;

@@ -1,4 +1,4 @@
-// What a file_work_queue keeps besides its items, and which items it has.
+// The metadata and the keys of a file_work_queue.
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
@@ -102,7 +102,7 @@ TEST_F(file_work_queue_metadata, are_checked_before_the_file_is_changed) {
     EXPECT_EQ(items, (takt::work_counts{.waiting = 1}));
     if (metadata != "mine") throw std::runtime_error("not mine");
   };
-  // Would be compacted, and has a step that is cut short.
+  // Large enough for a compaction; below, its last step is cut short.
   {
     file_work_queue list(file(), {.check_existing = check});
     list.set_metadata(std::string(3000, 'x'));

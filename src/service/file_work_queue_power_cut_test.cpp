@@ -1,5 +1,5 @@
-// What a power cut leaves of a file_work_queue: with work_sync::each all that was acknowledged is
-// on the disk, and of the step that was being written any sectors.
+// A file_work_queue after a power cut: with work_sync::each, all acknowledged steps are on the
+// disk, and any sectors of the step that was being written.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -23,7 +23,7 @@ using takt::work_item;
 using takt_test::contents_of;
 using takt_test::refusal;
 
-// What a list keeps.
+// The contents of a queue.
 struct state {
   std::vector<work_item> incomplete;
   std::vector<std::string> completed;
@@ -65,7 +65,7 @@ class file_work_queue_power_cut : public takt_test::list_file_test {
   int next_ = 0;
 };
 
-// Some of the sectors from byte `from` on are not there: zero, or behind the end of the file.
+// Loses some of the sectors from byte `from` on: they are zero, or behind the end of the file.
 std::string cut(std::string bytes, std::size_t from, std::size_t sector, std::mt19937& r) {
   for (std::size_t s = from / sector; s * sector < bytes.size(); ++s) {
     if (r() % 2 == 0) continue;
@@ -122,7 +122,7 @@ TEST_F(file_work_queue_power_cut, loses_nothing_that_was_acknowledged) {
   EXPECT_GT(dropped, 300);
 }
 
-// A power cut right after the file was made.
+// A power cut right after the file was created.
 TEST_F(file_work_queue_power_cut, leaves_an_empty_list_of_one_that_was_being_made) {
   {
     const file_work_queue list(file());
@@ -144,7 +144,7 @@ TEST_F(file_work_queue_power_cut, leaves_an_empty_list_of_one_that_was_being_mad
   }
 }
 
-// The header is needed for all that follows.
+// No record can be read without the header.
 TEST_F(file_work_queue_power_cut, finds_the_header_on_the_disk_whatever_is_synced) {
   const takt_test::failing_disk disk({});
   const file_work_queue list(file(), {.sync = takt::work_sync::at_close});

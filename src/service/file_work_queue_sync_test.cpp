@@ -1,4 +1,4 @@
-// A file_work_queue on a disk that fails: what it has returned from is kept.
+// A file_work_queue on a failing disk keeps what its calls have returned from.
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -28,7 +28,7 @@ using reason = takt::work_queue_error::reason;
 
 class file_work_queue_sync : public takt_test::list_file_test {
  protected:
-  // a, b, c are accepted; a is confirmed, with d; b is claimed.
+  // a, b and c are accepted; a is completed and has found d; b is claimed.
   void fill() const {
     file_work_queue list(file());
     for (const char* key : {"a", "b", "c"}) list.enqueue({.key = key, .data = "of it"});
@@ -46,7 +46,7 @@ TEST_F(file_work_queue_sync, keeps_what_it_had_when_the_disk_is_full) {
     file_work_queue list(file());
     ASSERT_EQ(list.claim()->key, "b");
     {
-      const full_disk full(whole.size() + 7);  // the first bytes of a record fit
+      const full_disk full(whole.size() + 7);  // room for the first bytes of a record
       for (int i = 0; i < 2; ++i) {
         EXPECT_THROW(list.enqueue({.key = "e"}), work_queue_error);
         EXPECT_THROW(list.complete("b", std::vector<work_item>{{"f"}}), work_queue_error);
@@ -64,7 +64,7 @@ TEST_F(file_work_queue_sync, keeps_what_it_had_when_the_disk_is_full) {
   EXPECT_EQ(list.incomplete(), (std::vector<work_item>{{"c", "of it"}, {"d"}, {"f"}}));
 }
 
-// Nobody knows what is on the disk then: it takes no more until it is opened again.
+// The content of the disk is unknown then: the queue accepts nothing until it is opened again.
 TEST_F(file_work_queue_sync, takes_no_more_after_a_sync_that_failed) {
   fill();
   const auto refused = [](auto call) -> std::string {
@@ -86,14 +86,14 @@ TEST_F(file_work_queue_sync, takes_no_more_after_a_sync_that_failed) {
     EXPECT_THAT(refused([&] { list.enqueue({.key = "e"}); }), HasSubstr("open it again"));
     EXPECT_THAT(refused([&] { list.complete("b"); }), HasSubstr("open it again"));
     EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 1, .completed = 1}));
-    list.release("b");  // that is in memory
+    list.release("b");  // changes only memory
   }
   file_work_queue list(file());
   EXPECT_EQ(list.counts().completed, 1u);
   list.enqueue({.key = "f"});
 }
 
-// A record that is there in part, and stays: what comes later must not be written behind it.
+// A partial record that cannot be removed: nothing may be written behind it.
 TEST_F(file_work_queue_sync, takes_no_more_if_what_was_written_cannot_be_taken_back) {
   fill();
   const std::string whole = contents_of(file());
@@ -112,11 +112,11 @@ TEST_F(file_work_queue_sync, takes_no_more_if_what_was_written_cannot_be_taken_b
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 1}));
 }
 
-// What is returned from is on the disk: so a disk that cannot sync is seen, unless nobody asked.
+// A call that returns has synced its step, so errors of the disk are noticed, except with at_close.
 TEST_F(file_work_queue_sync, syncs_when_it_is_told_to) {
   {
     const failing_disk disk({.sync = true});
-    for (int i = 0; i < 2; ++i) {  // its name and its header; and what could not be synced before
+    for (int i = 0; i < 2; ++i) {  // the second time with unsynced data of the first
       const auto told = refusal(file());
       ASSERT_TRUE(told);
       EXPECT_EQ(told->why(), reason::failed);
@@ -139,8 +139,7 @@ TEST_F(file_work_queue_sync, syncs_when_it_is_told_to) {
   EXPECT_EQ(disk.syncs(), 2);
 }
 
-// The pages that were to be synced may be marked as clean: the next fsync would say that all is
-// well.
+// The kernel may mark the pages as clean after a failed fsync, so that the next one succeeds.
 TEST_F(file_work_queue_sync, that_fails_once_costs_nothing_for_all_is_in_a_new_file) {
   fill();
   {
@@ -152,7 +151,7 @@ TEST_F(file_work_queue_sync, that_fails_once_costs_nothing_for_all_is_in_a_new_f
       std::filesystem::create_hard_link(file(), first);
       const failing_disk disk({.syncs = 1});
       EXPECT_EQ(list.complete("c", std::vector<work_item>{{"e"}, {"a"}}), 1u);
-      EXPECT_EQ(disk.syncs(), 3);  // of the first file, of the new one and its name
+      EXPECT_EQ(disk.syncs(), 3);  // of the first file, of the new one, and of its folder
       EXPECT_FALSE(std::filesystem::equivalent(file(), first));
     }
     EXPECT_EQ(refusal(file())->why(), reason::in_use);
@@ -183,7 +182,7 @@ TEST_F(file_work_queue_sync, that_fails_twice_leaves_what_was_acknowledged) {
     file_work_queue list(file());
     const failing_disk disk({.syncs = 0b11});
     EXPECT_THROW(list.enqueue({.key = "e"}), work_queue_error);
-    EXPECT_EQ(contents_of(file()), whole);  // not what the disk may not have
+    EXPECT_EQ(contents_of(file()), whole);  // the new step, which may not be on the disk, is gone
     EXPECT_THROW(list.enqueue({.key = "e"}), work_queue_error);
     EXPECT_EQ(disk.syncs(), 2);
   }
@@ -191,7 +190,7 @@ TEST_F(file_work_queue_sync, that_fails_twice_leaves_what_was_acknowledged) {
   EXPECT_EQ(files_in(folder()), 1u);
 }
 
-// The first file is gone, but a power cut may bring it back.
+// The old file has been replaced, but a power cut may restore it.
 TEST_F(file_work_queue_sync, of_the_folder_that_fails_is_the_end_too) {
   fill();
   {
@@ -207,7 +206,7 @@ TEST_F(file_work_queue_sync, of_the_folder_that_fails_is_the_end_too) {
     for (int i = 0; i < 100; ++i) list.set_metadata(std::string(100, 'm'));
   }
   {
-    const failing_disk disk({.syncs = 0b10});  // the new file is on the disk, but not its name
+    const failing_disk disk({.syncs = 0b10});  // syncs the new file, but not its folder
     const auto told = refusal(file(), {.sync = takt::work_sync::at_close, .compact_above = 0});
     ASSERT_TRUE(told);
     EXPECT_EQ(told->why(), reason::failed);
@@ -233,7 +232,7 @@ TEST_F(file_work_queue_sync, that_fails_replaces_no_file_of_somebody_else) {
 TEST_F(file_work_queue_sync, that_fails_when_it_is_opened_or_closed_makes_a_new_file) {
   {
     const failing_disk disk({.syncs = 1});
-    file_work_queue list(file());  // made
+    file_work_queue list(file());  // compacts the file
     EXPECT_TRUE(list.recovery().compacted);
     list.enqueue({.key = "a"});
   }
@@ -264,7 +263,7 @@ TEST_F(file_work_queue_sync, says_what_opening_has_done_and_not_what_came_later)
   EXPECT_FALSE(list.recovery().compacted);
 }
 
-// What it accepted then would be lost when it is closed.
+// Otherwise new items would be lost when the file is closed.
 TEST_F(file_work_queue_sync, takes_no_more_when_its_file_has_been_deleted) {
   file_work_queue list(file());
   list.enqueue({.key = "a"});

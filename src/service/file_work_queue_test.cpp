@@ -41,7 +41,7 @@ using testing::HasSubstr;
 
 class file_work_queue_test : public takt_test::list_file_test {
  protected:
-  // One step each: a, b, c are accepted; a is confirmed, with d; b is claimed.
+  // One step each: a, b and c are accepted; a is completed and has found d; b is claimed.
   void fill() const {
     file_work_queue list(file());
     for (const char* key : {"a", "b", "c"}) list.enqueue({.key = key, .data = "of it"});
@@ -57,7 +57,7 @@ TEST(work_record, has_the_checksum_that_others_have) {
   EXPECT_EQ(takt::crc32("6789", takt::crc32("12345")), 0xCBF4'3926u);
 }
 
-// Memory for a record is reserved in steps that double, and not doubled with each record.
+// Memory for records grows geometrically, not by one record at a time.
 TEST(work_step, takes_memory_in_proportion_to_its_records) {
   takt::work_step step;
   for (std::uint64_t n = 0; n < 10'000; ++n) step.add_accepted(n, "a key", "data");
@@ -70,7 +70,7 @@ TEST_F(file_work_queue_test, goes_on_where_it_was) {
   EXPECT_EQ(list.recovery().dropped_records, 0u);
   EXPECT_FALSE(list.recovery().compacted);
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 1}));
-  EXPECT_EQ(list.claim(), (work_item{"b", "of it"}));  // was claimed, and not confirmed
+  EXPECT_EQ(list.claim(), (work_item{"b", "of it"}));  // was claimed, but not completed
   EXPECT_EQ(list.claim(), (work_item{"c", "of it"}));
   EXPECT_EQ(list.claim(), work_item{"d"});
   EXPECT_EQ(list.enqueue({.key = "a"}), 0u);
@@ -79,12 +79,12 @@ TEST_F(file_work_queue_test, goes_on_where_it_was) {
 TEST_F(file_work_queue_test, takes_a_file_of_which_only_the_name_is_there) {
   write(file(), "");
   EXPECT_EQ(refusal(file()), std::nullopt);
-  write(file(), "takt wo");  // its maker was killed
+  write(file(), "takt wo");  // its creator was killed
   EXPECT_EQ(refusal(file()), std::nullopt);
   EXPECT_EQ(contents_of(file()).size(), takt::work_header::size);
 }
 
-// Whatever the length that is left of it: all whole steps are there, and the rest is dropped.
+// Whatever the length of the rest: all complete steps are kept, and the rest is dropped.
 TEST_F(file_work_queue_test, drops_a_last_step_that_is_cut_short) {
   fill();
   const std::string whole = contents_of(file());
@@ -112,7 +112,7 @@ TEST_F(file_work_queue_test, drops_what_a_power_cut_has_left) {
   fill();
   const std::string whole = contents_of(file());
   const std::size_t last = steps_in(whole)[3];
-  std::vector<std::string> tails{std::string(5000, '\0')};  // room, and nothing in it
+  std::vector<std::string> tails{std::string(5000, '\0')};  // allocated, but not written
   tails.push_back(whole.substr(last));
   tails.back().back() = '\x55';  // the last block is missing
   for (const std::string& tail : tails) {
@@ -142,13 +142,13 @@ TEST_F(file_work_queue_test, refuses_what_is_no_work_queue_and_leaves_it_alone) 
 }
 
 TEST_F(file_work_queue_test, says_why_a_file_cannot_be_opened) {
-  const auto told = refusal(file() / "list");  // in a folder that is not there
+  const auto told = refusal(file() / "list");  // in a folder that does not exist
   ASSERT_TRUE(told);
   EXPECT_EQ(told->why(), reason::failed);
   EXPECT_THAT(told->what(), HasSubstr("No such file or directory"));
 }
 
-// A process without an output must not print into it.
+// Output of a process whose standard output is closed must not get into the file.
 TEST_F(file_work_queue_test, is_not_taken_for_the_output) {
   std::fflush(stdout);
   const int output = dup(STDOUT_FILENO);
@@ -170,7 +170,7 @@ TEST_F(file_work_queue_test, belongs_to_one_at_a_time) {
   EXPECT_EQ(refusal(file()), std::nullopt);
 }
 
-// Nothing that was acknowledged is lost: what a child has told through a pipe is in the file.
+// Nothing acknowledged is lost: the file has every item that a child has reported through a pipe.
 TEST_F(file_work_queue_test, survives_a_process_that_is_killed) {
   int told[2] = {-1, -1};
   ASSERT_EQ(pipe(told), 0);

@@ -1,4 +1,4 @@
-// Files of takt 0.1.0 are read, and converted.
+// Reading and converting files of takt 0.1.0.
 #include <cstdint>
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-// What a log does about errors: of its sink, and of its executor.
+// Errors of the sink and of the executor of a log_service.
 #include <exception>
 #include <stdexcept>
 #include <string_view>
@@ -24,7 +24,7 @@ using takt_test::into;
 using takt_test::record;
 using testing::ElementsAre;
 
-// Counts what it is told.
+// Counts its calls.
 class counting_hook final : public takt::unhandled_hook {
  public:
   void on_unhandled(takt::unhandled kind, const std::exception_ptr&) const noexcept override {
@@ -66,7 +66,7 @@ TEST(log_service_errors, who_waits_for_room_is_failed_too) {
   record r;
   takt::manual_clock time;
   r.on_write = [&](std::string_view) {
-    time.wait_for_waiters(1);  // the second producer waits, for the room of the second line
+    time.wait_for_waiters(1);  // the second producer waits for the room of the second line
     throw std::runtime_error("no disk");
   };
   const counting_hook hook;
@@ -130,7 +130,7 @@ TEST(log_service_errors, an_executor_that_refuses_or_drops_it_fails_it) {
   takt::manual_executor shut;
   shut.shutdown();
   log_service first(into(refused), {.where = shut, .unhandled = &hook});
-  EXPECT_TRUE(first.log("one"));  // accepted, and then there is nobody to write it
+  EXPECT_TRUE(first.log("one"));  // accepted, and then the drain is dropped
   EXPECT_THROW(first.log("two"), std::runtime_error);
   EXPECT_THAT(first.shutdown_now(), ElementsAre("one"));
   EXPECT_EQ(first.statistics().failed, 1u);

@@ -130,7 +130,7 @@ TEST(log_service, who_waits_for_room_at_the_shutdown_is_written) {
   EXPECT_EQ(rejection_of([&] { log.log("three"); }), rejection::shut_down);
   later.poll();
   reserved.join();
-  later.poll();  // if it came after the first drain had left
+  later.poll();  // if the line came after the first drain had ended
   EXPECT_THAT(r.lines, ElementsAre("one", "two"));
   expect_ended(log, r);
 }
@@ -154,7 +154,7 @@ TEST(log_service, shutdown_now_gives_back_what_was_not_written_and_lets_all_go) 
   EXPECT_TRUE(r.lines.empty());
 }
 
-// The book's version closes the file under the write.
+// The version in Java Concurrency in Practice closes the file during the write.
 TEST(log_service, the_sink_is_closed_after_the_write_that_runs) {
   for (const bool own_thread : {true, false}) {
     record r;
@@ -207,7 +207,8 @@ TEST(log_service, the_destructor_discards_and_shutdown_needs_no_line) {
   expect_ended(log, unused);
 }
 
-// What it refers to may be gone after that; a drain that nobody has run yet does not keep it.
+// The objects that the sink refers to may not outlive the service. A queued drain does not keep the
+// sink.
 TEST(log_service, the_sink_is_gone_with_the_service) {
   takt::manual_executor later;
   auto held = std::make_shared<int>();
@@ -220,7 +221,7 @@ TEST(log_service, the_sink_is_gone_with_the_service) {
   later.poll();
 }
 
-// A disk may take its time: that is for the service's own thread, and not for who shuts it down.
+// Closing may take long. The private thread does it, not the thread that shuts the service down.
 TEST(log_service, is_closed_by_its_own_thread) {
   for (const bool at_once : {true, false}) {
     record r;
@@ -291,8 +292,8 @@ TEST(log_service, its_own_sink_may_log_and_shut_it_down_but_not_wait) {
   expect_ended(log, r);
 }
 
-// Destroys its service when it is first written to, or else when it is closed. Nobody waits for
-// that thread: what it uses is shared.
+// Destroys its service at the first write, or else in close(). The test does not wait for that
+// thread: the objects that it uses are shared.
 class ending_sink final : public log_sink {
  public:
   struct state {
@@ -337,7 +338,8 @@ TEST(log_service, may_be_destroyed_by_its_sink) {
   pool.close(takt::drain);
 }
 
-// A pool of one thread, whose task fills the queue that only it could empty: it gets a thread more.
+// A task of a one-thread pool fills the queue that only this pool could empty: the pool adds a
+// thread.
 TEST(log_service, a_task_that_waits_for_its_own_pool_to_write) {
   record r;
   takt::thread_pool pool({.core_threads = 1});

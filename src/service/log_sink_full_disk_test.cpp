@@ -1,4 +1,4 @@
-// A log file on a disk that is full or fails: each line is in the file as a whole, or is not.
+// A log file on a full or failing disk has each line completely or not at all.
 #include <filesystem>
 #include <fstream>
 #include <list>
@@ -43,7 +43,7 @@ TEST_F(log_sink_full_disk, leaves_no_part_of_a_line) {
     sink->flush();
     {
       const full_disk disk(11);
-      sink->write("2nd");  // there would be room for it, but not for the other
+      sink->write("2nd");  // would fit, but not with the other line
       sink->write("third");
       EXPECT_THROW(sink->flush(), std::system_error);
     }
@@ -126,7 +126,8 @@ TEST_F(log_sink_full_disk, takes_nothing_back_that_others_may_have_written) {
   EXPECT_EQ(contents_of(file()), "first\nother\n");
 }
 
-// What a log_service gives back is not in the file, and the rest is; so it can be written later.
+// Lines that the service returns are not in the file, and the others are: the caller can write them
+// later.
 TEST_F(log_sink_full_disk, has_each_line_of_a_service_once) {
   std::vector<std::string> accepted;
   std::list<std::string> rest;

@@ -40,7 +40,7 @@ std::string contents(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// 'R' if it runs, 'S' if it sleeps, '-' if it has ended.
+// 'R' if the thread runs, 'S' if it sleeps, '-' if it has ended.
 char state_of_thread(pid_t id) {
   const std::string text = contents("/proc/self/task/" + std::to_string(id) + "/stat");
   const std::size_t name_end = text.rfind(") ");
@@ -68,7 +68,7 @@ TEST_F(log_sink_file, is_made_appended_to_or_begun_anew) {
   EXPECT_EQ(contents(file_), "third\n");
 }
 
-// Nothing of the other sink is written over, and no hole is left where the file has been emptied.
+// Neither sink overwrites lines of the other or leaves a hole where the file was emptied.
 TEST_F(log_sink_file, that_is_begun_anew_is_appended_to) {
   const auto anew = takt::to_file(file_, {.append = false});
   const auto other = takt::to_file(file_);
@@ -108,7 +108,7 @@ TEST_F(log_sink_file, that_cannot_be_opened_says_which_and_why) {
   EXPECT_THROW(static_cast<void>(takt::to_file(fs::temp_directory_path())), std::system_error);
 }
 
-#if !defined(TAKT_PORTABLE_PARKING)  // where nothing is asked of the system
+#if !defined(TAKT_PORTABLE_PARKING)  // otherwise there is no fsync
 
 TEST_F(log_sink_file, is_put_on_the_disk_when_it_is_told_to_be) {
   const auto syncs = [this](takt::file_sync when, bool fails, std::vector<bool>& threw) {
@@ -147,7 +147,7 @@ TEST_F(log_sink_file, has_its_name_put_on_the_disk) {
   EXPECT_NO_THROW(static_cast<void>(takt::to_file(file_, {.sync = takt::file_sync::none})));
 }
 
-// What somebody prints, though that is closed, does not get into the file.
+// Output of the program does not get into the file, even if its standard output is closed.
 TEST_F(log_sink_file, is_never_standard_output) {
   const int kept = dup(STDOUT_FILENO);
   ASSERT_NE(kept, -1);
@@ -167,14 +167,14 @@ TEST_F(log_sink_file, is_never_standard_output) {
   EXPECT_EQ(contents(file_), "line\n");
 }
 
-// What is asked of the system while a signal is handled is asked again.
+// System calls that a signal has interrupted are repeated.
 TEST_F(log_sink_file, goes_on_after_a_signal) {
   struct sigaction handle{};
   struct sigaction before{};
-  handle.sa_handler = [](int) {};  // and no SA_RESTART
+  handle.sa_handler = [](int) {};  // without SA_RESTART
   ASSERT_EQ(sigaction(SIGUSR1, &handle, &before), 0);
   ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
-  const std::string line(1'000'000, 'x');  // more than there is room for
+  const std::string line(1'000'000, 'x');  // more than fits into the pipe
   takt::sync::atomic<pid_t> id{0};
   takt::sync::thread writer([&] {
     id = gettid();
@@ -195,10 +195,10 @@ TEST_F(log_sink_file, goes_on_after_a_signal) {
   const int reader = open(file_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   ASSERT_NE(reader, -1);
   ASSERT_EQ(fcntl(reader, F_SETFL, 0), 0);
-  interrupt();  // after it has written something
-  interrupt();  // and before it has written more
+  interrupt();  // after a partial write
+  interrupt();  // before the next one
   pollfd readable{.fd = reader, .events = POLLIN, .revents = 0};
-  ASSERT_EQ(poll(&readable, 1, -1), 1);  // else it may be that nobody has opened it yet
+  ASSERT_EQ(poll(&readable, 1, -1), 1);  // otherwise the pipe may not be open for writing yet
   std::size_t got = 0;
   std::array<char, 65'536> block{};
   for (ssize_t n = 1; n > 0; got += static_cast<std::size_t>(n)) {
@@ -230,7 +230,7 @@ TEST_F(log_sink_file, that_is_full_says_so_once) {
     EXPECT_EQ(e.code().value(), ENOSPC);
     EXPECT_THAT(e.what(), HasSubstr("/dev/full"));
   }
-  EXPECT_NO_THROW(sink->flush());  // the line is its owner's again, and not tried once more
+  EXPECT_NO_THROW(sink->flush());  // the line was returned to the caller, and is not written again
   EXPECT_NO_THROW(sink->close());
 }
 

@@ -1,5 +1,4 @@
-// What services do when there is no memory: they stop all the same, without needing any, and report
-// what they were refused.
+// Services without memory: they stop without needing any, and report what failed.
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
@@ -39,8 +38,8 @@ using takt_test::find_nothing;
 using takt_test::gate;
 using takt_test::items;
 
-// Calls f(n) for each n from 0 on, where f leaves room for n allocations, until that is enough for
-// it, which it tells by true.
+// Calls f(n) for n = 0, 1, ... until it returns true. f(n) allows n allocations: true means that
+// these were enough.
 template <class F>
 void with_ever_more_memory(F f) {
   std::size_t n = 0;
@@ -55,7 +54,7 @@ class silent final : public takt::unhandled_hook {
 
 TEST(service_no_memory, a_stage_that_fails_is_reported) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
-  std::unique_ptr<no_memory> from_now_on;  // of that thread
+  std::unique_ptr<no_memory> from_now_on;  // of the stage's thread
   takt::pipeline p = takt::pipeline::from<std::string>([](auto& out) {
                        for (;;) out.push(std::string(100, 'x'));
                      })
@@ -77,7 +76,7 @@ TEST(service_no_memory, a_stage_that_fails_is_reported) {
   EXPECT_EQ(p.statistics().at(1).pending(), 0u);
 }
 
-// Wherever it is that memory runs out: it is made and comes to its end, or nothing of it is left.
+// Memory runs out anywhere: the pipeline is made and ends, or nothing of it is left.
 TEST(service_no_memory, a_pipeline_has_all_its_threads_or_none) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   with_ever_more_memory([&](std::size_t n) {
@@ -100,8 +99,7 @@ TEST(service_no_memory, a_pipeline_has_all_its_threads_or_none) {
   });
 }
 
-// Wherever it is that memory runs out: a line is accepted, or refused to its owner, and has one
-// end.
+// Memory runs out anywhere: a line is accepted and has one outcome, or log() throws.
 TEST(service_no_memory, each_line_is_refused_or_accounted_for) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   const silent hook;
@@ -116,7 +114,7 @@ TEST(service_no_memory, each_line_is_refused_or_accounted_for) {
       for (int i = 0; i < 3; ++i) {
         try {
           if (log.log("")) ++accepted;
-        } catch (const std::exception&) {  // bad_alloc, or that it has failed
+        } catch (const std::exception&) {  // bad_alloc, or the error of the service
         }
       }
       log.shutdown();
@@ -219,7 +217,7 @@ TEST(service_no_memory, a_scope_stops_and_ends) {
   EXPECT_TRUE(asked);
 }
 
-// Wherever it is that memory runs out: an item is done, or in the list.
+// Memory runs out anywhere: an item is completed, or in the queue.
 TEST(service_no_memory, a_crawler_stops_and_loses_nothing) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   for (const bool waits : {false, true}) {
@@ -254,8 +252,8 @@ std::ptrdiff_t entries_of(const std::filesystem::path& folder) {
   return std::distance(std::filesystem::directory_iterator(folder), {});
 }
 
-// Wherever it is that memory runs out: the file is written anew, or is as it was; nothing is left
-// beside it, or open, and what the list accepts then is in it.
+// Memory runs out anywhere: the file is compacted or unchanged. No other file is left beside it or
+// open, and items accepted later are in it.
 TEST(service_no_memory, a_file_is_compacted_or_left_alone) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   const std::filesystem::path descriptors = "/proc/self/fd";

@@ -1,4 +1,4 @@
-// Who waits while it owes calls to others makes them first.
+// A thread with deferred continuations calls them before it waits.
 #include "../../tests/support/owing.hpp"
 
 #include <unistd.h>
@@ -41,7 +41,8 @@ TEST(owing, a_producer_that_waits_for_room) {
   EXPECT_EQ(out.try_pop(), 2);
 }
 
-// Who has found no room is not in line while it makes its calls: one of them may need it first.
+// A producer that finds the channel full calls its continuations before it queues for room: one of
+// them may need the room first.
 TEST(owing, a_producer_whose_calls_wait_for_room_as_well) {
   takt::manual_clock time;
   takt::channel<int> c{{.capacity = 1, .time = &time}};
@@ -49,7 +50,7 @@ TEST(owing, a_producer_whose_calls_wait_for_room_as_well) {
   auto out = c.make_consumer();
   in.push(1);
   takt::sync::thread other([&] {
-    time.wait_for_waiters(1);  // somebody waits for room
+    time.wait_for_waiters(1);  // a producer waits for room
     for (const int wanted : {1, 2, 3}) EXPECT_EQ(out.pop(), wanted);
   });
   owe_and_wait([&] { in.push(2); }, [&] { in.push(3); });

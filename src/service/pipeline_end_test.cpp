@@ -1,4 +1,4 @@
-// How pipelines end: by what they ask to stop, and by what their functions make of that.
+// The end of pipelines: stop callbacks, and exceptions of their functions.
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -25,7 +25,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A stop callback destroys it, within the call that has asked.
+// A stop callback destroys the pipeline within the call that has requested stop.
 TEST(pipeline_end, may_be_its_destruction_by_what_is_asked_to_stop) {
   for (const bool at_once : {false, true}) {
     stop_token stop;
@@ -46,7 +46,7 @@ TEST(pipeline_end, may_be_its_destruction_by_what_is_asked_to_stop) {
   }
 }
 
-// Only what push() throws ends a stage quietly: not an error that comes after it.
+// Only the exception of push() ends a stage without an error, not an exception after it.
 TEST(pipeline_end, an_error_after_a_push_that_was_refused_is_told) {
   const auto push_until_refused = [](outlet<int>& out) {
     try {
@@ -95,10 +95,10 @@ TEST(pipeline_end, an_error_after_somebody_has_asked_in_vain_is_told) {
   EXPECT_THAT(hook.unobserved(), ElementsAre(HasSubstr("stage 'stage 1' has failed: later")));
 }
 
-// Nobody can ask for it any more.
+// error() can no longer be called.
 TEST(pipeline_end, an_error_of_the_stage_that_has_destroyed_it_is_told) {
   const takt_test::recording_hook hook;
-  takt::promise<void> end;  // goes with the stages
+  takt::promise<void> end;  // destroyed with the stages
   const auto ended = end.get_future();
   std::unique_ptr<pipeline> p;
   gate made;

@@ -30,7 +30,7 @@ using takt::sync::atomic;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Produces 0, 1, 2 and so on: so many, or until it is stopped.
+// Produces 0, 1, 2 and so on: `count` values, or fewer if stop is requested.
 auto numbers(int count) {
   return [count](outlet<int>& out) {
     for (int i = 0; i < count; ++i) out.push(i);
@@ -42,7 +42,7 @@ auto numbers_for_ever() {
   };
 }
 
-// However it has ended: each item has one end, and nothing is lost between stages.
+// After any end: each item has one outcome, and nothing is lost between stages.
 void expect_balanced(const pipeline& p) {
   EXPECT_TRUE(p.is_terminated());
   const std::vector<stage_statistics> all = p.statistics();
@@ -54,7 +54,7 @@ void expect_balanced(const pipeline& p) {
   }
 }
 
-// Until a stage has accepted so many.
+// Waits until a stage has accepted so many items.
 void wait_for(const pipeline& p, std::size_t stage, std::uint64_t accepted) {
   while (p.statistics()[stage].accepted < accepted) takt::sync::yield();
 }
@@ -117,8 +117,7 @@ TEST(pipeline, takes_what_can_only_be_moved) {
   EXPECT_EQ(sum, 6);
 }
 
-// Many threads everywhere: each pill reaches everybody, and no item is lost or done twice.
-// As a task does.
+// Like a task that can be called with and without a token.
 TEST(pipeline, a_stage_that_may_be_called_without_a_token_gets_one) {
   atomic<int> with_token = 0;
   pipeline p = pipeline::from<int>(numbers(3))
@@ -133,6 +132,7 @@ TEST(pipeline, a_stage_that_may_be_called_without_a_token_gets_one) {
   EXPECT_EQ(with_token, 6);
 }
 
+// Many threads in all stages: the end reaches all of them, and each item is processed once.
 TEST(pipeline, has_as_many_threads_as_it_is_told) {
   constexpr int each = 300;
   std::vector<atomic<int>> seen(std::size_t{4} * each);
@@ -219,7 +219,7 @@ TEST(pipeline, cancelling_discards_and_counts_what_is_queued) {
                          asked = stop.stop_requested();
                        },
                        {.capacity = 3});
-  wait_for(p, 1, 4 + 1 + 4);  // one and its queue there, as many behind it: all is full
+  wait_for(p, 1, 4 + 1 + 4);  // each stage has an item and a full queue of four
   p.shutdown_and_cancel();
   p.shutdown_and_cancel();
   EXPECT_FALSE(p.await_termination(0s));
@@ -261,7 +261,7 @@ TEST(pipeline, an_error_stops_all_and_tells_stage_item_and_cause) {
   EXPECT_EQ(p.statistics()[1].finished, 13u);
 }
 
-// What others throw because of it, in the same stage or in another, is counted, and not told.
+// Later exceptions, in the same stage or in another one, are counted but not reported.
 TEST(pipeline, the_first_error_is_the_one_that_is_told) {
   takt_test::gate both;
   takt_test::gate goes;
@@ -350,7 +350,7 @@ TEST(pipeline, an_error_that_nobody_asks_for_is_told_to_the_hook) {
   EXPECT_EQ(hook.told.load(), 1);
 }
 
-// What a stage throws of its own is an error, whatever its type.
+// An exception that a stage throws itself is an error, whatever its type.
 TEST(pipeline, a_rejection_by_somebody_else_is_an_error) {
   pipeline p =
       pipeline::from<int>(numbers(1))
@@ -388,7 +388,7 @@ TEST(pipeline, may_be_shut_down_by_a_stage_which_may_not_wait_for_it) {
   expect_balanced(p);
 }
 
-// Nobody waits for the thread on which that happens: what it uses is shared.
+// The test does not wait for the thread that destroys it: the objects that it uses are shared.
 TEST(pipeline, may_be_destroyed_by_a_stage) {
   struct state {
     std::unique_ptr<pipeline> own;

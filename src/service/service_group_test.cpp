@@ -36,7 +36,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using time_point = takt::clock::time_point;
 
-// Services that write down what they are told, and end as they are told.
+// Services that record their calls and end as scripted.
 class diary {
  public:
   service_actions service(const std::string& name, bool ends = true) {
@@ -187,8 +187,8 @@ TEST(service_group, drains_pools_and_tells_the_same_to_all_who_stop_it) {
   EXPECT_TRUE(pool.is_terminated());
 }
 
-// The thread that stops it still returns the report when another thread, which has waited for that,
-// destroys the group. Where the report is read too late is seen by the thread sanitizer.
+// The stopping thread still returns the report while another thread, which has waited for it,
+// destroys the group. The thread sanitizer would report a late read of the report.
 TEST(service_group, may_be_destroyed_when_stop_has_returned_on_one_of_two_threads) {
   for (int i = 0; i < 100; ++i) {
     auto group = std::make_unique<service_group>();
@@ -281,7 +281,7 @@ TEST(service_group, a_task_asks_for_the_end_and_does_not_wait_for_it) {
   EXPECT_TRUE(group.stop(takt::never).is_clean());
 }
 
-// It would wait for itself: in its start as in its end.
+// In its start and in its end, a service would wait for itself.
 TEST(service_group, what_starts_or_stops_a_service_asks_and_does_not_wait) {
   service_group group;
   std::vector<bool> found;

@@ -33,7 +33,8 @@ using takt_test::gate;
 using takt_test::tally;
 using takt_test::until_stopped;
 
-// While it exists, a thread that has taken a signal continues only after a destructor has begun.
+// During its lifetime, a thread that has taken a signal continues only after a destructor has
+// begun.
 class late_thread {
  public:
   late_thread() { current = this; }
@@ -48,7 +49,7 @@ class late_thread {
 };
 takt::sync::atomic<late_thread*> late_thread::current{nullptr};
 
-// The next thread that notes a signal keeps the common lock of all objects until `released`.
+// The next thread that notes a signal holds the common lock of all objects until `released`.
 struct held_lock {
   gate taken;
   gate released;
@@ -140,7 +141,7 @@ TEST(stop_signals, a_signal_that_comes_with_the_end_has_the_effect_that_it_had) 
   }
 }
 
-// While it exists, the queue has no room for another real-time signal.
+// During its lifetime, the queue of real-time signals is full.
 class full_queue {
  public:
   full_queue() {
@@ -181,7 +182,7 @@ TEST(stop_signals, one_signal_reaches_all_objects) {
   EXPECT_EQ(three.first(), SIGUSR2);
 }
 
-// A stop callback of one object that blocks does not keep signals from another one.
+// A stop callback that blocks in one object does not delay the signals of another.
 TEST(stop_signals, one_object_does_not_wait_for_the_callbacks_of_another) {
   const stop_signals one{{.signals = {SIGUSR1}}};
   const stop_signals two{{.signals = {SIGUSR1}}};
@@ -194,7 +195,7 @@ TEST(stop_signals, one_object_does_not_wait_for_the_callbacks_of_another) {
   until_stopped(one.force_token());
 }
 
-// In whichever order they are destroyed.
+// In either order of destruction.
 TEST(stop_signals, stay_blocked_until_the_last_object_is_gone) {
   for (const bool first_goes_first : {true, false}) {
     std::optional<stop_signals> one(std::in_place, stop_signals::options{.signals = {SIGUSR1}});
@@ -212,7 +213,7 @@ TEST(stop_signals, stay_blocked_until_the_last_object_is_gone) {
   }
 }
 
-// A thread that is ending passes the signal that it has taken on to the object that is left.
+// A thread that is ending passes the signal that it has taken to the object that is left.
 TEST(stop_signals, a_signal_that_comes_with_the_end_of_one_object_reaches_the_other) {
   std::optional<stop_signals> one(std::in_place, stop_signals::options{.signals = {SIGUSR1}});
   stop_token left;
@@ -242,7 +243,7 @@ TEST(stop_signals, a_signal_that_was_noted_before_the_end_has_its_effect) {
   send(SIGUSR1);
   busy.wait();
   send(SIGUSR1);
-  until_stopped(one.force_token());  // it is noted for both
+  until_stopped(one.force_token());  // the signal is noted for both objects
   takt::sync::thread other;
   {
     const late_thread late;
@@ -256,8 +257,8 @@ TEST(stop_signals, a_signal_that_was_noted_before_the_end_has_its_effect) {
 
 #if defined(__linux__) && !defined(TAKT_PORTABLE_PARKING)
 
-// Whether a child process, made while a thread of the parent has the common lock, ends in good
-// order.
+// Forks while a thread of the parent holds the common lock, and calls `what` in the child process.
+// True if the child exits normally.
 template <class F>
 bool works_in_a_child_without_the_lock(held_lock& held, F what) {
   held_lock::current = &held;
@@ -265,7 +266,7 @@ bool works_in_a_child_without_the_lock(held_lock& held, F what) {
   held.taken.wait();
   const pid_t child = fork();
   if (child == 0) {
-    alarm(30);  // ends it, if it waits for the lock
+    alarm(30);  // ends a child that waits for the lock
     what();
     _exit(0);
   }
@@ -285,12 +286,12 @@ TEST(stop_signals, take_no_lock_of_the_parent_in_a_child_process) {
     send(SIGUSR2);
     until_stopped(own.stop_token());
   }));
-  until_stopped(signals->force_token());  // here all is as it was
+  until_stopped(signals->force_token());  // the parent is not affected
 }
 
 #endif
 
-// As a shell starts a command with & where there is no job control.
+// As a shell without job control starts a command with &.
 TEST(stop_signals, ignored_signals_stay_ignored) {
   struct sigaction ignore{};
   ignore.sa_handler = SIG_IGN;
@@ -373,7 +374,7 @@ TEST(stop_signals, the_second_makes_a_group_hurry) {
   takt::thread_pool pool{{.core_threads = 1}};
   takt::service_group app;
   app.add("pool", pool);
-  // It goes on as long as it may, and then some.
+  // Its task runs until the pool is forced.
   app.add("impatient user",
           {.start =
                [&] {

@@ -1,5 +1,5 @@
-// The table of docs/shutdown.md, row by row: what executors and schedulers do to queued, running
-// and later work. Those of the services are in their own tests, those of rx in its module.
+// The rows of the table of docs/shutdown.md: what executors and schedulers do with queued, running
+// and later work. The tests of services and of rx cover their rows.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -29,7 +29,7 @@ using takt::sync::stop_token;
 using takt_test::gate;
 using takt_test::rejection_of;
 
-// A strand on a pool of its own.
+// A serial_executor on a pool of its own.
 class strand_and_pool {
  public:
   strand_and_pool() : strand_(std::make_unique<takt::serial_executor>(pool_)) {}
@@ -58,7 +58,7 @@ class pool_alone {
   std::unique_ptr<Pool> pool_;
 };
 
-// One task runs, until it is asked to stop or is let go; one is queued behind it.
+// One task runs until stop is requested or it is released; another one is queued behind it.
 template <class Owner>
 class stopping : public testing::Test {
  protected:
@@ -138,7 +138,7 @@ TYPED_TEST(stopping, close_for_some_time_cancels_the_rest) {
   EXPECT_EQ(this->queued.outcome(), task_outcome::cancelled);
 }
 
-// --- what waits for its time
+// --- tasks with a due time
 
 template <class Timers>
 struct waiting_work {
@@ -249,7 +249,7 @@ TEST(stopping_timers, a_wheel_gives_back_cancels_or_runs_what_waits) {
   EXPECT_EQ(rest.size(), 2u);
 }
 
-// --- what is wrapped
+// --- wrappers of other executors
 
 TEST(stopping_tracker, gives_back_callables_as_they_were_and_tells_what_was_cut_off) {
   struct job {

@@ -79,13 +79,14 @@ TEST(task_scope, tells_per_task_what_became_of_it) {
     until_stopped(stop);
     throw takt::cancelled();
   });
-  scope.spawn([&](const stop_token& stop) {  // is asked, and finishes all the same
+  scope.spawn([&](const stop_token& stop) {  // finishes although stop was requested
     begun.add();
     until_stopped(stop);
     return 4;
   });
-  begun.wait_for(4);  // what has not begun then is not run
-  // Its idle threads wait on the clock, too: that join() waits cannot be told from that.
+  begun.wait_for(4);  // tasks that have not begun by then do not run
+  // The idle threads of the scope wait on the clock, too, so wait_for_waiters() cannot detect
+  // join().
   takt::sync::thread later([&] {
     while (!scope.stop_requested()) time.advance(5s);
   });
@@ -237,14 +238,14 @@ TEST(task_scope, works_where_tasks_run_inline) {
   task_scope<int> scope{{.where = here}};
   scope.spawn([] { return 1; });
   scope.spawn([&](const stop_token& stop) {
-    scope.request_stop();  // its own
+    scope.request_stop();  // by a task of its own
     return stop.stop_requested() ? 2 : 0;
   });
   scope.spawn([]() -> int { throw std::runtime_error("does not begin"); });
   EXPECT_EQ(outcomes(scope.join()), (std::vector{finished, finished, stopped}));
 }
 
-// It runs within spawn(), of another thread.
+// The task runs within spawn(), which another thread calls.
 TEST(task_scope, the_time_out_reaches_what_runs_while_it_is_spawned) {
   takt::inline_executor here;
   task_scope<void> scope{{.where = here}};
@@ -276,7 +277,7 @@ TEST(task_scope, errors_that_nobody_saw_reach_the_hook) {
   {
     task_scope scope{{.where = pool}};
     scope.spawn([] { throw std::runtime_error("unseen"); });
-    pool.submit([] {}).get();  // behind it
+    pool.submit([] {}).get();  // ends after the task
   }
   EXPECT_EQ(hook.unobserved(), std::vector<std::string>{"unseen"});
 }

@@ -1,4 +1,4 @@
-// What every work_queue does.
+// Tests of the work_queue interface, for all implementations.
 #include <takt/service/work_queue.hpp>
 
 #include <memory>
@@ -64,9 +64,9 @@ TYPED_TEST(every_work_queue, accepts_each_key_once) {
   EXPECT_EQ(list.enqueue({.key = "a", .data = "1"}), 1u);
   EXPECT_EQ(list.enqueue({.key = "a", .data = "2"}), 0u);
   EXPECT_EQ(list.enqueue(std::vector<work_item>{{"b"}, {"a"}, {"b"}, {"c"}}), 2u);
-  EXPECT_EQ(list.claim(), (work_item{"a", "1"}));  // as it was at first
+  EXPECT_EQ(list.claim(), (work_item{"a", "1"}));  // with its first data
   list.complete("a");
-  EXPECT_EQ(list.enqueue({.key = "a"}), 0u);  // also when it is done
+  EXPECT_EQ(list.enqueue({.key = "a"}), 0u);  // also if it is completed
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 0, .completed = 1}));
 }
 
@@ -125,7 +125,7 @@ TYPED_TEST(every_work_queue, takes_any_bytes) {
   EXPECT_EQ(list.claim(), work_item{});
 }
 
-// Two claims of one item would make complete() throw, and end the program.
+// Two claims of one item would make complete() throw, which would end the program.
 TYPED_TEST(every_work_queue, gives_each_item_to_one_of_many_threads) {
   takt::work_queue& list = this->list();
   for (int i = 0; i < 50; ++i) list.enqueue({.key = std::to_string(i)});
@@ -139,7 +139,7 @@ TYPED_TEST(every_work_queue, gives_each_item_to_one_of_many_threads) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back(work);
   for (std::thread& t : threads) t.join();
-  work();  // what came after the last of them had found nothing
+  work();  // items that were added after the last thread had found none
   EXPECT_EQ(list.counts(), (work_counts{.waiting = 0, .claimed = 0, .completed = 101}));
 }
 
