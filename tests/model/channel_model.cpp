@@ -1,4 +1,5 @@
-// A channel under every kind of interleaving: nothing lost, nobody left waiting, one end.
+// A channel under all interleavings: no value is lost, no thread waits for ever, and the end comes
+// once.
 #include <cstddef>
 #include <list>
 #include <utility>
@@ -37,7 +38,7 @@ TEST(channel_model, what_is_taken_happens_after_it_was_put_in) {
   });
 }
 
-// The last producer ends while consumers are about to sleep.
+// The last producer ends while consumers are about to wait.
 TEST(channel_model, the_last_pill_reaches_every_consumer) {
   check({.runs = 10'000}, [] {
     sync::atomic<int> got{0};
@@ -61,8 +62,8 @@ TEST(channel_model, the_last_pill_reaches_every_consumer) {
   });
 }
 
-// A full queue, two who wait for room, and one who comes later and does not: each of the two gets
-// it, and nobody takes what was promised to another.
+// The channel is full, two producers wait, and a later one does not wait: both waiting producers
+// get room, and the later one does not get the room that was promised to them.
 TEST(channel_model, who_waits_for_room_gets_it) {
   check({.runs = 10'000}, [] {
     channel<int> c({.capacity = 1});
@@ -85,8 +86,8 @@ TEST(channel_model, who_waits_for_room_gets_it) {
   });
 }
 
-// Who waits when it closes is let in; who comes later is refused; the consumer gets all that was
-// accepted, and then the end.
+// A producer that waits during close() is accepted, and a later one is refused; the consumer gets
+// all accepted values, then the end.
 TEST(channel_model, close_against_a_producer) {
   check({.runs = 10'000}, [] {
     channel<int> c({.capacity = 1});
@@ -128,8 +129,8 @@ TEST(channel_model, a_reservation_is_kept_after_close) {
   });
 }
 
-// A producer that waits gives up, by its token or its deadline, while room is made for it, and
-// while intake closes: either it is in, or its value is still its own; and the end comes.
+// A waiting producer stops waiting, by its token or its deadline, while room is made for it and the
+// channel closes: either its value is accepted, or it keeps the value. The end comes.
 TEST(channel_model, a_reservation_that_is_given_up_is_not_waited_for) {
   for (const bool by_token : {true, false}) {
     check({.runs = 10'000}, [by_token] {
@@ -157,7 +158,7 @@ TEST(channel_model, a_reservation_that_is_given_up_is_not_waited_for) {
   }
 }
 
-// Somebody else waits behind the one that gives up: the room goes to one of them.
+// Another producer waits behind the one that stops waiting: one of them gets the room.
 TEST(channel_model, room_is_not_lost_to_who_gives_up) {
   check({.runs = 10'000}, [] {
     channel<int> c({.capacity = 1});
@@ -179,7 +180,7 @@ TEST(channel_model, room_is_not_lost_to_who_gives_up) {
   });
 }
 
-// The last consumer ends while another one is made: that one gets all, or has come too late.
+// The last consumer ends while another one is made: the new one gets all values, or is too late.
 TEST(channel_model, the_last_consumer_against_a_new_one) {
   check({.runs = 10'000}, [] {
     channel<int> c({.capacity = 2});
@@ -223,7 +224,7 @@ TEST(channel_model, abort_against_producers_and_consumers) {
   });
 }
 
-// The consumer dies with values queued and a producer that waits.
+// The consumer ends while values are queued and a producer waits.
 TEST(channel_model, a_dead_consumer_lets_producers_go) {
   check({.runs = 10'000}, [] {
     channel<int> c({.capacity = 1});
@@ -246,8 +247,8 @@ TEST(channel_model, a_dead_consumer_lets_producers_go) {
   });
 }
 
-// One consumer gives up by its deadline just when a value comes: the other one, or a later look,
-// finds it.
+// The deadline of one consumer passes just when a value comes: the other consumer, or a later
+// try_pop(), gets it.
 TEST(channel_model, a_value_is_not_lost_to_who_gives_up) {
   check({.runs = 10'000}, [] {
     sync::atomic<int> got{0};

@@ -1,5 +1,5 @@
-// The crawler under every kind of interleaving: whatever stops it when, each item is done or in the
-// list, and none is both.
+// The crawler under all interleavings: whenever it is stopped, each item is either completed or in
+// the queue.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 using model::require;
 using items = std::vector<work_item>;
 
-// "a" leads to "b", which leads to nothing; counts visits that came to their end.
+// "a" leads to "b", which leads to nothing. Counts visits that returned.
 struct site {
   sync::atomic<int> visits{0};
   memory_work_queue list;
@@ -37,7 +37,7 @@ struct site {
       return item.key == "a" ? items{{"b"}} : items{};
     };
   }
-  // One that gives up if it is told to.
+  // A visit that throws cancelled when stop is requested.
   [[nodiscard]] crawler::visit obedient_visit() {
     return [this](const work_item& item, const sync::stop_token& stop) {
       sync::yield();
@@ -46,7 +46,7 @@ struct site {
       return item.key == "a" ? items{{"b"}} : items{};
     };
   }
-  // Everything that was found is done, or waits.
+  // All found items are completed or waiting.
   void complete(const crawler& c, bool to_the_end) {
     const work_counts counts = list.counts();
     require(c.totals().pending() == 0, "the ledger balances");
@@ -131,7 +131,7 @@ TEST(crawler_model, start_against_shutdown) {
   });
 }
 
-// Two visits at a time, and more that is added: each pumps for the others.
+// Two visits at a time, and items that are added: each thread pumps for the others.
 TEST(crawler_model, add_against_visits_and_shutdown) {
   check({.runs = 10'000}, [] {
     sync::atomic<int> visits{0};
@@ -163,7 +163,7 @@ TEST(crawler_model, add_against_visits_and_shutdown) {
   });
 }
 
-// Nobody shuts it down: a lost note would leave something that is never visited.
+// Without a shutdown, a lost pump_again_ would leave an item that is never visited.
 TEST(crawler_model, what_add_takes_is_visited_before_the_end) {
   check({.runs = 10'000}, [] {
     memory_work_queue list;
@@ -232,7 +232,8 @@ TEST(crawler_model, the_executor_is_stopped_under_it) {
   }
 }
 
-// Who is refused is at work no more when it asks for a stop: what it calls may wait for the end.
+// A thread whose task is rejected is no worker when it requests stop: a stop callback may wait for
+// the end.
 TEST(crawler_model, what_is_asked_to_stop_for_a_refusal_waits_for_the_end) {
   check({.runs = 10'000}, [] {
     site s;
@@ -257,7 +258,7 @@ TEST(crawler_model, what_is_asked_to_stop_for_a_refusal_waits_for_the_end) {
   });
 }
 
-// A visit that finds itself asked to stop sees what was done before, whatever other visits do.
+// A visit whose stop is requested sees what was done before the request, whatever other visits do.
 TEST(crawler_model, a_visit_that_is_asked_to_stop_sees_why) {
   check({.runs = 10'000}, [] {
     memory_work_queue list;
@@ -281,8 +282,8 @@ TEST(crawler_model, a_visit_that_is_asked_to_stop_sees_why) {
   });
 }
 
-// The executor has a visit that will not begin: it is given back once, by who stops or by who was
-// to run it, and nobody uses the list after the end.
+// The executor has a visit that does not begin: either the stopping thread or the executor's thread
+// releases it, once, and the queue is not used after the end.
 TEST(crawler_model, stop_against_an_executor_that_comes_to_it_late) {
   check({.runs = 10'000}, [] {
     manual_executor later;
@@ -332,7 +333,7 @@ TEST(crawler_model, destroyed_by_its_own_visit) {
   });
 }
 
-// Visits that wait for their time: the timer may fire, be cancelled, or not be known yet.
+// Delayed visits: the timer may fire, be cancelled, or not be known yet.
 TEST(crawler_model, stop_against_a_visit_whose_time_comes) {
   check({.runs = 10'000}, [] {
     site s;
@@ -354,7 +355,7 @@ TEST(crawler_model, stop_against_a_visit_whose_time_comes) {
   });
 }
 
-// As above, but nothing except the stop ends the wait.
+// As above, but only the stop ends the delay.
 TEST(crawler_model, stop_against_a_visit_whose_time_never_comes) {
   check({.runs = 10'000}, [] {
     site s;

@@ -1,5 +1,5 @@
-// The log service under every kind of interleaving: each line that was accepted has one end, the
-// sink is used by one thread at a time and closed once, nobody is left waiting.
+// The log service under all interleavings: each accepted line has one outcome, one thread at a time
+// uses the sink, the sink is closed once, and no thread waits for ever.
 #include <cstddef>
 #include <list>
 #include <memory>
@@ -19,7 +19,7 @@ namespace {
 using namespace takt;
 using model::require;
 
-// Plain data: two threads at a time in the sink would be a race.
+// Plain data: two threads in the sink at the same time would be a data race.
 struct record {
   sync::var<int> lines{0};
   sync::var<int> closes{0};
@@ -45,7 +45,7 @@ class silent_hook final : public unhandled_hook {
 };
 const silent_hook silent;
 
-// On a thread of its own, or on a pool.
+// On a private thread or on a pool.
 struct service {
   service(bool own_thread, std::size_t capacity, int fails_at = -1, std::size_t threads = 1) {
     written.fails_at = fails_at;
@@ -95,7 +95,7 @@ TEST(log_service_model, log_against_shutdown) {
   }
 }
 
-// Who waits for room when it shuts down is written.
+// Lines of producers that wait for room at the shutdown are written.
 TEST(log_service_model, two_producers_and_little_room_against_shutdown) {
   for (const bool own_thread : both) {
     check({.runs = 10'000}, [own_thread] {
@@ -114,7 +114,7 @@ TEST(log_service_model, two_producers_and_little_room_against_shutdown) {
   }
 }
 
-// The drain is on its way out when a line comes.
+// A line is added while the drain is ending.
 TEST(log_service_model, a_line_after_the_last_one_is_written_without_a_shutdown) {
   check({.runs = 10'000}, [] {
     service s(false, 2);
@@ -127,7 +127,7 @@ TEST(log_service_model, a_line_after_the_last_one_is_written_without_a_shutdown)
   });
 }
 
-// Two threads could write: one of them does.
+// Two threads could write: only one of them does.
 TEST(log_service_model, one_thread_of_a_pool_writes_at_a_time) {
   check({.runs = 10'000}, [] {
     service s(false, 2, -1, 2);
@@ -167,7 +167,8 @@ TEST(log_service_model, log_against_shutdown_now) {
   }
 }
 
-// A drain that ends just when lines are given back does not end the service before that is done.
+// A drain that ends while lines are returned does not terminate the service before they are
+// counted.
 TEST(log_service_model, terminated_means_that_every_line_has_its_end) {
   check({.runs = 10'000}, [] {
     service s(false, 2);
@@ -229,7 +230,7 @@ TEST(log_service_model, a_sink_that_fails_lets_producers_go) {
   }
 }
 
-// Who is turned away because the sink has failed is told so.
+// A producer that is refused because the sink has failed gets the error.
 TEST(log_service_model, the_error_is_there_before_producers_are_turned_away) {
   check({.runs = 10'000}, [] {
     service s(true, 1, 0);
@@ -242,7 +243,7 @@ TEST(log_service_model, the_error_is_there_before_producers_are_turned_away) {
   });
 }
 
-// Its executor is stopped, with the drain queued, running or about to be submitted.
+// Its executor is stopped while the drain is queued, runs, or is about to be submitted.
 TEST(log_service_model, the_pool_is_stopped_under_it) {
   check({.runs = 10'000}, [] {
     service s(false, 1);

@@ -1,4 +1,4 @@
-// Pipelines under every kind of interleaving: they come to their end, and account for each item.
+// Pipelines under all interleavings: they terminate and account for each item.
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -137,7 +137,7 @@ TEST(pipeline_model, an_error_ends_it) {
   }
 }
 
-// The source fails at once, on one thread, while others are being started.
+// The source fails at once, on one thread, while other threads are being started.
 TEST(pipeline_model, an_error_while_it_is_being_made) {
   check({.runs = 3'000}, [] {
     pipeline p = pipeline::from<int>([](auto&) { throw std::runtime_error("no"); }, {.threads = 2},
@@ -160,7 +160,7 @@ TEST(pipeline_model, destroyed_while_it_runs) {
   });
 }
 
-// join() asks for the error after it has waited.
+// join() reads the error after its wait.
 TEST(pipeline_model, destroyed_while_another_thread_is_in_join) {
   check({.runs = 10'000}, [] {
     manual_clock time;
@@ -174,14 +174,14 @@ TEST(pipeline_model, destroyed_while_another_thread_is_in_join) {
             .into([](int) {}, {.capacity = 1})));
     pipeline& alive = *p;
     sync::thread joins([&] { alive.join(); });
-    time.wait_for_waiters(2);  // it, and the stage that waits for an item
+    time.wait_for_waiters(2);  // join(), and the stage that waits for an item
     go_on.store(true);
     p.reset();
     joins.join();
   });
 }
 
-// Whoever comes first, the source that fails or the stage that destroys it: one tells of the error.
+// The source fails while a stage destroys the pipeline: the error is reported once.
 TEST(pipeline_model, an_error_against_a_stage_that_destroys_it) {
   class counting_hook final : public unhandled_hook {
    public:
@@ -192,7 +192,7 @@ TEST(pipeline_model, an_error_against_a_stage_that_destroys_it) {
   };
   check({.runs = 3'000}, [] {
     const counting_hook hook;
-    promise<void> end;  // goes with the stages
+    promise<void> end;  // destroyed with the stages
     const auto ended = end.get_future();
     std::unique_ptr<pipeline> p;
     promise<void> made;

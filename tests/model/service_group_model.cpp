@@ -1,5 +1,5 @@
-// service_group under every kind of interleaving: its services are stopped once, in reverse, and
-// all who stop it get the report.
+// service_group under all interleavings: its services are stopped once, in reverse order, and all
+// callers of stop() get the report.
 #include <chrono>
 #include <string>
 
@@ -17,7 +17,7 @@ using namespace takt;
 using namespace std::chrono_literals;
 using model::require;
 
-// A service that knows whether it is called by one thread at a time, and in order.
+// A service that checks that it is called by one thread at a time, and in order.
 class witness {
  public:
   explicit witness(sync::var<int>& stops, int turn) : stops_(stops), turn_(turn) {}

@@ -1,5 +1,5 @@
-// task_scope, and the stop of futures that it is made of, under every kind of interleaving: each
-// task is told of once, nothing begins that was prevented, and nothing of it runs after join().
+// task_scope and future::request_stop() under all interleavings: each task has one outcome, no
+// prevented task begins, and no task runs after join().
 #include <chrono>
 #include <cstddef>
 #include <stdexcept>
@@ -49,7 +49,7 @@ TEST(future_stop_model, request_against_cancel_and_begin) {
     sync::thread worker([&] { work.run(); });
     sync::thread other([&] { f.request_stop(); });
     f.cancel();
-    f.wait();  // its end may just be delivered
+    f.wait();  // the other thread may still be delivering the outcome
     require(f.outcome() != task_outcome::failed, "one of the two");
     other.join();
     worker.join();
@@ -95,7 +95,7 @@ TEST(task_scope_model, a_running_task_is_asked) {
       if (all[0].outcome() == task_outcome::finished) require(data.read() == 1, "it has ended");
       other.join();
     }
-    data.write() = 2;  // nothing of it runs any more
+    data.write() = 2;  // no task runs any more
     pool.close(drain);
     balanced(pool);
   });
@@ -166,7 +166,7 @@ TEST(task_scope_model, the_destructor_against_a_task_that_spawns) {
       task_scope scope{{.where = pool}};
       scope.spawn([&] { scope.spawn([&](const sync::stop_token&) { data.write() = 1; }); });
     }
-    data.write() = 2;  // nothing of it runs any more
+    data.write() = 2;  // no task runs any more
     pool.close(drain);
     balanced(pool);
   });
@@ -190,7 +190,7 @@ TEST(task_scope_model, join_against_spawn_by_another_thread) {
   });
 }
 
-// It runs within spawn(), of another thread.
+// The task runs within spawn(), which another thread calls.
 TEST(task_scope_model, stop_against_a_task_that_runs_while_it_is_spawned) {
   check({.runs = 10'000}, [] {
     sync::var<int> data{0};
@@ -206,7 +206,7 @@ TEST(task_scope_model, stop_against_a_task_that_runs_while_it_is_spawned) {
     other.join();
     told += scope.join().size();
     require(told == 1, "it is told of");
-    data.write() = 2;  // nothing of it runs any more
+    data.write() = 2;  // no task runs any more
   });
 }
 
