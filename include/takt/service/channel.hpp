@@ -213,7 +213,7 @@ class channel<T>::consumer {
 
   /// Waits for the oldest value. Empty at the end of the channel.
   [[nodiscard]] std::optional<T> pop() { return pop_until(clock::time_point::max()); }
-  /// Also empty if stop is requested; channel::is_at_end() tells the two apart.
+  /// Also empty if stop is requested; channel::is_at_end() tells which.
   [[nodiscard]] std::optional<T> pop(const sync::stop_token& stop) {
     return pop_until(clock::time_point::max(), stop);
   }

@@ -60,8 +60,8 @@ struct crawler_options {
 ///
 /// **Order.** Visits begin in the order of the queue and overlap: the callable must be thread-safe.
 ///
-/// **Errors.** If a visit throws, its item returns to the queue when the crawler ends. A rejecting
-/// executor, a dropped visit or a failing queue stops the crawler; error() returns the cause.
+/// **Errors.** If a visit throws, its item is released when the crawler ends. The crawler stops if
+/// the executor rejects or drops a visit, or the queue fails; error() returns the cause.
 ///
 /// **Shutdown.** shutdown() finishes the queue; shutdown_and_cancel() and the destructor release
 /// items that have not begun and request stop of running visits. In a child process after fork()

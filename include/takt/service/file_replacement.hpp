@@ -30,8 +30,8 @@ namespace takt::inline TAKT_ABI {
 /// behind; it may be deleted. Of concurrent replacements the last commit wins.
 ///
 /// **Errors.** All errors are std::system_error with the name of the target. After write(), sync()
-/// or commit() has thrown, the target is unchanged and commit() throws again. Exception: if
-/// is_committed(), the target has been replaced, but a power cut may undo that.
+/// or commit() has thrown, the target is unchanged and commit() throws again. Only if
+/// is_committed() is true, the target has been replaced, and a power cut may undo that.
 ///
 /// **Thread safety.** None. In a child process after fork() the destructor removes nothing.
 class file_replacement {

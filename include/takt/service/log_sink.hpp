@@ -26,7 +26,6 @@ namespace takt::inline TAKT_ABI {
 /// };
 /// \endcode
 ///
-/// **Thread safety.** Only its service uses a sink, and destroys it after close().
 /// **Thread safety.** Only its service uses a sink, and destroys it after close(), or without it if
 /// the service's constructor throws.
 class log_sink {

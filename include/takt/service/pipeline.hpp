@@ -59,10 +59,11 @@ class pipeline_draft;
 ///
 /// **Shutdown.** A pipeline ends when the source has returned and all items are processed.
 /// shutdown() requests stop of the source only. shutdown_and_cancel() and the destructor discard
-/// queued items and request stop of all stages. Both may be called repeatedly, also by a stage. In
-/// a child process after fork() the destructor does nothing. See docs/services.md.
+/// queued items and request stop of all stages: call join() or close(drain) first. In a child
+/// process after fork() the destructor does nothing. See docs/services.md.
 ///
-/// **Thread safety.** All members may be called from any thread, except the destructor.
+/// **Thread safety.** All members may be called from any thread, except the destructor. A stage may
+/// end or destroy its own pipeline, but not wait for its end.
 class pipeline : public lifecycle_interface<pipeline> {
  public:
   using options = pipeline_options;

@@ -46,7 +46,7 @@ class channel_core {
   /// \return true if this was the last consumer and values are queued or may still come.
   [[nodiscard]] bool remove_consumer() noexcept TAKT_REQUIRES(mu_);
 
-  /// Both reserve room for one value; the caller adds the value under the same lock.
+  /// Try to reserve room for one value; the caller adds the value under the same lock.
   push_result look_for_room() noexcept TAKT_REQUIRES(mu_);
   push_result wait_for_room(mutex_lock& lock, clock::time_point deadline,
                             const sync::stop_token& stop) TAKT_REQUIRES(mu_);
