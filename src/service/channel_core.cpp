@@ -44,14 +44,14 @@ channel_core::channel_core(const channel_options& how)
 
 channel_core::~channel_core() { TAKT_ASSERT(producers_ == 0 && consumers_ == 0 && waiting_ == 0); }
 
-push_result channel_core::look_for_room() noexcept {
+push_result channel_core::try_reserve() noexcept {
   if (!open_) return push_result::closed;
   return size_ + promised_ < capacity_ ? push_result::accepted : push_result::full;
 }
 
-push_result channel_core::wait_for_room(mutex_lock& lock, clock::time_point deadline,
+push_result channel_core::reserve_until(mutex_lock& lock, clock::time_point deadline,
                                         const sync::stop_token& stop) {
-  if (const push_result now = look_for_room(); now != push_result::full) return now;
+  if (const push_result now = try_reserve(); now != push_result::full) return now;
   ++waiting_;
   const bool notified = room_.wait_until(lock, time_, deadline, stop);
   if (aborted_) return push_result::closed;
@@ -64,24 +64,24 @@ push_result channel_core::wait_for_room(mutex_lock& lock, clock::time_point dead
 }
 
 void channel_core::count_refused(push_result why) noexcept {
-  ++(why == push_result::full && full_.drops() ? seen_.dropped : seen_.refused);
+  ++(why == push_result::full && full_.drops() ? totals_.dropped : totals_.refused);
 }
 
 void channel_core::added() noexcept {
   ++size_;
-  ++seen_.accepted;
+  ++totals_.accepted;
   value_.notify_one();
 }
 
 void channel_core::wait_for_value(mutex_lock& lock, clock::time_point deadline,
                                   const sync::stop_token& stop) {
   bool goes_on = true;
-  while (goes_on && has_to_wait()) goes_on = value_.wait_until(lock, time_, deadline, stop);
+  while (goes_on && must_wait()) goes_on = value_.wait_until(lock, time_, deadline, stop);
 }
 
 void channel_core::removed() noexcept {
   --size_;
-  ++seen_.taken;
+  ++totals_.taken;
   if (waiting_ != 0) {
     --waiting_;
     ++promised_;
@@ -102,7 +102,7 @@ void channel_core::close() noexcept {
 }
 
 void channel_core::aborted() noexcept {
-  seen_.discarded += size_;
+  totals_.discarded += size_;
   size_ = 0;
   waiting_ = 0;
   promised_ = 0;
@@ -135,7 +135,7 @@ clock::time_point channel_core::push_deadline() const {
   return deadline_after(time_.now(), full_.timeout());
 }
 
-bool channel_core::is_in(push_result result) const {
+bool channel_core::check_push(push_result result) const {
   if (result == push_result::closed) throw rejected(rejection::shut_down);
   if (result == push_result::full && !full_.drops()) {
     throw rejected(full_.waits() ? rejection::timed_out : rejection::saturated);
@@ -160,7 +160,7 @@ std::size_t channel_core::size() const {
 
 channel_statistics channel_core::statistics() const {
   const mutex_lock lock(mu_);
-  channel_statistics all = seen_;
+  channel_statistics all = totals_;
   all.queued = size_;
   all.waiting = waiting_;
   return all;

@@ -99,14 +99,14 @@ class channel : private detail::channel_core {
     place.push_back(std::move(value));
     std::optional<blocking_region> waiting;  // must outlive the lock
     detail::mutex_lock lock(mu_);
-    push_result result = look_for_room();
+    push_result result = try_reserve();
     if (result == push_result::full && deadline != clock::time_point::min()) {
       lock.unlock();
       waiting.emplace();
       detail::deferred_continuations::run();  // before the wait: a producer with a
                                               // reservation has to use it
       lock.lock();
-      result = wait_for_room(lock, deadline, stop);
+      result = reserve_until(lock, deadline, stop);
     }
     if (result == push_result::accepted) {
       queue_.splice(queue_.end(), place);
@@ -122,7 +122,7 @@ class channel : private detail::channel_core {
   bool pop_until(clock::time_point deadline, std::list<T>& to, const sync::stop_token& stop) {
     std::optional<blocking_region> waiting;  // must outlive the lock
     detail::mutex_lock lock(mu_);
-    if (has_to_wait() && deadline != clock::time_point::min()) {
+    if (must_wait() && deadline != clock::time_point::min()) {
       lock.unlock();
       waiting.emplace();
       lock.lock();
@@ -168,7 +168,7 @@ class channel<T>::producer {
   /// \throws takt::rejected (shut_down, saturated, timed_out); std::bad_alloc.
   bool push(T value, const sync::stop_token& stop = {}) {
     TAKT_ASSERT(to_ != nullptr);
-    return to_->is_in(to_->push_until(to_->push_deadline(), value, stop));
+    return to_->check_push(to_->push_until(to_->push_deadline(), value, stop));
   }
 
   /// Pushes `value`, and waits for room until `deadline` whatever when_full says. A value that is

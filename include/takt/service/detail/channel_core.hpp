@@ -47,14 +47,14 @@ class channel_core {
   [[nodiscard]] bool remove_consumer() noexcept TAKT_REQUIRES(mu_);
 
   /// Try to reserve room for one value; the caller adds the value under the same lock.
-  push_result look_for_room() noexcept TAKT_REQUIRES(mu_);
-  push_result wait_for_room(mutex_lock& lock, clock::time_point deadline,
+  push_result try_reserve() noexcept TAKT_REQUIRES(mu_);
+  push_result reserve_until(mutex_lock& lock, clock::time_point deadline,
                             const sync::stop_token& stop) TAKT_REQUIRES(mu_);
   void added() noexcept TAKT_REQUIRES(mu_);
   void count_refused(push_result why) noexcept TAKT_REQUIRES(mu_);
 
   /// Waits for a value or the end; the caller removes the value under the same lock.
-  bool has_to_wait() const noexcept TAKT_REQUIRES(mu_) { return size_ == 0 && !at_end(); }
+  bool must_wait() const noexcept TAKT_REQUIRES(mu_) { return size_ == 0 && !at_end(); }
   void wait_for_value(mutex_lock& lock, clock::time_point deadline, const sync::stop_token& stop)
       TAKT_REQUIRES(mu_);
   void removed() noexcept TAKT_REQUIRES(mu_);
@@ -63,7 +63,7 @@ class channel_core {
 
   /// The deadline of push() by its when_full policy, and its return value or exception.
   [[nodiscard]] clock::time_point push_deadline() const;
-  [[nodiscard]] bool is_in(push_result result) const;
+  [[nodiscard]] bool check_push(push_result result) const;
 
   mutable mutex mu_;
 
@@ -85,7 +85,7 @@ class channel_core {
   std::size_t consumers_ TAKT_GUARDED_BY(mu_) = 0;
   bool open_ TAKT_GUARDED_BY(mu_) = true;
   bool aborted_ TAKT_GUARDED_BY(mu_) = false;
-  channel_statistics seen_ TAKT_GUARDED_BY(mu_);  // without `queued` and `waiting`
+  channel_statistics totals_ TAKT_GUARDED_BY(mu_);  // without `queued` and `waiting`
 };
 
 }  // namespace detail
