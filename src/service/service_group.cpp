@@ -108,7 +108,7 @@ class service_group::impl {
  private:
   struct member {
     std::string name;
-    service_actions what;
+    service_actions actions;
     std::function<void()> throw_if_inside;
     // Used by the driver while it stops the group.
     clock::time_point began{};
@@ -196,7 +196,7 @@ void service_group::impl::start() {
   std::size_t started = 0;
   try {
     for (; started < members_.size(); ++started) {
-      if (members_[started].what.start) members_[started].what.start();
+      if (members_[started].actions.start) members_[started].actions.start();
     }
   } catch (...) {
     const auto none = report_.services.begin();
@@ -250,14 +250,14 @@ void service_group::impl::stop_members(clock::time_point deadline, nanoseconds l
     member& m = members_[i];
     m.began = time_.now();
     bool ended = false;
-    call(report_of(i), [&] { m.what.shutdown(); });
+    call(report_of(i), [&] { m.actions.shutdown(); });
     const auto has_failed = [&] { return report_of(i).outcome == stop_outcome::failed; };
     if (!forcing && !has_failed()) {
-      call(report_of(i), [&] { ended = m.what.await_end(deadline, force); });
+      call(report_of(i), [&] { ended = m.actions.await_end(deadline, force); });
     }
     if (!ended) {
       if (!has_failed()) forcing = true;  // the time is up; a service that throws is forced alone
-      call(report_of(i), [&] { m.what.force(); });
+      call(report_of(i), [&] { m.actions.force(); });
       m.is_forced = true;
     }
     report_of(i).took = time_between(m.began, time_.now());
@@ -267,7 +267,7 @@ void service_group::impl::stop_members(clock::time_point deadline, nanoseconds l
     const member& m = members_[i];
     if (!m.is_forced) continue;
     bool ended = false;
-    call(report_of(i), [&] { ended = m.what.await_end(last, {}); });
+    call(report_of(i), [&] { ended = m.actions.await_end(last, {}); });
     if (report_of(i).outcome == stop_outcome::ended) {
       report_of(i).outcome = ended ? stop_outcome::forced : stop_outcome::still_running;
     }
