@@ -77,7 +77,7 @@ class file_replacement::impl {
  private:
   [[noreturn]] void fail(const char* action) const { fail_with(errno, action, target_); }
   void create(mode_t mode);
-  void take_over(const struct stat& old);
+  void keep_owner_and_mode(const struct stat& old);
   void remove() noexcept;
   void flush();
   void throw_if_failed() const {
@@ -110,7 +110,7 @@ file_replacement::impl::impl(const fs::path& target)
   }
   create(exists ? 0600 : 0666);
   try {
-    if (exists) take_over(old);
+    if (exists) keep_owner_and_mode(old);
   } catch (...) {
     remove();
     throw;
@@ -135,7 +135,7 @@ void file_replacement::impl::create(mode_t mode) {
   fail_with(error, "create a file beside", target_);
 }
 
-void file_replacement::impl::take_over(const struct stat& old) {
+void file_replacement::impl::keep_owner_and_mode(const struct stat& old) {
   struct stat made{};
   if (fstat(file_.get(), &made) != 0) fail("look at a file beside");
   const bool same_owner = made.st_uid == old.st_uid && made.st_gid == old.st_gid;

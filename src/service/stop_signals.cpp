@@ -115,13 +115,13 @@ class stop_signals::impl {
     // Called by a thread that has taken a signal.
     void note(int signal) noexcept;
     // Called when an object of the parent process is destroyed in this child process.
-    static void inherit(sigset_t& unblocks) noexcept;
+    static void end_in_child(sigset_t& unblocks) noexcept;
 
     detail::mutex mu_;
 
    private:
     static sync::atomic<registry*>& current() noexcept;
-    void hand_over(sigset_t& unblocks) noexcept TAKT_REQUIRES(mu_);
+    void transfer_unblocking(sigset_t& unblocks) noexcept TAKT_REQUIRES(mu_);
 
     const detail::fork_guard home_;
     std::vector<impl*> objects_ TAKT_GUARDED_BY(mu_);
@@ -130,7 +130,7 @@ class stop_signals::impl {
   explicit impl(const options& how);
   ~impl();
   // In a child process: neither joins the thread nor takes a lock of the parent's.
-  void leave_in_child() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS;
+  void release_in_child() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS;
 
   // Constant after construction.
   sync::stop_source stop_;
@@ -192,13 +192,13 @@ void stop_signals::impl::registry::add(impl& object) {
 void stop_signals::impl::registry::remove(impl& object) noexcept {
   const detail::mutex_lock lock(mu_);
   std::erase(objects_, &object);
-  hand_over(object.unblocks_);
+  transfer_unblocking(object.unblocks_);
   object.ending_ = true;
   eventfd_write(object.wake_.number(), 1);
 }
 
 // Passes signals that another object still waits for to that object. The rest stays in `unblocks`.
-void stop_signals::impl::registry::hand_over(sigset_t& unblocks) noexcept {
+void stop_signals::impl::registry::transfer_unblocking(sigset_t& unblocks) noexcept {
   for (int each = 1; each <= SIGRTMAX; ++each) {
     if (!has(unblocks, each)) continue;
     for (impl* const other : objects_) {
@@ -210,11 +210,11 @@ void stop_signals::impl::registry::hand_over(sigset_t& unblocks) noexcept {
   }
 }
 
-void stop_signals::impl::registry::inherit(sigset_t& unblocks) noexcept {
+void stop_signals::impl::registry::end_in_child(sigset_t& unblocks) noexcept {
   registry* const known = current().load(std::memory_order_acquire);  // acquire: it has been made
   if (!known->home_.is_here()) return;  // the child process has no object of its own
   const detail::mutex_lock lock(known->mu_);
-  known->hand_over(unblocks);
+  known->transfer_unblocking(unblocks);
 }
 
 void stop_signals::impl::registry::note(int signal) noexcept {
@@ -257,10 +257,10 @@ stop_signals::impl::~impl() {
   pthread_sigmask(SIG_UNBLOCK, &unblocks_, nullptr);
 }
 
-void stop_signals::impl::leave_in_child() noexcept {
+void stop_signals::impl::release_in_child() noexcept {
   pending_.close();
   wake_.close();
-  registry::inherit(unblocks_);
+  registry::end_in_child(unblocks_);
   pthread_sigmask(SIG_UNBLOCK, &unblocks_, nullptr);
 }
 
@@ -304,7 +304,7 @@ stop_signals::~stop_signals() {
   if (home_.is_here()) {
     delete impl_;
   } else {
-    impl_->leave_in_child();
+    impl_->release_in_child();
   }
 }
 

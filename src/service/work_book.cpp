@@ -37,7 +37,7 @@ std::size_t work_book::add(std::span<const work_item> items) {
       const auto [at, is_new] = entries_.try_emplace(item.key);
       if (!is_new) continue;
       try {
-        at->second = {.place = next_, .data = item.data};
+        at->second = {.position = next_, .data = item.data};
         waiting_.emplace_hint(waiting_.end(), next_, &*at);
       } catch (...) {
         entries_.erase(at);
@@ -91,7 +91,7 @@ work_book::number work_book::find_claimed(std::string_view key) const {
   if (at == entries_.end() || at->second.is != state::claimed) {
     throw std::logic_error("takt::work_queue: '" + std::string(key) + "' is not claimed");
   }
-  return at->second.place;
+  return at->second.position;
 }
 
 void work_book::release(number claimed) noexcept {
@@ -109,7 +109,7 @@ bool work_book::complete_waiting(number waiting) noexcept {
   return true;
 }
 
-void work_book::complete_in(places& from, places::iterator at) noexcept {
+void work_book::complete_in(node_map& from, node_map::iterator at) noexcept {
   at->second->second.is = state::completed;
   std::string().swap(at->second->second.data);
   from.erase(at);
@@ -122,11 +122,11 @@ work_counts work_book::counts() const noexcept {
 }
 
 std::vector<work_item> work_book::incomplete() const {
-  places all = waiting_;
+  node_map all = waiting_;
   all.insert(claimed_.begin(), claimed_.end());
   std::vector<work_item> items;
   items.reserve(all.size());
-  for (const auto& [place, what] : all) {
+  for (const auto& [position, what] : all) {
     items.push_back({.key = what->first, .data = what->second.data});
   }
   return items;
@@ -136,7 +136,7 @@ std::vector<const work_book::node*> work_book::sorted() const {
   std::vector<const node*> all;
   all.reserve(entries_.size());
   for (const node& n : entries_) all.push_back(&n);
-  std::ranges::sort(all, {}, [](const node* n) { return n->second.place; });
+  std::ranges::sort(all, {}, [](const node* n) { return n->second.position; });
   return all;
 }
 

@@ -58,19 +58,19 @@ class work_book {
   void each_below(number end, F f) const {
     for (const node* n : sorted()) {
       const entry& e = n->second;
-      if (e.place < end) f(e.place, n->first, e.data, e.is == state::completed);
+      if (e.position < end) f(e.position, n->first, e.data, e.is == state::completed);
     }
   }
   /// Calls f(number, key, data, is_completed) for all items, in no particular order.
   template <class F>
   void each(F f) const {
-    for (const auto& [key, e] : entries_) f(e.place, key, e.data, e.is == state::completed);
+    for (const auto& [key, e] : entries_) f(e.position, key, e.data, e.is == state::completed);
   }
 
  private:
   enum class state : std::uint8_t { waiting, claimed, completed };
   struct entry {
-    number place = 0;
+    number position = 0;
     state is = state::waiting;
     std::string data;  // empty once completed
   };
@@ -80,16 +80,16 @@ class work_book {
   };
   using entries = std::unordered_map<std::string, entry, hash, std::equal_to<>>;
   using node = entries::value_type;
-  using places = std::map<number, node*>;
+  using node_map = std::map<number, node*>;
 
   [[nodiscard]] std::vector<const node*> sorted() const;
-  static void complete_in(places& from, places::iterator at) noexcept;
+  static void complete_in(node_map& from, node_map::iterator at) noexcept;
 
   number next_ = 0;
   entries entries_;  // its nodes do not move
   // Map nodes move between the two, so that claiming and releasing need no memory for the maps.
-  places waiting_;
-  places claimed_;
+  node_map waiting_;
+  node_map claimed_;
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -64,10 +64,10 @@ class reader {
     std::uint64_t at = found_.end;
     while (at < in_.size()) {
       const std::optional<record_header> header = header_at(at);
-      if (header && take(*header, at)) {
+      if (header && read_record(*header, at)) {
         at += header->size_with_payload();
       } else {
-        const std::uint64_t next = after_bad(header, at);
+        const std::uint64_t next = find_next_record(header, at);
         if (bad_bytes_ == 0) bad_at_ = at;
         bad_bytes_ += next - at;
         at = next;
@@ -92,7 +92,7 @@ class reader {
   // Where to continue behind something that is no good record. The length in a header can be
   // trusted, because the header has a checksum. So the payload is skipped, unless what follows it
   // is no record either.
-  std::uint64_t after_bad(const std::optional<record_header>& header, std::uint64_t at) {
+  std::uint64_t find_next_record(const std::optional<record_header>& header, std::uint64_t at) {
     if (header) {
       const std::uint64_t next = at + header->size_with_payload();
       if (next == in_.size() || header_at(next)) return next;
@@ -114,7 +114,7 @@ class reader {
   }
 
   // Reads a record with this header. \return false if the record is bad.
-  bool take(const record_header& header, std::uint64_t at) {
+  bool read_record(const record_header& header, std::uint64_t at) {
     if (header.size_with_payload() > in_.size() - at) return false;
     const bool continues = step_ && header.first() == step_->first;
     if (continues ? header.step_size() != step_->size || header.index <= step_->last_index
@@ -124,15 +124,15 @@ class reader {
     const std::string payload(in_.bytes(at + record_header::size, header.length));
     if (crc32(payload) != header.checksum) return false;
     if (!continues) {
-      if (step_) settle_damaged(at);
-      if (header.first() != found_.next_sequence) skip_to(header.first(), at);
+      if (step_) finish_damaged_step(at);
+      if (header.first() != found_.next_sequence) skip_records(header.first(), at);
       step_ = step{.first = header.first(), .size = header.step_size(), .payloads = {}};
     }
     step_->last_index = header.index;
     step_->payloads.push_back(payload);
     if (header.left == 0 && step_->payloads.size() == step_->size) {
       if (bad_bytes_ != 0) note_damage(bad_at_);  // between intact records
-      settle(true, at + header.size_with_payload());
+      finish_step(true, at + header.size_with_payload());
     }
     return true;
   }
@@ -143,13 +143,13 @@ class reader {
   }
 
   // Called when a later step follows: the missing records of this step existed.
-  void settle_damaged(std::uint64_t at) {
+  void finish_damaged_step(std::uint64_t at) {
     note_damage(bad_bytes_ != 0 ? bad_at_ : at);
     found_.lost_records += step_->size - step_->payloads.size();
-    settle(false, at);
+    finish_step(false, at);
   }
 
-  void skip_to(std::uint64_t sequence, std::uint64_t at) {
+  void skip_records(std::uint64_t sequence, std::uint64_t at) {
     note_damage(bad_bytes_ != 0 ? bad_at_ : at);
     found_.lost_records += sequence - found_.next_sequence;
     found_.next_sequence = sequence;
@@ -157,7 +157,7 @@ class reader {
     found_.end = at;
   }
 
-  void settle(bool complete, std::uint64_t end) {
+  void finish_step(bool complete, std::uint64_t end) {
     for (const std::string& payload : step_->payloads) {
       const bool was_damaged = found_.lost_records != 0;
       if (work_step::apply(payload, complete, found_.book, found_.metadata)) continue;
