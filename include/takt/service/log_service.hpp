@@ -36,7 +36,8 @@ struct log_service_options {
   const unhandled_hook* unhandled = &log_unhandled;  ///< Receives sink errors. Must outlive it.
 };
 
-/// Totals of a log_service, all of one moment.
+/// Totals of a log_service, exact once it is terminated. Before that, pending() may be too large
+/// but is never negative.
 struct log_statistics {
   std::uint64_t accepted = 0;   ///< Lines for which log() returned true.
   std::uint64_t dropped = 0;    ///< Lines not accepted: full, with when_full::drop().

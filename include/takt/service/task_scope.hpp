@@ -57,8 +57,8 @@ struct task_scope_options {
 /// **Shutdown.** The destructor requests stop and waits. Errors that were not read then go to the
 /// unhandled hook. In a child process after fork() it does nothing. See docs/services.md.
 ///
-/// **Thread safety.** spawn(), request_stop() and stop_requested() from any thread, also from the
-/// scope's tasks; join() and the destructor from one thread that runs none of them.
+/// **Thread safety.** spawn() and request_stop() from any thread, also from the scope's tasks;
+/// join() and the destructor from one thread that runs none of them.
 template <class T>
 class task_scope {
  public:
