@@ -276,7 +276,7 @@ TEST_F(file_work_queue_damage, is_not_what_hostile_data_say) {
   }
 }
 
-// Anyone who can read the file knows its salt.
+// The salt is known to every reader of the file.
 TEST_F(file_work_queue_damage, is_not_what_forged_records_in_a_payload_say) {
   fill();
   takt::work_step later;
