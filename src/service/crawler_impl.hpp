@@ -1,6 +1,7 @@
 /// The implementation of a crawler.
 ///
-/// States of a claimed item. Until it is done, each item counts as a worker of the lifecycle.
+/// States of a claimed item. Until it is done or set aside, each item counts as a worker of the
+/// lifecycle.
 ///
 ///   claimed   -> waiting    not_before() returned a later time: the timers have a timer_task
 ///             -> submitted  the executor has a visit_task
