@@ -315,12 +315,11 @@ TEST(task, rejected_rejects_its_future) {
 // Channels and services reject, too: it says why, and not who.
 TEST(rejected, tells_why) {
   const auto text = [](rejection why) { return std::string(takt::rejected(why).what()); };
-  EXPECT_EQ(text(rejection::shut_down), "takt: rejected: it is shut down");
-  EXPECT_EQ(text(rejection::saturated), "takt: rejected: there is no room");
-  EXPECT_EQ(text(rejection::no_thread),
-            "takt: rejected: there is no thread, and none could be started");
+  EXPECT_EQ(text(rejection::shut_down), "takt: rejected: shut down");
+  EXPECT_EQ(text(rejection::saturated), "takt: rejected: the queue is full");
+  EXPECT_EQ(text(rejection::no_thread), "takt: rejected: no thread could be started");
   EXPECT_EQ(text(rejection::dropped), "takt: rejected: dropped");
-  EXPECT_EQ(text(rejection::timed_out), "takt: rejected: there was no room in time");
+  EXPECT_EQ(text(rejection::timed_out), "takt: rejected: the queue stayed full until the time-out");
 }
 
 TEST(task, knows_that_its_future_was_cancelled) {

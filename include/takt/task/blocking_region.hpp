@@ -1,13 +1,13 @@
 /// \file
-/// Blocking calls within tasks.
+/// Marks blocking calls inside tasks.
 #pragma once
 
 #include <takt/base/config.hpp>
 
 namespace takt::inline TAKT_ABI {
 
-/// Says that the calling task is about to block for something that is not work: input, a lock, an
-/// answer. Where the executor can, it has another thread do the work meanwhile.
+/// Tells the executor that the calling task is about to block: on input, on a lock, for a reply.
+/// While a blocking_region exists, an executor that supports it may run one thread more.
 ///
 /// \code
 /// auto answer = pool.submit([&] {
@@ -16,8 +16,10 @@ namespace takt::inline TAKT_ABI {
 /// });
 /// \endcode
 ///
-/// Continuations that the thread has deferred are called first. Outside of an executor it does
-/// nothing else. **Thread safety**: belongs to the thread that made it.
+/// The constructor first calls the continuations deferred on this thread. Outside an executor it
+/// does nothing else.
+///
+/// **Thread safety.** Construct and destroy it on the same thread.
 class blocking_region {
  public:
   blocking_region() noexcept;

@@ -1,5 +1,5 @@
 /// \file
-/// What a future may end with instead of a value, and what cancelling did.
+/// Exceptions of futures and executors, outcomes of tasks, and results of cancellation.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ class cancelled : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "takt: cancelled"; }
 };
 
-/// Thrown by get() and co_await: whoever was to deliver the result is gone without it. The promise
-/// was destroyed, or the task was dropped before it ran.
+/// Thrown by get() and co_await: the promise was destroyed without a result, or the task was
+/// dropped before it ran.
 class broken_promise : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override {
-    return "takt: abandoned: the promise or task is gone without a result";
+    return "takt: broken promise: the promise or task was destroyed without a result";
   }
 };
 
-/// Thrown by get(stop_token): stop was requested before the result was there. The future is still
-/// valid, and the work still under way.
+/// Thrown by get(stop_token): stop was requested before the future was ready. The future stays
+/// valid, and the work continues.
 class wait_stopped : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "takt: the wait was stopped"; }
 };
 
-/// Thrown by those who wait for a value until a deadline: it was not there by then.
+/// Thrown by invoke_any() and by the future of with_timeout(): there was no value by the deadline.
 class timeout_error : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override {
@@ -40,13 +40,13 @@ class timeout_error : public std::exception {
   }
 };
 
-/// Why an executor did not take a task, or a channel or a service what it was given.
+/// Why an executor rejected a task, or a channel or a service rejected an item.
 enum class rejection : std::uint8_t {
-  shut_down,  ///< It takes no more work.
-  saturated,  ///< Its queue is full; an executor has as many threads as it may have, too.
-  no_thread,  ///< It has no thread, and the system gives it none.
-  dropped,    ///< By the policy of the executor, after it had been taken or instead.
-  timed_out   ///< No room within the time that a submission may wait.
+  shut_down,  ///< The component accepts no more work.
+  saturated,  ///< The queue is full. An executor also runs its maximum number of threads.
+  no_thread,  ///< The executor has no thread, and the system refuses to start one.
+  dropped,    ///< The executor dropped the task, on submission or after queueing it.
+  timed_out   ///< The queue stayed full for as long as the submission may wait.
 };
 
 /// "shut down", "saturated", and so on.
@@ -66,8 +66,8 @@ enum class rejection : std::uint8_t {
   return "wait timed out";
 }
 
-/// Thrown by execute(), submit(), push() and log(): it was not taken. Also what a future ends with
-/// whose task was dropped by a policy.
+/// Thrown by execute(), submit(), push() and log() if the work is not accepted. A future fails with
+/// it if a rejection policy drops the task.
 class rejected : public std::exception {
  public:
   explicit rejected(rejection reason) noexcept : reason_(reason) {}
@@ -75,44 +75,44 @@ class rejected : public std::exception {
   [[nodiscard]] const char* what() const noexcept override {
     switch (reason_) {
       case rejection::shut_down:
-        return "takt: rejected: it is shut down";
+        return "takt: rejected: shut down";
       case rejection::saturated:
-        return "takt: rejected: there is no room";
+        return "takt: rejected: the queue is full";
       case rejection::no_thread:
-        return "takt: rejected: there is no thread, and none could be started";
+        return "takt: rejected: no thread could be started";
       case rejection::dropped:
         return "takt: rejected: dropped";
       case rejection::timed_out:
         break;
     }
-    return "takt: rejected: there was no room in time";
+    return "takt: rejected: the queue stayed full until the time-out";
   }
 
  private:
   rejection reason_;
 };
 
-/// What became of a task that was run.
+/// The outcome of running a task.
 enum class task_outcome : std::uint8_t {
-  finished,   ///< It came to its end.
-  failed,     ///< It threw; the exception is in its future.
-  cancelled,  ///< It was cancelled, before it began or while it ran.
-  again,      ///< It came to its end, and is still there, to be run again.
+  finished,   ///< The callable returned.
+  failed,     ///< The callable threw. Its future holds the exception.
+  cancelled,  ///< The task was cancelled, before it began or while it ran.
+  again,      ///< The callable returned, and the periodic task can be run again.
 };
 
-/// What cancel() has achieved.
+/// The effect of cancel().
 enum class cancel_result : std::uint8_t {
-  /// The work had not begun, and never will. Its closure is destroyed already.
+  /// The work had not begun and never will. Its closure has been destroyed.
   prevented,
-  /// The work is under way, and goes on; what it refers to must stay alive. Of a future: that is
-  /// cancelled at once, and stop is requested, which the body may heed. A timer_handle without a
-  /// future does not ask the body to stop, and says the same again; nor does a worker ask that is
-  /// not interruptible.
+  /// The body is running and continues; what it refers to must stay alive. A future is cancelled at
+  /// once, and stop is requested on the body's token. A timer_handle without a future requests no
+  /// stop, and later calls return `running` again. A worker that is not interruptible requests no
+  /// stop either.
   running,
-  /// There was nothing left to cancel: it has ended, was cancelled before, or its end is just
-  /// being delivered. After a cancel() that gave `running`, the body may still run: only
-  /// cancel_and_join() tells when that has ended. So it may after `done` of a wheel_scheduler's
-  /// timer_handle without a future: its executor has it.
+  /// Nothing was left to cancel: the work has ended, was cancelled earlier, or its result is being
+  /// delivered right now. After an earlier `running`, the body may still run; only
+  /// cancel_and_join() waits for it. It may also still run after `done` from a timer_handle without
+  /// a future of a wheel_scheduler: its executor has the task.
   done,
 };
 

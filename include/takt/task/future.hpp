@@ -1,5 +1,5 @@
 /// \file
-/// A result that will be there, and who delivers it.
+/// Futures and promises.
 #pragma once
 
 #include <chrono>
@@ -31,13 +31,14 @@ template <class T>
 class future_awaiter;
 }  // namespace detail
 
-/// How many continuations may be nested on one thread: a continuation completes a future, whose
-/// continuation completes another one, and so on. A thread that is so deep defers further ones
-/// until the innermost of them returns or blocks, so that chains of any length need little stack.
+/// Maximum number of nested continuations on one thread. A continuation that completes a future
+/// calls the continuation of that future, and so on. At this depth the thread defers further
+/// continuations until the innermost one returns or blocks, so that a chain of any length needs
+/// little stack. See docs/task.md.
 inline constexpr std::size_t max_nested_continuations = 16;
 
-/// The result of work that may still be under way: a value, an error, or the fact that it was
-/// cancelled. It always gets one of them: no future hangs because its producer went away.
+/// The result of work that may still be running: a value, an error, or a cancellation. If the
+/// producer is destroyed without a result, the future fails with takt::broken_promise.
 ///
 /// \code
 /// takt::promise<int> p;
@@ -46,137 +47,137 @@ inline constexpr std::size_t max_nested_continuations = 16;
 ///
 /// takt::future<int> g = std::move(f).then([](int n) { return n + 1; });
 /// if (g.wait_for(100ms)) {
-///   use(g.get());                                // or without wait_for(): get() blocks
+///   use(g.get());                                // get() blocks without wait_for()
 /// } else {
 ///   g.cancel();                                  // prevented, running or done
 /// }
 /// \endcode
 ///
-/// **Time**: wait_for() and wait_until() use the clock that the promise or task was given. A time
-/// in the past polls; time_point::max() and durations beyond counting wait for ever.
+/// **Errors.** get() throws the exception of the work, takt::cancelled, or takt::broken_promise.
+/// An error that was never retrieved goes to the unhandled_hook (`unobserved`) when future and
+/// producer are destroyed. Members of an empty future (default-constructed, moved from, after
+/// get()) throw std::future_error (no_state).
 ///
-/// **Errors.** get() throws what the work threw; takt::cancelled if it was cancelled;
-/// takt::broken_promise if its promise or task died without a result. An error that nobody has
-/// looked at when the last of future and producer is gone goes to the unhandled_hook
-/// (`unobserved`). Members of an empty future (default-constructed, moved from, after get()) throw
-/// std::future_error (no_state).
+/// **Time.** wait_for() and wait_until() use the clock of the promise or task. A deadline in the
+/// past polls; time_point::max() and durations that overflow wait forever.
 ///
-/// **Thread safety**: const members from any thread, also several at once; the others belong to
-/// one thread at a time. **Destruction** neither waits nor cancels.
+/// **Thread safety.** Const members may be called concurrently; the others require exclusive
+/// access. **Destruction** neither waits nor cancels.
 template <class T>
 class [[nodiscard]] future {
  public:
-  /// Empty.
+  /// Constructs an empty future.
   future() noexcept = default;
-  /// For those who make futures.
+  /// For code that creates futures.
   explicit future(detail::intrusive_ptr<detail::future_state<T>> state) noexcept
       : state_(std::move(state)) {}
 
-  /// Whether it refers to a result, there or to come.
+  /// Returns true if the future is not empty.
   [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(state_); }
-  /// Whether get() would not block.
+  /// Returns true if get() would not block.
   [[nodiscard]] bool is_ready() const { return state().is_ready(); }
-  /// Whether it has ended by cancellation.
+  /// Returns true if the future was cancelled.
   [[nodiscard]] bool is_cancelled() const { return state().is_cancelled(); }
 
-  /// How it has ended. \throws std::logic_error if it is not ready.
+  /// Returns the outcome of the work. \throws std::logic_error if the future is not ready.
   [[nodiscard]] task_outcome outcome() const {
-    if (!is_ready()) throw std::logic_error("takt::future: it has not ended yet");
+    if (!is_ready()) throw std::logic_error("takt::future: it is not ready");
     return state().outcome();
   }
 
-  /// Blocks until ready.
-  /// \throws std::system_error (resource_deadlock_would_occur) within the body of the very task, or
-  /// if a pool or strand would wait for itself.
+  /// Blocks until the future is ready.
+  /// \throws std::system_error (resource_deadlock_would_occur) if called from the body that
+  /// produces the result, or if a pool or strand would wait for itself.
   void wait() const { state().wait_until(clock::time_point::max(), {}); }
-  /// Blocks until ready or stop is requested. \return whether it is ready.
+  /// Blocks until the future is ready or stop is requested. \return true if the future is ready.
   bool wait(const sync::stop_token& stop) const {
     return state().wait_until(clock::time_point::max(), stop);
   }
-  /// Blocks until ready, or for that long, or until stop is requested. \return whether it is ready.
+  /// Blocks until the future is ready, the time-out expires or stop is requested. \return true if
+  /// the future is ready.
   template <class Rep, class Period>
   bool wait_for(std::chrono::duration<Rep, Period> timeout,
                 const sync::stop_token& stop = {}) const {
     return wait_until(deadline_after(state().time().now(), to_nanoseconds(timeout)), stop);
   }
-  /// Blocks until ready, until that time, or until stop is requested. \return whether it is ready.
+  /// Blocks until the future is ready, the deadline passes or stop is requested. \return true if
+  /// the future is ready.
   bool wait_until(clock::time_point deadline, const sync::stop_token& stop = {}) const {
     return state().wait_until(deadline, stop);
   }
 
-  /// Blocks until ready and gives the value away, or throws the error. The future is empty
-  /// afterwards.
+  /// Blocks until the future is ready, then moves the value out or throws the error. The future is
+  /// empty afterwards.
   T get() {
     wait();
     return std::exchange(state_, {})->take();
   }
-  /// As above. \throws wait_stopped if stop is requested first; the future stays as it is.
+  /// As above. \throws wait_stopped if stop is requested first; the future is unchanged then.
   T get(const sync::stop_token& stop) {
     if (!wait(stop)) throw wait_stopped();
     return get();
   }
 
-  /// Ends the future by cancellation, unless it is ready, and tells what that did to the work. Of
-  /// what a promise delivers it knows only whether it was there: `prevented` does not mean that the
-  /// producer has not begun. Runs the continuation, and the stop callbacks of the body.
+  /// Cancels the future unless it is ready, and calls its continuation and the body's stop
+  /// callbacks. \return the effect on the work. For the future of a promise, `prevented` means only
+  /// that no result had been set; the producer may be running.
   cancel_result cancel() const { return state().cancel(); }
 
-  /// Asks the work to stop, without giving up its result: what has not begun is cancelled; what
-  /// runs is told by its token, and the future is ready when that has ended, with what became of
-  /// it. Of what a promise delivers: as cancel(). Of a series: requests stop of the run in
-  /// progress; between two runs the next one, and with it the series, is cancelled. Each run has a
-  /// token of its own. See also periodic_future::request_stop().
+  /// Requests stop of the work and keeps its result. Work that has not begun is cancelled. A
+  /// running body sees the request in its token, and the future gets the body's result. For the
+  /// future of a promise this is cancel(). In a periodic series each run has its own token: stop is
+  /// requested of the run in progress; between two runs, the next run and with it the series is
+  /// cancelled. See also periodic_future::request_stop().
   void request_stop() const {
     detail::future_core& work = state();
-    const detail::state_guard mine(work);  // a stop callback may let go of the last owner
+    const detail::state_guard mine(work);  // a stop callback may release the last reference
     // A run may end, or the next one begin, in between.
     while (!work.prevent() && !work.request_stop_of_run() && work.is_pending()) {
     }
   }
 
-  /// cancel(), then blocks until the body does not run (any more): only then is it safe to destroy
+  /// Calls cancel(), then blocks until the body is not running. Only then is it safe to destroy
   /// what the body refers to.
   /// \return `prevented` or `done`; `running` if stop was requested first, or if called from within
-  /// that very body.
+  /// the body itself.
   cancel_result cancel_and_join(const sync::stop_token& stop = {}) const {
     return state().cancel_and_join(clock::time_point::max(), stop);
   }
-  /// As above, for that long at most: then `running`.
+  /// As above. Returns `running` if the time-out expires.
   template <class Rep, class Period>
   cancel_result cancel_and_join_for(std::chrono::duration<Rep, Period> timeout,
                                     const sync::stop_token& stop = {}) const {
     return cancel_and_join_until(deadline_after(state().time().now(), to_nanoseconds(timeout)),
                                  stop);
   }
-  /// As above, until that time at most.
+  /// As above. Returns `running` if the deadline passes.
   cancel_result cancel_and_join_until(clock::time_point deadline,
                                       const sync::stop_token& stop = {}) const {
     return state().cancel_and_join(deadline, stop);
   }
 
-  /// Lets `f` be called with the value when it is there; an error or a cancellation passes by `f`
-  /// into the future that is returned. If `f` takes no T but a future<T>, it is called in any
-  /// case, with this future, which is ready then.
+  /// Calls `f` with the value when this future is ready. An error or a cancellation skips `f` and
+  /// goes to the returned future. If `f` takes a future<T> instead of a T, it is always called,
+  /// with this future, which is ready then.
   ///
-  /// The thread that delivers the result calls it before it goes on, or this thread does if the
-  /// result is there already. Continuations may nest; chains may be of any length, see
-  /// max_nested_continuations. `f` is called as an rvalue, if it can be. A future that `f` returns
-  /// is not unwrapped.
+  /// The thread that completes this future calls `f` before it continues; if the future is ready
+  /// already, then() calls `f`. Only max_nested_continuations delays the call. `f` is called as an
+  /// rvalue if it can be called so. A future that `f` returns is not unwrapped.
   ///
-  /// Cancelling the returned future prevents `f`; it does not cancel what `f` waits for. It has the
-  /// clock and the hook of this one.
+  /// Cancelling the returned future prevents `f` and does not cancel this future's work. The
+  /// returned future has the clock and the hook of this one.
   /// \throws std::invalid_argument if `f` is null or empty, std::bad_alloc, and what copying `f`
-  /// throws: then this future is as it was.
+  /// throws; this future is unchanged then.
   template <class F>
   auto then(F&& f) &&;
 
-  /// `co_await std::move(f)` gives what get() gives, in any coroutine. The coroutine is resumed by
-  /// the thread that delivers the result; an exception that leaves its resume() ends the program.
-  /// If its frame is destroyed while it is suspended here, nothing is resumed; who destroys it has
-  /// to know, as with any coroutine, that it is not being resumed at that moment.
+  /// `co_await std::move(f)` has the result of get(), in any coroutine. The thread that completes
+  /// the future resumes the coroutine; an exception that leaves its resume() terminates the
+  /// program. A coroutine whose frame is destroyed while it is suspended here is not resumed. As
+  /// with any coroutine, its owner must not destroy the frame while it is being resumed.
   detail::future_awaiter<T> operator co_await() &&;
 
-  /// For those who combine futures.
+  /// For code that combines futures.
   [[nodiscard]] detail::future_state<T>& state() const {
     if (!state_) detail::throw_no_state();
     return *state_;
@@ -186,7 +187,7 @@ class [[nodiscard]] future {
   detail::intrusive_ptr<detail::future_state<T>> state_;
 };
 
-/// Delivers the result of a future.
+/// Sets the result of a future.
 ///
 /// \code
 /// takt::promise<std::string> p;
@@ -194,12 +195,16 @@ class [[nodiscard]] future {
 /// fetch(url, [p = std::move(p)](auto reply) mutable { p.set_value(reply.body()); });
 /// \endcode
 ///
-/// If the future is cancelled first, what is set later is dropped, without an error; a producer
-/// that cares asks is_cancelled(). Clock and hook of the future are options, see future_options:
+/// The clock and the hook of the future are options:
 /// `takt::promise<int> p{{.unhandled = &takt::log_unhandled}};`.
 ///
-/// **Thread safety**: one thread at a time; independent of its future. **Destruction** without a
-/// result ends the future with takt::broken_promise, and so runs its continuation.
+/// **Cancellation.** If the future is cancelled first, a result that is set later is discarded
+/// without an error. The producer can check is_cancelled().
+///
+/// **Errors.** Destruction without a result fails the future with takt::broken_promise, and so
+/// calls its continuation.
+///
+/// **Thread safety.** Members require exclusive access to the promise; its future is independent.
 template <class T>
 class promise {
  public:
@@ -219,7 +224,7 @@ class promise {
     std::swap(set_, other.set_);
   }
 
-  /// The future; there is one. \throws std::future_error (future_already_retrieved, no_state).
+  /// Returns the future, once. \throws std::future_error (future_already_retrieved, no_state).
   [[nodiscard]] future<T> get_future() {
     require_state();
     if (std::exchange(retrieved_, true)) {
@@ -228,9 +233,9 @@ class promise {
     return future<T>(state_.share());
   }
 
-  /// Makes the future ready with a value made of `value`, which may be a list in braces.
-  /// \throws std::future_error (promise_already_satisfied, no_state). If making the value throws,
-  /// that becomes the result.
+  /// Makes the future ready with a value constructed from `value`, which may be a braced list. If
+  /// the construction throws, the future gets that exception.
+  /// \throws std::future_error (promise_already_satisfied, no_state).
   template <class U = std::remove_cvref_t<T>>
     requires detail::can_become<T, U&&>
   void set_value(U&& value) {
@@ -256,8 +261,8 @@ class promise {
     state_->publish_value();
   }
 
-  /// Makes the future ready with an error; takt::cancelled makes it cancelled.
-  /// \throws as above; std::invalid_argument if it is null.
+  /// Makes the future ready with an error; takt::cancelled cancels the future.
+  /// \throws std::future_error as above; std::invalid_argument if `error` is null.
   void set_exception(std::exception_ptr error) {
     if (error == nullptr) {
       throw std::invalid_argument("takt::promise: the exception_ptr is null");
@@ -265,13 +270,13 @@ class promise {
     if (claim()) publish(std::move(error));
   }
 
-  /// Makes the future ready as cancelled: passes on somebody else's cancellation.
+  /// Cancels the future, for a producer whose own work was cancelled.
   /// \throws std::future_error as above.
   void set_cancelled() {
     if (claim()) state_->publish_cancelled();
   }
 
-  /// Whether the future was cancelled, so that a result is of no use.
+  /// Returns true if the future was cancelled: a result would be discarded.
   [[nodiscard]] bool is_cancelled() const {
     require_state();
     return state_->is_cancelled();
@@ -295,7 +300,7 @@ class promise {
       std::rethrow_exception(error);
     } catch (const cancelled&) {
       was_cancelled = true;
-    } catch (...) {  // NOLINT(bugprone-empty-catch): as it is
+    } catch (...) {  // NOLINT(bugprone-empty-catch): every other error is published as it is
     }
     if (was_cancelled) {
       state_->publish_cancelled();
@@ -309,7 +314,7 @@ class promise {
   bool set_ = false;
 };
 
-/// A future that is ready.
+/// Returns a ready future with `value`.
 template <class T>
 [[nodiscard]] future<std::decay_t<T>> make_ready_future(T&& value) {
   promise<std::decay_t<T>> p;

@@ -8,11 +8,10 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Which clock a future waits with, and who hears of an error that nobody has seen. Both have to
-/// outlive the future.
+/// Options of a future. Both objects must outlive the future; null is std::invalid_argument.
 struct future_options {
-  const clock* time = &steady;                                ///< for wait_for() and wait_until()
-  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< see unhandled_hook
+  const clock* time = &steady;  ///< Clock for wait_for() and wait_until().
+  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< Receives unobserved errors.
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -1,5 +1,5 @@
 /// \file
-/// A callable that fills a future when it is run.
+/// A callable whose outcome goes to a future.
 #pragma once
 
 #include <chrono>
@@ -24,30 +24,31 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Work to be done once, or again and again, whose outcome goes to a future. It is what executors
-/// queue and run; java.util.concurrent calls it FutureTask.
+/// A callable whose outcome goes to a future; java.util.concurrent calls it FutureTask. run() runs
+/// it once, run_and_reset() any number of times.
 ///
 /// \code
 /// takt::future_task<int> task{[](std::stop_token stop) { return search(stop); }};
 /// takt::future<int> found = task.get_future();
 /// std::jthread t{std::move(task)};         // calls task()
 /// ...
-/// found.cancel_and_join();                 // the search has ended, or never begins
+/// found.cancel_and_join();                 // the search has ended or will never begin
 /// \endcode
 ///
-/// The callable takes a `std::stop_token` or nothing; stop is requested by cancel(), and
-/// by an executor that is told to stop at once. run() calls it as an rvalue, if it can be,
-/// run_and_reset() as an lvalue. It is destroyed before the future becomes ready; when it is
-/// cancelled before it has begun, by the thread that cancels. If it throws takt::cancelled, the
-/// future is cancelled.
+/// **Closure.** The callable takes a `std::stop_token` or nothing. run() calls it as an rvalue if
+/// it can be called so, run_and_reset() as an lvalue. It is destroyed before the future becomes
+/// ready; if it is cancelled before it begins, the cancelling thread destroys it.
 ///
-/// **Thread safety**: cancel(), cancel_and_join(), is_ready() and is_cancelled() from any thread,
-/// at any time while the task is not being moved or destroyed; run() and run_and_reset() too, of
-/// which only one takes effect at a time; the rest belongs to one thread.
+/// **Cancellation.** Stop is requested by cancel(), and by an executor in shutdown_now(). If the
+/// callable throws takt::cancelled, the future is cancelled.
 ///
-/// **Destruction**: a task that has not begun ends its future with takt::broken_promise, and so
-/// runs its continuation. A moved-from task is empty: its members throw std::future_error
-/// (no_state).
+/// **Errors.** A task that is destroyed before it begins fails its future with
+/// takt::broken_promise, and so calls its continuation. Members of a moved-from task throw
+/// std::future_error (no_state).
+///
+/// **Thread safety.** cancel(), cancel_and_join(), is_ready(), is_cancelled(), run() and
+/// run_and_reset() may be called concurrently while the task is not being moved or destroyed; of
+/// concurrent runs, one takes effect. All other members require exclusive access.
 template <class T>
 class future_task {
  public:
@@ -74,7 +75,7 @@ class future_task {
     std::swap(retrieved_, other.retrieved_);
   }
 
-  /// The future; there is one. \throws std::future_error (future_already_retrieved, no_state).
+  /// Returns the future, once. \throws std::future_error (future_already_retrieved, no_state).
   [[nodiscard]] future<T> get_future() {
     static_cast<void>(state());  // not empty
     if (std::exchange(retrieved_, true)) {
@@ -83,21 +84,21 @@ class future_task {
     return future<T>(state_.share());
   }
 
-  /// Does the work and makes the future ready. Nothing happens if it was cancelled, is running, or
-  /// has run.
+  /// Calls the callable and makes the future ready. Does nothing if the task was cancelled, is
+  /// running, or has run.
   void run() { state().run(); }
   void operator()() { run(); }
 
-  /// Does the work without ending the task, so that it can be run again: for periodic work. What
-  /// it returns is dropped.
-  /// \return whether it may be run again. Not if it threw, which ends the future with that error;
-  /// nor if it was cancelled, is running, or has run.
+  /// Calls the callable and leaves the future pending, so that the task can be run again: for
+  /// periodic work. The callable's result is discarded.
+  /// \return true if the task can be run again. False if the callable threw, which ends the future
+  /// with that error, or if the task was cancelled, is running, or has run.
   /// \throws std::logic_error if the callable can be called only as an rvalue.
   [[nodiscard]] bool run_and_reset() { return state().run_and_reset(); }
 
-  /// As future::cancel(), without the future.
+  /// As future::cancel().
   cancel_result cancel() const { return state().cancel(); }
-  /// As future::cancel_and_join(), without the future.
+  /// As future::cancel_and_join().
   cancel_result cancel_and_join(const sync::stop_token& stop = {}) const {
     return state().cancel_and_join(clock::time_point::max(), stop);
   }
@@ -113,12 +114,13 @@ class future_task {
                                       const sync::stop_token& stop = {}) const {
     return state().cancel_and_join(deadline, stop);
   }
-  /// Whether it has ended: by a value, an error or a cancellation.
+  /// Returns true if the future is ready: with a value, with an error, or cancelled.
   [[nodiscard]] bool is_ready() const { return state().is_ready(); }
-  /// Whether it has ended by cancellation.
+  /// Returns true if the future was cancelled.
   [[nodiscard]] bool is_cancelled() const { return state().is_cancelled(); }
 
-  /// Gives up the task for its state, which the caller then runs, cancels or abandons.
+  /// Returns the shared state, which the caller then runs, cancels or abandons. The task is empty
+  /// afterwards.
   [[nodiscard]] detail::intrusive_ptr<detail::future_state<T>> release() {
     static_cast<void>(state());  // not empty
     return std::move(state_);

@@ -1,5 +1,5 @@
 /// \file
-/// A piece of work on its way to a thread.
+/// The unit of work that executors queue and run.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What a task is called in traces and lists: a string literal, which needs no owner. Anything else
+/// Name of a task in traces and lists: a string literal, which needs no owner. Any other string
 /// does not compile.
 class task_name {
  public:
   constexpr task_name() noexcept = default;
-  consteval task_name(const char* literal)  // NOLINT(google-explicit-constructor): literals are it
+  consteval task_name(const char* literal)  // NOLINT(google-explicit-constructor): a literal
       : text_(literal) {}
   [[nodiscard]] constexpr std::string_view view() const noexcept { return text_; }
   [[nodiscard]] constexpr bool empty() const noexcept { return *text_ == '\0'; }
@@ -36,55 +36,57 @@ class task_name {
   const char* text_ = "";
 };
 
-/// What can be said of a task beside what it does.
+/// Options of a task.
 struct task_options {
   task_name name{};
-  /// Larger goes first, in a thread_pool with queue_order::priority; all others ignore it.
+  /// Priority in a thread_pool with queue_order::priority, where larger values run first. All other
+  /// executors ignore it.
   std::int16_t priority = 0;
 };
 
-/// Whether an F is moved by copying its bytes and forgetting the source. Specialize it for a type
-/// of which that is true, though it has a destructor: a task that holds it is moved faster.
+/// True if an F can be moved by copying its bytes and not destroying the source. Specialize it for
+/// a type that has a destructor and can be moved so: tasks that hold an F move faster.
 template <class F>
 inline constexpr bool moves_as_bytes = std::is_trivially_copyable_v<F>;
 
-/// A piece of work on its way to a thread: what executors take, queue and run. A callable, with or
-/// without a future that waits for its result, and a name.
+/// The unit of work of executors: a callable, with or without a future for its result, and a name.
 ///
 /// \code
-/// class my_executor {                                     // that is all it takes
+/// class my_executor {
 ///  public:
 ///   void execute(takt::task t) {
 ///     my_loop.post([t = std::move(t)]() mutable { t.run(); });
 ///   }
 /// };
 ///
-/// pool.execute([] { step(); });                           // becomes a task by itself
-/// for (takt::task& t : pool.shutdown_now()) t.run();      // what has not begun; fulfils futures
+/// pool.execute([] { step(); });                           // converts the callable to a task
+/// for (takt::task& t : pool.shutdown_now()) t.run();      // queued tasks; completes their futures
 /// \endcode
 ///
-/// Each task comes to one end: it is run, or cancel()led, or reject()ed, or dropped, and then its
-/// future, if it has one, ends accordingly: with its outcome, `cancelled`, `rejected`,
-/// `broken_promise`.
+/// **Outcome.** Each task has one outcome, which its future gets, if it has one: the result of
+/// run(), `cancelled` after cancel(), `rejected` after reject(), `broken_promise` if the task is
+/// dropped.
 ///
-/// The callable takes a `std::stop_token` or nothing, and is called as an rvalue, if it can be. A
-/// token's stop is requested by the executor that runs it, when that is told to stop at once. A
-/// callable of up to 32 bytes that can be moved without throwing is held inside; one that takes a
-/// token is not. If it has a member `void cancelled() noexcept`, no token and no future, that is
-/// called when it is cancelled before it has begun.
+/// **Cancellation.** The callable takes a `std::stop_token` or nothing. The executor that runs it
+/// requests stop in shutdown_now(). If a callable without a token and a future has a member
+/// `void cancelled() noexcept`, cancel() calls that member.
 ///
-/// **Size**: 64 bytes, one cache line. **Thread safety**: as for an int. **Destruction** drops it.
+/// **Cost.** 64 bytes, one cache line. A callable of up to 32 bytes without a token that moves
+/// without throwing is stored inside; others are allocated. The callable is called as an rvalue if
+/// it can be called so.
+///
+/// **Thread safety.** As for an int. **Destruction** drops the task.
 class alignas(std::max_align_t) task {
   static constexpr std::size_t capacity = 32;
 
  public:
-  /// Whether a callable of this type, without a token, is held inside: nothing is allocated for it.
+  /// True if a callable of this type, without a token, is stored inside without an allocation.
   template <class F>
   static constexpr bool held_inside =
       sizeof(F) <= capacity && alignof(F) <= alignof(std::max_align_t) &&
       std::is_nothrow_move_constructible_v<F>;
 
-  /// Empty.
+  /// Constructs an empty task.
   task() noexcept = default;
 
   /// Holds `f`, decayed. \throws std::invalid_argument if `f` is null or empty.
@@ -103,16 +105,16 @@ class alignas(std::max_align_t) task {
     }
   }
 
-  /// Holds what fills a future.
+  /// Holds a future_task.
   template <class T>
-  // NOLINTNEXTLINE(google-explicit-constructor): as a callable does
+  // NOLINTNEXTLINE(google-explicit-constructor): like a callable
   task(future_task<T>&& f, const task_options& more = {}) : task(more) {
     state_ = f.release().detach();
     table_ = &with_future;
   }
 
-  /// Holds what fills a future, by its state. If it is periodic, run() leaves it there and says
-  /// `again`, until it throws or is cancelled: for executors that know when.
+  /// Holds the shared state of a future. If the task is periodic, run() keeps it and returns
+  /// `again` until the callable throws or the task is cancelled: for executors that schedule runs.
   task(detail::intrusive_ptr<detail::future_core> state, const task_options& more,
        bool periodic) noexcept
       : task(more) {
@@ -120,7 +122,7 @@ class alignas(std::max_align_t) task {
     table_ = periodic ? &with_periods : &with_future;
   }
   [[nodiscard]] bool is_periodic() const noexcept { return table_ == &with_periods; }
-  /// The next run is the last one, which makes its future ready.
+  /// Makes the next run the last one, which makes the future ready.
   void end_periods() noexcept {
     if (is_periodic()) table_ = &with_future;
   }
@@ -133,21 +135,21 @@ class alignas(std::max_align_t) task {
     }
     return *this;
   }
-  ~task() { drop(); }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): it has a count
+  ~task() { drop(); }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): reference-counted
 
-  /// Whether there is something in it.
+  /// Returns true if the task is not empty.
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
-  /// Does the work, and leaves nothing to do unless it is periodic. Not for an empty task.
-  /// \throws what the callable throws, if there is no future that gets it; but takt::cancelled is
-  /// an outcome.
+  /// Calls the callable; only a periodic task can be run again. Requires a task that is not empty.
+  /// \throws what the callable throws, if the task has no future; but takt::cancelled is an
+  /// outcome.
   task_outcome run() {
     TAKT_ASSERT(table_ != nullptr);
     return table_->run(*this);
   }
 
-  /// Ends it without running it; its future is cancelled. A callable without future and token that
-  /// has a member cancelled() is told by it.
+  /// Cancels the task and its future. If a callable without a future and a token has a member
+  /// cancelled(), this calls it. The task is empty afterwards.
   void cancel() noexcept {
     if (detail::future_core* core = state()) {
       core->cancel();
@@ -157,19 +159,19 @@ class alignas(std::max_align_t) task {
     drop();
   }
 
-  /// Ends it without running it; its future throws takt::rejected.
+  /// Rejects the task: its future fails with takt::rejected. The task is empty afterwards.
   void reject(rejection reason) noexcept {
     if (detail::future_core* core = state()) core->reject(reason);
     drop();
   }
 
-  /// Whether its future was cancelled: running it does nothing.
+  /// Returns true if the task's future was cancelled: run() would do nothing.
   [[nodiscard]] bool is_cancelled() const noexcept {
     const detail::future_core* core = state();
     return core != nullptr && core->is_cancelled();
   }
 
-  /// The callable, if it is of exactly this type and still there; else nullptr.
+  /// Returns the callable if its type is F and it has not been destroyed, otherwise nullptr.
   template <class F>
   [[nodiscard]] F* target() noexcept {
     return table_ == nullptr ? nullptr
@@ -180,23 +182,23 @@ class alignas(std::max_align_t) task {
   [[nodiscard]] std::int16_t priority() const noexcept {
     return static_cast<std::int16_t>(about_.priority);
   }
-  /// Given by the executor that took it; unique among its tasks.
+  /// Number assigned by the executor that accepted the task; unique among its tasks.
   [[nodiscard]] std::uint64_t id() const noexcept { return about_.id; }
-  /// When it was to begin, by the clock of the executor that took it, if that keeps such times.
+  /// Due time on the clock of the executor that accepted the task, if the executor records it.
   [[nodiscard]] clock::time_point deadline() const noexcept { return about_.deadline; }
 
-  /// For executors: what id() and deadline() tell.
+  /// For executors: set the values of id(), deadline() and name().
   void set_id(std::uint64_t id) noexcept { about_.id = id & ((std::uint64_t{1} << 48) - 1); }
   void set_deadline(clock::time_point deadline) noexcept { about_.deadline = deadline; }
   void set_name(task_name name) noexcept { about_.name = name; }
   [[nodiscard]] task_name literal_name() const noexcept { return about_.name; }
-  /// For executors: takes over name, priority, id and deadline.
+  /// For executors: copies name, priority, id and deadline.
   void describe_as(const task& other) noexcept { about_ = other.about_; }
-  /// Whether somebody waits for its result.
+  /// Returns true if the task has a future.
   [[nodiscard]] bool has_future() const noexcept { return table_ == &with_future || is_periodic(); }
-  /// For schedulers that keep many: moves what it does into `storage`, which is large and aligned
-  /// enough for a callable that is held inside, and leaves the rest behind. \return what unpack()
-  /// needs to make a task of it again.
+  /// For schedulers that store many tasks: moves the callable or the state into `storage`, which
+  /// has the size and alignment of a callable that is stored inside. Name, priority, id and
+  /// deadline stay behind. \return the value that unpack() needs to rebuild the task.
   [[nodiscard]] const void* pack(void* storage) noexcept {
     move_bytes(*this, storage);
     return std::exchange(table_, nullptr);
@@ -212,15 +214,15 @@ class alignas(std::max_align_t) task {
     made.table_ = held;
     return made;
   }
-  /// Whether ending it without running it, or what was packed, leaves nothing to do. Not for an
-  /// empty task.
+  /// Returns true if cancelling or dropping the task, or a packed one, does nothing: no destructor
+  /// and no cancelled() to call. Requires a task that is not empty.
   [[nodiscard]] bool is_plain() const noexcept { return is_plain(table_); }
   [[nodiscard]] static bool is_plain(const void* packed) noexcept {
     const auto* const held = static_cast<const table*>(packed);
     return held->destroy == nullptr && held->cancelled == nullptr;
   }
-  /// For executors: what it shares with its future, or with its stop token; null if it has neither.
-  /// Stays until the task is dropped or moved, also when it has run.
+  /// For executors: the state shared with the future or the stop token; null if the task has
+  /// neither. It stays valid until the task is dropped or moved, also after a run.
   [[nodiscard]] detail::future_core* state() const noexcept {
     return table_ != nullptr && table_->has_state ? state_ : nullptr;
   }
@@ -228,17 +230,17 @@ class alignas(std::max_align_t) task {
  private:
   struct table {
     task_outcome (*run)(task& self);
-    void (*relocate)(void* from, void* to) noexcept;  // null: copying the bytes does it
+    void (*relocate)(void* from, void* to) noexcept;  // null: copy the bytes
     void (*destroy)(void* storage) noexcept;          // null: nothing to do
     void* (*target)(void* storage, const void* type) noexcept;
-    void (*cancelled)(void* storage) noexcept;  // null: it does not want to know
+    void (*cancelled)(void* storage) noexcept;  // null: has no member cancelled()
     bool has_state;
   };
 
   explicit task(const task_options& more) noexcept
       : about_{.name = more.name, .priority = more.priority} {}
 
-  // A callable that is not held inside has a pointer to it there.
+  // For a callable that is not stored inside, `storage` holds a pointer to it.
   template <class F>
   static F& target_in(void* storage) noexcept {
     if constexpr (held_inside<F>) {
@@ -306,7 +308,7 @@ class alignas(std::max_align_t) task {
       false,
   };
 
-  // Tasks with a state, which they own a reference to.
+  // For tasks that own a reference to a state.
   static const table with_future;
   static const table without_future;
   static const table with_periods;
@@ -335,25 +337,25 @@ class alignas(std::max_align_t) task {
     }
   }
 
-  // Word by word: a callable has often just been written so, and a wider load would have to wait
-  // until all of it has left the store buffer.
+  // Word by word: a callable has often just been written in words. A wider load cannot be forwarded
+  // from several stores and would wait until all of them have left the store buffer.
   static void copy_words(const void* from, void* to) noexcept {
     for (std::size_t i = 0; i < capacity; i += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
       std::memcpy(&word, static_cast<const std::byte*>(from) + i, sizeof(word));
-      asm("" : "+r"(word));  // keeps the compiler from joining them
+      asm("" : "+r"(word));  // keeps the compiler from merging the loads
       std::memcpy(static_cast<std::byte*>(to) + i, &word, sizeof(word));
     }
   }
 
-  // Needs to be empty, and leaves `other` empty.
+  // Requires an empty task; leaves `other` empty.
   void take(task& other) noexcept {
     move_bytes(other, bytes_);
     table_ = std::exchange(other.table_, nullptr);
     about_ = other.about_;
   }
 
-  // First, for the alignment of the class to be theirs.
+  // First member: the class has the alignment of the callable.
   union {
     std::byte bytes_[capacity]{};
     detail::future_core* state_;
@@ -362,7 +364,7 @@ class alignas(std::max_align_t) task {
   struct {
     task_name name;
     clock::time_point deadline{};
-    std::uint64_t id : 48 = 0;  // enough for ten million a second through ten months
+    std::uint64_t id : 48 = 0;  // wraps after ten months at ten million tasks per second
     std::int64_t priority : 16 = 0;
   } about_;
 };

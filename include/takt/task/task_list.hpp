@@ -1,5 +1,5 @@
 /// \file
-/// Tasks in a row.
+/// A list of tasks.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,21 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Tasks in a row: what executors keep them in, and what shutdown_now() gives back. Owns them:
-/// those that are left when it goes are dropped, which ends their futures with
-/// takt::broken_promise.
+/// A list of tasks: the queue of executors and the result of shutdown_now(). It owns the tasks; its
+/// destructor drops them, which fails their futures with takt::broken_promise.
 ///
 /// \code
 /// for (takt::task& t : pool.shutdown_now()) keep(std::move(t));
 /// \endcode
 ///
-/// They live in blocks, of which some, 1 MB at most, are kept when they are empty: in a steady flow
-/// of some ten thousand tasks nothing is allocated. A list that never had more than a few takes
-/// some 600 bytes. Moving the list moves none of them, and neither that nor append() allocates or
-/// throws.
+/// **Cost.** Tasks are stored in blocks. The list keeps up to 1 MB of empty blocks: a steady flow
+/// of some ten thousand tasks does not allocate. A list that never held more than a few tasks takes
+/// some 600 bytes. Moving the list and append() neither move tasks nor allocate nor throw.
 ///
-/// **Thread safety**: as for a container.
+/// **Thread safety.** As for a container of the standard library.
 class task_list {
  public:
-  /// Goes through the tasks. Invalid when the list changes.
+  /// Forward iterator. Any change of the list invalidates it.
   template <class List, class Task>
   class basic_iterator {
    public:
@@ -90,7 +88,7 @@ class task_list {
   [[nodiscard]] const_iterator begin() const noexcept { return {this, 0}; }
   [[nodiscard]] const_iterator end() const noexcept { return {this, size()}; }
 
-  /// Adds a task at the end. If it throws, `t` is as it was.
+  /// Adds a task at the end. If it throws, `t` is unchanged.
   void push_back(task&& t) {
     if (first_ + size_ == full_at_) {
       if (rest_ != nullptr) {
@@ -103,7 +101,7 @@ class task_list {
     ++size_;
   }
 
-  /// Takes the first one out. The list is not empty.
+  /// Moves the first task to `t`. Requires a list that is not empty.
   void pop_front(task& t) noexcept {
     take_out(own(0), t);
     ++first_;
@@ -111,7 +109,7 @@ class task_list {
     if (first_ % per_block == 0 || size_ == 0) drop_front_block();
   }
 
-  /// Takes the last one out. The list is not empty.
+  /// Moves the last task to `t`. Requires a list that is not empty.
   void pop_back(task& t) noexcept {
     if (rest_ != nullptr) {
       pop_behind(t);
@@ -124,30 +122,31 @@ class task_list {
     full_at_ = room_ -= per_block;
   }
 
-  /// Adds the tasks of another list at the end, with the memory that they are in. That one is
-  /// empty then. For a few lists: to find a task takes longer with each.
+  /// Adds the tasks of `more` at the end by taking over its blocks; `more` is empty afterwards. For
+  /// a few lists only: each appended list makes access to a task slower.
   void append(task_list&& more) noexcept;
 
-  /// Makes room for so many tasks in all: adding them does not allocate. For an empty list.
+  /// Reserves memory for `tasks` tasks: adding them does not allocate. Requires an empty list.
   void reserve(std::size_t tasks);
 
-  /// Takes out the tasks that are empty.
+  /// Removes tasks that are empty.
   void remove_empty() noexcept;
 
-  /// Gives back the memory of an empty list, but for that of a few tasks.
+  /// Releases the memory of an empty list, unless it is only the small block for a few tasks.
   void trim() noexcept;
 
  private:
-  // One thread adds, another takes out: if each freed what the other allocates, both would wait for
-  // the allocator's lock. So blocks are large, and rarely freed; but the only block of a list that
-  // never had more than `few` is small, for there may be thousands of them.
+  // One thread adds tasks and another one removes them. If the second freed the blocks that the
+  // first allocates, both would contend for the allocator's lock; hence blocks are large and rarely
+  // freed. A list that never had more than `few` tasks has one small block, because there may be
+  // thousands of such lists.
   static constexpr std::size_t few = 8;
   static constexpr std::size_t per_block = 256;
   static constexpr std::size_t most_spare = 64;
   using block = std::unique_ptr<std::byte[]>;
   static_assert(alignof(task) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
-  // In front of the tasks of a block is room for a list: see rest_.
+  // Each block begins with space for a task_list: see rest_.
   static constexpr std::size_t head = sizeof(task);
   [[nodiscard]] static void* place_in(const block& b, std::size_t at) noexcept {
     return b.get() + head + at * sizeof(task);
@@ -158,7 +157,7 @@ class task_list {
   [[nodiscard]] static block make_block(std::size_t tasks) {
     return std::make_unique_for_overwrite<std::byte[]>(head + tasks * sizeof(task));
   }
-  // Of those that are not in rest_.
+  // The task at `index` of this list, without rest_.
   [[nodiscard]] task& own(std::size_t index) const noexcept {
     return *std::launder(static_cast<task*>(place(first_ + index)));
   }
@@ -178,14 +177,14 @@ class task_list {
   void drop_front_block() noexcept;
   void drop_spare_blocks() noexcept;
 
-  // The tasks are those from `first_` on, counted through the blocks; elsewhere is just storage.
+  // Indices count through all blocks. The tasks are [first_, first_ + size_).
   std::vector<block> blocks_;
-  std::size_t room_ = 0;     // of all blocks; `few`: there is one, a small one
-  std::size_t full_at_ = 0;  // the same; if there is a rest, the end of the tasks before it
+  std::size_t room_ = 0;     // capacity of all blocks; `few` if the only block is the small one
+  std::size_t full_at_ = 0;  // room_, or first_ + size_ if there is a rest
   std::size_t first_ = 0;
-  std::size_t size_ = 0;  // without the rest; not 0 if there is one
-  // What was appended: a list that lives in its own last block. Owned, and left as it is: who
-  // changes it takes it out first, since its blocks may change.
+  std::size_t size_ = 0;  // without rest_; not 0 if there is one
+  // The appended list, owned, stored at the beginning of its own last block. To change it, move it
+  // out with take_rest() first, since its blocks may change.
   task_list* rest_ = nullptr;
 };
 

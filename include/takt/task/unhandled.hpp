@@ -1,5 +1,5 @@
 /// \file
-/// Where errors go that nobody has seen.
+/// Hooks for errors that no code handles.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace takt::inline TAKT_ABI {
 
 /// Why an error reached the hook.
 enum class unhandled : std::uint8_t {
-  /// There is no future that it could go to.
+  /// The task has no future.
   uncaught,
-  /// Its future was destroyed without anybody looking.
+  /// The future was destroyed before any code retrieved the error.
   unobserved,
 };
 
-/// Is told of each exception that left a task and that nobody has seen. Whoever runs tasks can be
-/// given one; it has to outlive them and their futures.
+/// Receives each exception that left a task and that no code has retrieved. Components that run
+/// tasks take a hook in their options. It must outlive the component and its futures.
 ///
 /// \code
 /// class to_my_log final : public takt::unhandled_hook {
@@ -30,8 +30,8 @@ enum class unhandled : std::uint8_t {
 /// takt::thread_pool pool{{.core_threads = 4, .unhandled = &hook}};
 /// \endcode
 ///
-/// **Thread safety**: called on the thread where the error became unhandled, by several at once.
-/// A hook that throws ends the program.
+/// **Thread safety.** Hooks are called on the thread where the error became unhandled, concurrently
+/// if several threads have errors. A hook that throws terminates the program.
 class unhandled_hook {
  public:
   virtual void on_unhandled(unhandled kind, const std::exception_ptr& error) const noexcept = 0;
@@ -59,11 +59,11 @@ class logging_hook final : public unhandled_hook {
 
 }  // namespace detail
 
-/// The default. An uncaught error ends the program, as it does for a std::thread; an unobserved
-/// error is reported on stderr.
+/// The default. An uncaught error terminates the program, as it does for a std::thread. An
+/// unobserved error is reported on stderr.
 inline constexpr detail::terminating_hook terminate_on_unhandled{};
 
-/// Both kinds of errors are reported on stderr, and the program continues.
+/// Reports both kinds of errors on stderr. The program continues.
 inline constexpr detail::logging_hook log_unhandled{};
 
 }  // namespace takt::inline TAKT_ABI

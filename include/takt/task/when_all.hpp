@@ -1,5 +1,5 @@
 /// \file
-/// One future for many: when all are ready, or any.
+/// Combines futures: one that is ready when all or any of them are.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What when_any() gives: which one was ready first, and all of them, in their order.
+/// The result of when_any().
 template <class Futures>
 struct when_any_result {
-  std::size_t index = 0;
-  Futures futures;
+  std::size_t index = 0;  ///< Index of the future that was ready first.
+  Futures futures;        ///< All futures, in the order of the arguments.
 };
 
-/// A future that is ready when all of these are, and gives them back, ready, in their order. Their
-/// errors stay in them. None gives a ready future.
+/// Returns a future that becomes ready when all `futures` are ready. Its value is these futures, in
+/// order, with their values and errors. With no futures the result is ready at once.
 ///
 /// \code
 /// auto both = takt::when_all(std::move(a), std::move(b));
@@ -34,9 +34,9 @@ struct when_any_result {
 /// use(x.get(), y.get());
 /// \endcode
 ///
-/// It has the clock and the hook of the first of them. Cancelling it cancels none of them; those
-/// that nobody gets back are dropped like any other future.
-/// \throws std::future_error (no_state) if one is empty; std::bad_alloc. Then they are dropped.
+/// The returned future has the clock and the hook of the first of `futures`. Cancelling it cancels
+/// none of them; if its value is never retrieved, they are destroyed like any other future.
+/// \throws std::future_error (no_state) if one is empty; std::bad_alloc. Then they are destroyed.
 template <class T>
 [[nodiscard]] future<std::vector<future<T>>> when_all(std::vector<future<T>> futures) {
   for (const future<T>& f : futures) static_cast<void>(f.state());
@@ -52,16 +52,17 @@ template <class... T>
                                                               sizeof...(T));
 }
 
-/// A future that is ready as soon as one of these is. It gives all of them back, and says which was
-/// the first; the others go on, and can be waited for, cancelled or dropped.
+/// Returns a future that becomes ready when the first of `futures` is ready. Its value is the index
+/// of that one, and all the futures; the caller can wait for the others, cancel or destroy them.
 ///
 /// \code
 /// auto [first, answers] = takt::when_any(std::move(replicas)).get();    // a vector of futures
 /// use(answers[first].get());
 /// \endcode
 ///
-/// Clock, hook and cancellation are as for when_all(). \throws std::invalid_argument if there are
-/// none, std::future_error (no_state) if one is empty; std::bad_alloc.
+/// Clock, hook and cancellation are as for when_all().
+/// \throws std::invalid_argument if there are no futures; std::future_error (no_state) if one is
+/// empty; std::bad_alloc. Then they are destroyed.
 template <class T>
 [[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(
     std::vector<future<T>> futures) {
