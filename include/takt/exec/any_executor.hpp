@@ -1,5 +1,5 @@
 /// \file
-/// A reference to an executor of any type.
+/// A type-erased reference to an executor.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,23 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Some executor, whatever its type: for functions and members that take "where" without being
-/// templates. It borrows: the executor has to outlive it.
+/// A type-erased reference to an executor, for functions and members that are not templates. The
+/// executor must outlive it.
 ///
 /// \code
 /// void fetch(const url& from, takt::any_executor where, callback done);
 ///
-/// fetch(here, pool, show);                       // a reference to the pool
-/// fetch(here, takt::inline_executor(), show);    // holds it: small, and copied like an int
+/// fetch(page, pool, show);                       // refers to the pool
+/// fetch(page, takt::inline_executor(), show);    // stores a copy: trivial and small
 /// \endcode
 ///
-/// Two pointers in size, copied like an int, never allocates. An executor that is neither an lvalue
-/// nor as small and trivial as a pointer does not convert: who would own it?
+/// An rvalue converts only if it is trivially copyable and no larger than a pointer; any_executor
+/// then stores a copy. Other rvalues would have no owner.
 ///
-/// **Thread safety**: as for a pointer; execute() is that of the executor. **Destruction**: nothing
-/// happens to the executor.
+/// **Cost.** Two pointers in size; copies like an int; never allocates.
+///
+/// **Thread safety.** As for a pointer; execute() is as safe as the executor's. **Destruction**
+/// does not affect the executor.
 class any_executor : public executor_interface<any_executor> {
   template <class E>
   static constexpr bool is_small =
@@ -41,10 +43,10 @@ class any_executor : public executor_interface<any_executor> {
   template <executor E>
     requires(!std::is_same_v<std::remove_const_t<E>, any_executor>)
   any_executor(E& e) noexcept  // NOLINT(google-explicit-constructor): as a reference would bind
-      : object_(const_cast<std::remove_const_t<E>*>(std::addressof(e))),  // NOLINT: E says it
+      : object_(const_cast<std::remove_const_t<E>*>(std::addressof(e))),  // NOLINT: E keeps const
         table_(&table_of<E, false>) {}
 
-  /// Holds a copy of `e`.
+  /// Stores a copy of `e`.
   template <executor E>
     requires(!std::is_same_v<E, any_executor> && !std::is_const_v<E> && is_small<E>)
   any_executor(E&& e) noexcept  // NOLINT(google-explicit-constructor)
@@ -55,16 +57,16 @@ class any_executor : public executor_interface<any_executor> {
   void execute(task t) { table_->execute(&object_, std::move(t)); }
   [[nodiscard]] takt::future_options future_options() const { return table_->options(&object_); }
 
-  /// Whether it has a try_execute(), which then is called; see executor.
+  /// Returns true if the executor has try_execute(); see executor.
   [[nodiscard]] bool takes_many() const noexcept { return table_->try_execute != nullptr; }
   [[nodiscard]] std::size_t try_execute(std::span<task> tasks) noexcept {
     return takes_many() ? table_->try_execute(&object_, tasks) : 0;
   }
 
-  /// Whether the executor has set may_defer_resumption; see executor.
+  /// Returns true if the executor sets may_defer_resumption; see executor.
   [[nodiscard]] bool defers_resumption() const noexcept { return table_->defers_resumption; }
 
-  /// Whether both refer to the same executor, or hold equal ones of the same type.
+  /// Returns true if both refer to the same executor, or store equal ones of the same type.
   friend bool operator==(const any_executor& a, const any_executor& b) noexcept {
     return a.object_ == b.object_ && a.table_ == b.table_;
   }
@@ -73,11 +75,11 @@ class any_executor : public executor_interface<any_executor> {
   struct table {
     void (*execute)(void** object, task&& t);
     takt::future_options (*options)(void* const* object);
-    std::size_t (*try_execute)(void** object, std::span<task> tasks) noexcept;  // null: has none
+    std::size_t (*try_execute)(void** object, std::span<task> tasks) noexcept;  // may be null
     bool defers_resumption;
   };
 
-  // The executor: what `object` points to, or, if it is held, `object` itself.
+  // The executor: `*object`, or `object` itself if it stores the executor.
   template <class E, bool Held>
   static E& executor_in(void** object) noexcept {
     return *static_cast<E*>(Held ? static_cast<void*>(object) : *object);

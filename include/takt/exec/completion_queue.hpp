@@ -1,5 +1,5 @@
 /// \file
-/// Results in the order in which they come.
+/// Results of tasks in order of completion.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Has an executor do work, and gives the results in the order in which they come.
+/// Submits callables to an executor and returns their results in order of completion.
 ///
 /// \code
 /// takt::completion_queue<page> done{pool};
@@ -31,21 +31,17 @@ namespace takt::inline TAKT_ABI {
 /// while (!done.empty()) show(done.take().get());
 /// \endcode
 ///
-/// What is taken is the future of the work, ready: its get() gives the value or throws the error.
-/// There is no other; who has to know which work it was lets it return that. One that ends while
-/// it is being submitted comes when submit() returns. If several threads take, let them use
-/// take(stop) or try_take(): after empty() another may be faster.
+/// take() returns a ready future; get() returns the value or throws the error. A callable that must
+/// be identified returns its identity as part of its result. If several threads take results, use
+/// take(stop) or try_take(): after empty() another thread may be faster. The executor must outlive
+/// all calls of submit(). Waits use its clock.
 ///
-/// The executor is borrowed, and has to live as long as submit() is called. Waiting is done on its
-/// clock.
+/// **Errors.** A task of the executor that waits without a deadline for pending results throws
+/// std::system_error (resource_deadlock_would_occur) if no thread would be left to produce them.
 ///
-/// **Waiting** within a task of the executor itself, without a deadline, for what is pending, is
-/// found out when no thread would be left to do it: std::system_error
-/// (resource_deadlock_would_occur). Waiting for what somebody has yet to submit is not.
-///
-/// **Thread safety**: all members from any thread, but for the destructor. **Destruction** neither
-/// waits nor cancels: the work goes on, its results are dropped as those of any future are; an
-/// error among them is unobserved. See discard().
+/// **Thread safety.** All members except the destructor may be called concurrently. **Destruction**
+/// neither waits nor cancels: pending work continues, results are discarded, and errors among them
+/// are unobserved. See discard().
 template <class T>
 class completion_queue {
  public:
@@ -57,9 +53,10 @@ class completion_queue {
   completion_queue& operator=(const completion_queue&) = delete;
   ~completion_queue() { core_->close(); }
 
-  /// Has `f` run by the executor. Allocates once beside the future.
-  /// \throws takt::rejected if the executor does not take it; std::invalid_argument if `f` is
-  /// empty. Then there is nothing to be taken.
+  /// Submits `f` to the executor. A result that is ready before submit() returns can be taken
+  /// afterwards. Allocates once in addition to the future.
+  /// \throws takt::rejected if the executor rejects the task; std::invalid_argument if `f` is
+  /// empty. The queue is unchanged then.
   template <class F>
     requires detail::task_callable<T, std::decay_t<F>>
   void submit(F&& f, const task_options& more = {}) {
@@ -72,38 +69,39 @@ class completion_queue {
     core_->add(std::move(place), std::move(result));
   }
 
-  /// Blocks until one is ready, and gives it away. If nothing is pending, that may take for ever.
+  /// Blocks until a result is ready, and removes it. Blocks forever if nothing is pending and no
+  /// more work is submitted.
   [[nodiscard]] future<T> take() { return *take_until(clock::time_point::max()); }
-  /// Blocks until one is ready or stop is requested: then nothing.
+  /// As above. Returns nullopt if stop is requested first.
   [[nodiscard]] std::optional<future<T>> take(const sync::stop_token& stop) {
     return take_until(clock::time_point::max(), stop);
   }
-  /// As above, for that long at most.
+  /// As above. Returns nullopt if the time-out expires.
   template <class Rep, class Period>
   [[nodiscard]] std::optional<future<T>> take_for(std::chrono::duration<Rep, Period> timeout,
                                                   const sync::stop_token& stop = {}) {
     return take_until(deadline_after(core_->time().now(), to_nanoseconds(timeout)), stop);
   }
-  /// As above, until that time at most.
+  /// As above. Returns nullopt if the deadline passes.
   [[nodiscard]] std::optional<future<T>> take_until(clock::time_point deadline,
                                                     const sync::stop_token& stop = {}) {
     return as_future(core_->take_until(deadline, stop));
   }
-  /// The first that is ready, if any; does not wait.
+  /// Removes the first result that is ready, or returns nullopt. Does not wait.
   [[nodiscard]] std::optional<future<T>> try_take() { return as_future(core_->try_take()); }
 
-  /// How many have been submitted and have not ended.
+  /// Number of callables that were submitted and have not ended.
   [[nodiscard]] std::size_t pending() const { return core_->pending(); }
-  /// Whether there is nothing to take, now or later: all that was submitted has been taken.
+  /// Returns true if all submitted results have been taken: take() would wait for a submission.
   [[nodiscard]] bool empty() const { return core_->empty(); }
 
-  /// Cancels what has not ended, the last first, so that no thread begins what is to be cancelled
-  /// next. All of it can be taken then, as cancelled; what runs goes on until it heeds its token:
-  /// `take().cancel_and_join()` waits for it.
+  /// Cancels all pending work, newest first, so that no thread begins a task that is about to be
+  /// cancelled. The cancelled futures can be taken. A running callable continues until it heeds its
+  /// token; `take().cancel_and_join()` waits for it.
   void cancel_pending() noexcept { core_->cancel_pending(); }
 
-  /// For who has what he wants: cancels what has not ended, and drops what was submitted so far,
-  /// now or when it ends. Errors among it are reported to nobody.
+  /// For a caller that needs no more results: cancels all pending work and discards all results
+  /// submitted so far, ready or not. Their errors are not reported.
   void discard() noexcept { core_->discard(); }
 
  private:
@@ -116,7 +114,7 @@ class completion_queue {
   // Constant after construction.
   const any_executor where_;
   const future_options options_;
-  detail::completion_core* const core_;  // counted
+  detail::completion_core* const core_;  // owns a reference
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -1,5 +1,5 @@
 /// \file
-/// What an executor is, and what can be done with any of them.
+/// The executor concept, submit() and resume_on().
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Something that runs tasks: now or later, here or on another thread.
+/// A type that runs tasks: at once or later, on the calling thread or on another one.
 ///
 /// \code
 /// class my_executor {
@@ -27,54 +27,45 @@ namespace takt::inline TAKT_ABI {
 /// };
 /// \endcode
 ///
-/// execute() takes the task and sees to its end, or throws takt::rejected.
+/// execute() accepts the task and completes it, or throws takt::rejected. takt::submit() and
+/// resume_on() work with every executor; executor_interface adds submit() as a member.
 ///
-/// Executors that also derive from executor_interface have submit() as a member;
-/// for all others there is a function of that name. What an executor promises about order stands
-/// in constants of its class, and is false unless it says so:
+/// An executor declares its guarantees as constants; a missing constant means false:
 /// \code
-///   static constexpr bool is_serial = true;         // runs one task at a time
-///   static constexpr bool is_fifo = true;           // begins them in the order of execute()
-///   static constexpr bool never_runs_inline = true; // execute() returns before the task begins
-///   static constexpr bool may_defer_resumption = true;  // see below
+///   static constexpr bool is_serial = true;             // runs one task at a time
+///   static constexpr bool is_fifo = true;               // begins tasks in order of execute()
+///   static constexpr bool never_runs_inline = true;     // tasks begin after execute() returns
+///   static constexpr bool may_defer_resumption = true;  // see docs/executors.md
 /// \endcode
 ///
-/// A coroutine that awaits resume_on(e) resumes while the executor runs its task: within run(), and
-/// so under a lock that the executor holds then. If execute() itself runs tasks, coroutines that
-/// hop in a loop nest on the stack. An executor for which it does not matter where on the thread a
-/// coroutine continues, as inline_executor, sets `may_defer_resumption`; then takt resumes the
-/// coroutine after execute() has returned when too many continuations are nested.
-///
-/// One that can take several tasks at the cost of one may have
-/// `std::size_t try_execute(std::span<task>) noexcept`: it takes as many as it can queue in one
-/// step, from the first one on, without running any before it returns, and says how many; 0 if it
-/// would not be cheaper than execute(), which the rest is for. A wheel_scheduler gives its
-/// executors what is due at once by that.
+/// An executor may have `std::size_t try_execute(std::span<task>) noexcept`. It queues a prefix of
+/// the tasks in one step, runs none before it returns, and returns their number; 0 if that would
+/// not be cheaper than execute(). See docs/executors.md.
 template <class E>
 concept executor = requires(E& e, task t) { e.execute(std::move(t)); };
 
-/// Whether E runs one task at a time, each happening before the next.
+/// True if E runs one task at a time, each happening before the next.
 template <class E>
 inline constexpr bool is_serial_executor = [] {
   if constexpr (requires { E::is_serial; }) return static_cast<bool>(E::is_serial);
   return false;
 }();
 
-/// Whether E begins tasks in the order in which they were given to it.
+/// True if E begins tasks in the order of execute().
 template <class E>
 inline constexpr bool is_fifo_executor = [] {
   if constexpr (requires { E::is_fifo; }) return static_cast<bool>(E::is_fifo);
   return false;
 }();
 
-/// Whether execute() may run the task before it returns. True unless E denies it.
+/// True if execute() may run the task before it returns: unless E::never_runs_inline is true.
 template <class E>
 inline constexpr bool may_run_inline = [] {
   if constexpr (requires { E::never_runs_inline; }) return !E::never_runs_inline;
   return true;
 }();
 
-/// Whether a coroutine that resumes on E may continue after execute() has returned.
+/// True if takt may resume a coroutine after E's execute() has returned.
 template <class E>
 inline constexpr bool may_defer_resumption = [] {
   if constexpr (requires { E::may_defer_resumption; }) {
@@ -83,8 +74,8 @@ inline constexpr bool may_defer_resumption = [] {
   return false;
 }();
 
-/// The clock and the unhandled hook of the futures that an executor makes: what its member
-/// future_options() returns, if it has one.
+/// Returns the clock and the unhandled hook for futures of an executor: the result of its member
+/// future_options() if it has one, otherwise the defaults.
 template <executor E>
 [[nodiscard]] future_options options_of(const E& e) {
   if constexpr (requires {
@@ -96,8 +87,8 @@ template <executor E>
   }
 }
 
-/// Has `f` run by an executor. \return the future of its result.
-/// \throws takt::rejected if the executor does not take it; std::invalid_argument if `f` is empty.
+/// Submits `f` to an executor. \return the future of its result.
+/// \throws takt::rejected if the executor rejects the task; std::invalid_argument if `f` is empty.
 template <executor E, class F>
   requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
 [[nodiscard]] auto submit(E& e, F&& f, const task_options& more = {}) {
@@ -110,7 +101,7 @@ template <executor E, class F>
 
 namespace detail {
 
-/// As may_defer_resumption, also for an executor that knows it at run time only.
+/// As may_defer_resumption, but asks an executor with a member defers_resumption() at run time.
 template <class E>
 [[nodiscard]] bool defers_resumption(const E& e) noexcept {
   if constexpr (requires { e.defers_resumption(); }) {
@@ -120,11 +111,11 @@ template <class E>
   }
 }
 
-/// What a task does with which a coroutine waits: nothing, since its end is what is waited for. Who
-/// gives back tasks does not give back these, but cancels them.
+/// The callable of the task that resumes a coroutine. It does nothing: the completion of the task
+/// resumes the coroutine. shutdown_now() cancels such tasks and does not return them.
 struct resume_point {
   void operator()() const noexcept {}
-  /// Another thread may be cancelling the task meanwhile.
+  /// Returns true if `t` resumes a coroutine, even while another thread cancels the task.
   [[nodiscard]] static bool is_in(const task& t) noexcept {
     const future_core* const state = t.state();
     return state != nullptr && state->callable_type() == &type_key<resume_point>;
@@ -154,15 +145,15 @@ class [[nodiscard]] resume_awaiter final : public awaiter_base<void> {
 
 }  // namespace detail
 
-/// `co_await resume_on(e)`: the coroutine continues as a task of the executor. It throws
-/// takt::cancelled, takt::rejected or takt::broken_promise, wherever that happens, if it does not.
+/// `co_await resume_on(e)` resumes the coroutine as a task of the executor. If the task does not
+/// run, co_await throws takt::cancelled, takt::rejected or takt::broken_promise, on the thread that
+/// ended the task.
 template <executor E>
 [[nodiscard]] detail::resume_awaiter<E> resume_on(E& e, const task_options& more = {}) noexcept {
   return {e, more};
 }
 
-/// Gives an executor the members that follow from execute(): derive from it, with the class itself
-/// as its argument.
+/// CRTP base that adds submit() to an executor.
 ///
 /// \code
 /// class my_executor : public takt::executor_interface<my_executor> {
@@ -173,7 +164,7 @@ template <executor E>
 /// takt::future<int> sum = mine.submit([] { return 40 + 2; });
 /// \endcode
 ///
-/// **Thread safety**: that of execute(), and of future_options() if there is one.
+/// **Thread safety.** As for execute() and future_options().
 template <class Derived>
 class executor_interface {
  public:

@@ -1,5 +1,5 @@
 /// \file
-/// A task that is split into parts.
+/// Fork-join parallelism on a stealing_pool.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class fork_join_child;
 class pool_core;
 }  // namespace detail
 
-/// The children of a task: spawn() them, do one's own part, join() them.
+/// Splits a task into children: spawn() them, do the rest, join() them.
 ///
 /// \code
 /// long sum(std::span<const int> numbers, takt::stealing_pool& pool) {
@@ -42,26 +42,15 @@ class pool_core;
 ///   return left + right;
 /// }
 ///
-/// const long total = pool.submit([&] { return sum(numbers, pool); }).get();
 /// \endcode
 ///
-/// A child that no other thread has taken is run by join(), on the thread that spawned it, so that
-/// splitting costs little where there is nobody to share with. While it waits for those that others
-/// have taken, join() runs nothing else: no foreign task runs on top of one that waits. Of children
-/// that wait for each other only in this way, some thread can always go on.
+/// **Errors.** When all children have ended, join() throws the first exception of a child. A child
+/// that shutdown_now() of the pool returned and that is then dropped fails with
+/// takt::broken_promise. **Destruction** waits for the children; an error that no join() has thrown
+/// goes to the pool's unhandled hook as unobserved, unless it is takt::broken_promise.
 ///
-/// **Errors.** join() throws what a child has thrown, of several the first to be seen, when all
-/// have ended. A child that is given back by the pool's shutdown_now() and dropped counts as one
-/// that has thrown takt::broken_promise.
-///
-/// **Room and shutdown.** A child for which its thread has no room, or that comes after the pool's
-/// shutdown, is run by spawn() itself: what has begun can be brought to its end.
-///
-/// **Thread safety**: belongs to the thread that made it. That may be one outside of the pool; then
-/// spawn() is like execute(), and may throw takt::rejected, and join() only waits. A child does not
-/// spawn into its parent's fork_join, but makes one of its own.
-/// **Destruction** waits for the children. An error that no join() has thrown goes to the pool's
-/// unhandled hook, as unobserved.
+/// **Thread safety.** Only the thread that constructed it may use it; a child makes a fork_join of
+/// its own. See docs/executors.md for full queues, shutdown, and threads outside the pool.
 class fork_join {
  public:
   explicit fork_join(stealing_pool& pool) noexcept;
@@ -69,9 +58,10 @@ class fork_join {
   fork_join(const fork_join&) = delete;
   fork_join& operator=(const fork_join&) = delete;
 
-  /// Has a child run by the pool: a callable without arguments. One of up to 24 bytes is not
-  /// allocated. \throws std::invalid_argument if `f` is empty, std::logic_error on another thread
-  /// than that which it belongs to. If it throws, there is no child.
+  /// Spawns a child: a callable without arguments. A callable of up to 24 bytes is not allocated.
+  /// If the worker's queue is full or the pool is shut down, spawn() runs the child itself.
+  /// \throws std::invalid_argument if `f` is empty; std::logic_error on a thread that did not
+  /// construct this; takt::rejected on a thread outside the pool. If it throws, there is no child.
   template <class F>
     requires detail::callable_once<std::decay_t<F>>
   void spawn(F&& f) {
@@ -79,7 +69,7 @@ class fork_join {
     detail::require_callable(f, "takt::fork_join: the callable is empty");
     check_thread();
     using child_task = detail::fork_join_child<call>;
-    // Made in its place, if no code of the user's runs on the way there.
+    // Constructed in its slot of the queue if this runs no user code.
     if constexpr (task::held_inside<child_task> && std::is_trivially_copyable_v<call>) {
       if (task* const place = place_for_child()) {
         ::new (static_cast<void*>(place)) task(child_task(*this, std::forward<F>(f)));
@@ -94,28 +84,31 @@ class fork_join {
       made = true;
       add(task(std::move(one)));
     } catch (...) {
-      end_spawn(made ? 1 : 0, outer);  // which is gone, and does not count
+      end_spawn(made ? 1 : 0, outer);  // the child is destroyed and does not count
       throw;
     }
     end_spawn(0, outer);
   }
 
-  /// Waits until all children have ended. \throws what one of them has thrown; std::logic_error on
-  /// another thread than that which it belongs to. More can be spawned afterwards.
+  /// Waits until all children have ended. Runs children that no other thread has stolen; while it
+  /// waits for stolen children it runs nothing else. More children can be spawned afterwards.
+  /// \throws the first exception of a child; std::logic_error on a thread that did not construct
+  /// this.
   void join();
 
  private:
   template <class F>
   friend class detail::fork_join_child;
 
-  // Its address tells threads apart.
+  // Its address identifies the thread.
   struct thread_mark {};
   [[nodiscard]] static const void* this_thread() noexcept { return &sync::tls<thread_mark>::get(); }
 
-  // A spawn() may wait for room, and have calls made that spawn.
+  // State of a spawn(). spawn() can be nested: it may wait for space in the pool's queue and run
+  // deferred continuations that spawn.
   struct spawn_state {
     bool under_way = false;
-    std::size_t dropped = 0;  // children, meanwhile
+    std::size_t dropped = 0;  // children dropped during the spawn()
   };
 
   void check_thread() const {
@@ -141,15 +134,15 @@ class fork_join {
 
   // Constant after construction.
   detail::pool_core& pool_;
-  const void* const thread_;              // the one that it belongs to
-  detail::executor_scope* const runner_;  // of that thread, if it is one of the pool
+  const void* const thread_;              // the thread that constructed this
+  detail::executor_scope* const runner_;  // of that thread if it is a worker, otherwise null
 
-  // Of the thread that it belongs to.
-  std::int64_t left_ = 0;  // children spawned, less those that have ended on this thread
+  // Accessed by the constructing thread only.
+  std::int64_t left_ = 0;  // children spawned minus children that ended on this thread
   spawn_state spawn_;
 
-  // Atomic. Children that have ended on other threads, times 2; while join() is parked, less those
-  // that it waits for, and plus 1. So who makes it 1 is the last one, and wakes it.
+  // Atomic. Twice the number of children that ended on other threads. While join() is parked: minus
+  // twice the children that it waits for, plus 1. So the last child makes it 1 and wakes join().
   sync::atomic<std::int64_t> elsewhere_{0};
   parker wake_;
 
@@ -160,11 +153,11 @@ class fork_join {
 
 namespace detail {
 
-/// What a pool gets of a child. For fork_join.
+/// The callable of a child's task. For fork_join.
 template <class F>
 class fork_join_child {
  public:
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): storage, in which the callable is made
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): call_ is raw storage for the callable
   template <class Arg>
   fork_join_child(fork_join& of, Arg&& f) : of_(&of) {
     ::new (static_cast<void*>(call_)) F(std::forward<Arg>(f));
@@ -196,13 +189,13 @@ class fork_join_child {
  private:
   F& call() noexcept { return *std::launder(reinterpret_cast<F*>(call_)); }
 
-  // The callable goes first: it may refer to what goes when the parent goes on.
+  // Destroys the callable first: it may refer to objects that the parent destroys after join().
   void end() noexcept {
     call().~F();
     std::exchange(of_, nullptr)->end_one();
   }
 
-  fork_join* of_;  // null: there is no callable any more
+  fork_join* of_;  // null: the callable has been destroyed
   alignas(F) std::byte call_[sizeof(F)];
 };
 

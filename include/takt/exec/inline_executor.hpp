@@ -1,5 +1,5 @@
 /// \file
-/// Runs tasks where they are submitted.
+/// Runs tasks on the submitting thread.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -8,22 +8,23 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Runs each task within execute(), on the thread that calls it. For tests, and where an executor
-/// is asked for but none is needed.
+/// Runs each task within execute(), on the calling thread. For tests, and for interfaces that
+/// require an executor where none is needed.
 ///
 /// \code
 /// takt::inline_executor here;
-/// here.execute([] { step(); });                        // has been done
+/// here.execute([] { step(); });                        // step() has returned
 /// \endcode
 ///
-/// What a task without a future throws leaves execute(), but for takt::cancelled. **Thread
-/// safety**: all members from any thread; it has no state. **Shutdown**: there is none, nothing is
-/// ever queued.
+/// **Errors.** execute() throws what a task without a future throws, except takt::cancelled.
+///
+/// **Thread safety.** All members may be called concurrently; the class has no state.
 class inline_executor : public executor_interface<inline_executor> {
  public:
   static constexpr bool may_defer_resumption = true;
 
-  // NOLINTNEXTLINE(readability-convert-member-functions-to-static): executors are called so
+  /// Runs `t`.
+  // NOLINTNEXTLINE(readability-convert-member-functions-to-static): called on an object
   void execute(task t) const { t.run(); }
 };
 

@@ -1,8 +1,8 @@
 /// \file
-/// Many callables at once: all of them, or the first that succeeds.
+/// Runs many callables and waits for all results, or for the first value.
 ///
-/// The callables are a range of anything that submit() takes. Those of a container that is given
-/// away are moved from, all others are copied.
+/// The callables are a range of anything that submit() takes. Callables of an rvalue container are
+/// moved, all others are copied.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ namespace takt::inline TAKT_ABI {
 
 namespace detail {
 
-/// A callable of a range, decayed.
+/// The decayed type of a range's callables.
 template <class Calls>
 using range_call = std::decay_t<std::ranges::range_reference_t<Calls>>;
 
@@ -39,12 +39,12 @@ concept callable_range =
     std::ranges::input_range<Calls> &&
     (takes_stop_token<range_call<Calls>&&> || std::is_invocable_v<range_call<Calls>&&>);
 
-/// What they give.
+/// The result type of a range's callables.
 template <class Calls>
 using range_result = typename task_result<range_call<Calls>&&>::type;
 
-/// How the callable at `at` is passed on: moved if the range was given away and is no view, else
-/// copied.
+/// Returns the callable at `at`: as an rvalue if the range is an rvalue and not a view, otherwise
+/// as the range returns it.
 template <class Calls, class Iterator>
 [[nodiscard]] decltype(auto) pass_call(Iterator& at) {
   if constexpr (std::is_lvalue_reference_v<Calls> ||
@@ -55,7 +55,7 @@ template <class Calls, class Iterator>
   }
 }
 
-/// Whether there is nothing left to wait for: stop is requested, or the deadline has come.
+/// Returns true if stop is requested or the deadline has passed.
 [[nodiscard]] inline bool wait_is_over(const clock& time, clock::time_point deadline,
                                        const sync::stop_token& stop) {
   return stop.stop_requested() || (deadline != clock::time_point::max() && time.now() >= deadline);
@@ -63,10 +63,9 @@ template <class Calls, class Iterator>
 
 }  // namespace detail
 
-/// Has an executor run all callables of a range, and waits until they have ended, or until the
-/// deadline, by the clock of the executor, or until stop is requested. What has not ended then is
-/// cancelled; callables that are not submitted by then are not submitted, and their futures are
-/// cancelled, too.
+/// Submits all callables of a range to an executor and waits until they have ended, the deadline
+/// passes on the executor's clock, or stop is requested. In the last two cases, callables that have
+/// not ended are cancelled, and callables that have not been submitted get cancelled futures.
 ///
 /// \code
 /// std::vector<std::function<page()>> fetches = ...;
@@ -75,13 +74,12 @@ template <class Calls, class Iterator>
 /// }
 /// \endcode
 ///
-/// What is cancelled while it runs goes on until it heeds its token; cancel_and_join() on its
-/// future waits for that.
-/// \return their futures, in their order, all ready.
-/// \throws takt::rejected, std::invalid_argument if one is empty, and what else a submission may
-/// throw; std::system_error (resource_deadlock_would_occur) if this is called within a task and
-/// would wait for ever. Those that were submitted before are cancelled, and those of them that had
-/// begun are waited for.
+/// A callable that is cancelled while it runs continues until it heeds its token; cancel_and_join()
+/// on its future waits for it.
+/// \return the futures, all ready, in the order of the callables.
+/// \throws takt::rejected and other exceptions of a submission; std::invalid_argument if a callable
+/// is empty; std::system_error (resource_deadlock_would_occur) if a task calls this and would wait
+/// forever. Before it throws, it cancels the submitted callables and waits for running ones.
 template <detail::callable_range Calls>
 [[nodiscard]] std::vector<future<detail::range_result<Calls>>> invoke_all_until(
     clock::time_point deadline, any_executor where, Calls&& calls,
@@ -97,7 +95,7 @@ template <detail::callable_range Calls>
       }
     }
     void cancel() noexcept {
-      // The last first, so that no thread begins what is to be cancelled next.
+      // Newest first, so that no thread begins a task that is about to be cancelled.
       for (auto f = futures.rbegin(); f != futures.rend(); ++f) {
         if (f->valid()) f->cancel();
       }
@@ -117,12 +115,12 @@ template <detail::callable_range Calls>
   for (const future<result>& f : all.futures) {
     if (f.wait_until(deadline, stop)) continue;
     all.cancel();
-    f.wait();  // if its end is just being delivered
+    f.wait();  // another thread may be completing it
   }
   return std::exchange(all.futures, {});
 }
 
-/// As above, for that long at most.
+/// As above, with a time-out.
 template <class Rep, class Period, detail::callable_range Calls>
 [[nodiscard]] auto invoke_all_for(std::chrono::duration<Rep, Period> timeout, any_executor where,
                                   Calls&& calls, const sync::stop_token& stop = {}) {
@@ -137,24 +135,24 @@ template <detail::callable_range Calls>
   return takt::invoke_all_until(clock::time_point::max(), where, std::forward<Calls>(calls), stop);
 }
 
-/// Has an executor run callables of a range, one of which is enough: waits until one has given a
-/// value, and cancels the others. They are submitted one after the other, until a value is there:
-/// an executor that runs them at once runs no more than it takes.
+/// Submits callables of a range to an executor, waits until one has returned a value, and cancels
+/// the others. It submits them in order until a value exists, so that an executor that runs tasks
+/// inline runs no more of them than necessary.
 ///
 /// \code
 /// std::vector<std::function<page(std::stop_token)>> mirrors = ...;
 /// page first = takt::invoke_any_for(2s, pool, mirrors);
 /// \endcode
 ///
-/// The others are not waited for: what they refer to has to outlive them, so let them own it. Who
-/// wants to wait for them uses a completion_queue. Their errors are reported to nobody.
+/// It does not wait for the others: callables should own what they use. To wait for them, use a
+/// completion_queue. Their errors are not reported.
 /// \return the first value.
-/// \throws the error of the last that failed, if all have; takt::cancelled if that one was
-/// cancelled. takt::timeout_error if there is no value at the deadline, by the clock of the
-/// executor; takt::wait_stopped if there is none when stop is requested. std::invalid_argument if
-/// there are no callables, or one is empty; takt::rejected, and what else a submission may throw;
-/// std::system_error (resource_deadlock_would_occur) if this is called within a task and would wait
-/// for ever. In any case all are cancelled that have not ended.
+/// \throws the error of the callable that failed last if all failed, takt::cancelled if that one
+/// was cancelled; takt::timeout_error if there is no value when the deadline passes on the
+/// executor's clock; takt::wait_stopped if there is no value when stop is requested;
+/// std::invalid_argument if there are no callables or one is empty; takt::rejected and other
+/// exceptions of a submission; std::system_error (resource_deadlock_would_occur) if a task calls
+/// this and would wait forever. In every case it cancels the callables that have not ended.
 template <detail::callable_range Calls>
 detail::range_result<Calls> invoke_any_until(clock::time_point deadline, any_executor where,
                                              Calls&& calls, const sync::stop_token& stop = {}) {
@@ -191,7 +189,7 @@ detail::range_result<Calls> invoke_any_until(clock::time_point deadline, any_exe
   std::rethrow_exception(error);
 }
 
-/// As above, for that long at most.
+/// As above, with a time-out.
 template <class Rep, class Period, detail::callable_range Calls>
 auto invoke_any_for(std::chrono::duration<Rep, Period> timeout, any_executor where, Calls&& calls,
                     const sync::stop_token& stop = {}) -> detail::range_result<Calls> {

@@ -1,6 +1,6 @@
 /// \file
-/// How pools, strands, schedulers and services live and end. (rx::schedulers and task_scope have a
-/// life of their own.)
+/// The lifecycle of pools, strands, schedulers and services. (rx::schedulers and task_scope have
+/// lifecycles of their own.)
 #pragma once
 
 #include <chrono>
@@ -19,20 +19,20 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Where an executor stands between its construction and its end. It only moves forward.
+/// The state of a component that owns threads. It only moves forward.
 enum class life_state : std::uint8_t {
-  running,     ///< Takes work and does it.
-  shutdown,    ///< Takes no more; does what is queued.
-  stop,        ///< Takes no more; gives back what is queued; asks what runs to stop.
-  tidying,     ///< Has neither work nor threads; the termination hook runs.
-  terminated,  ///< It has run.
+  running,     ///< Accepts work and runs it.
+  shutdown,    ///< Rejects new work; runs queued work.
+  stop,        ///< Rejects new work; returns or cancels queued work; requests stop of running work.
+  tidying,     ///< Has no work and no threads; the termination hook runs.
+  terminated,  ///< The termination hook has returned.
 };
 
 /// "running", "shutdown", and so on.
 [[nodiscard]] std::string_view to_string(life_state s) noexcept;
 
-/// The life of an owner of threads: its state, the number of its workers and the number of calls
-/// that are ending it, in one word, so that they change together; and waiting for the end.
+/// The lifecycle of a component that owns threads (the owner): its state, the number of workers and
+/// the number of holds, in one atomic word; and waits for termination.
 ///
 /// \code
 ///   running --shutdown()--> shutdown -- no work, no workers --+--> tidying --> terminated
@@ -40,69 +40,70 @@ enum class life_state : std::uint8_t {
 ///      +----shutdown_now()-----+--> stop ----- no workers ----+
 /// \endcode
 ///
-/// Tidying also needs that no call holds it. A call that ends the owner holds it until it has
-/// returned, so that the owner terminates after each of them: see hold().
+/// Tidying also requires that there is no hold. A call that ends the owner has a hold until it
+/// returns, so that the owner terminates after all such calls: see hold().
 ///
-/// Owners: thread_pool, stealing_pool, scheduled_pool, wheel_scheduler, serial_executor,
-/// log_service, crawler; a pipeline has that of its threads. The word is atomic so that a
-/// submission can look at it without a lock; what an owner changes together with its queue, it
-/// changes under its lock.
+/// Owners are thread_pool, stealing_pool, scheduled_pool, wheel_scheduler, serial_executor,
+/// log_service and crawler; a pipeline uses the lifecycle of its threads. Submissions read the word
+/// without a lock. Changes that must agree with the owner's queue are made under the owner's lock.
 ///
-/// **Thread safety**: all members from any thread. **Destruction**: nobody is within await() or
-/// close(). The destructor of an owner calls await_unused() for that.
+/// **Thread safety.** All members may be called concurrently. **Destruction** requires that no
+/// thread is in await() or close(): the owner's destructor calls await_unused() first.
 class lifecycle {
  public:
-  /// \param time  for await().
+  /// \param time  the clock for await(). It must outlive the lifecycle.
   explicit lifecycle(const clock& time) noexcept : time_(time) {}
   lifecycle(const lifecycle&) = delete;
   lifecycle& operator=(const lifecycle&) = delete;
 
-  /// What was done before the transition to it happens before this returns.
+  /// Returns the state. Everything before the transition to it happens before this call returns.
   [[nodiscard]] life_state state() const noexcept {
-    // acquire: what was done before the transition that is seen
+    // acquire: everything before the transition to the state that is read
     return static_cast<life_state>(word_.load(std::memory_order_acquire) >> 56);
   }
-  /// What those did that have left happens before this returns.
+  /// Returns the number of workers. What removed workers did happens before this call returns.
   [[nodiscard]] std::size_t workers() const noexcept {
     return word_.load(std::memory_order_acquire) & 0xfff'ffff;  // acquire: what the workers did
   }
-  /// Whether a call holds it. What the calls did that have released it happens before this returns.
+  /// Returns true if there is a hold. What the calls did whose holds were released happens before
+  /// this call returns.
   [[nodiscard]] bool is_held() const noexcept {
-    // acquire: what those calls did
+    // acquire: what the calls did that have released their holds
     return (word_.load(std::memory_order_acquire) >> 28 & 0xfff'ffff) != 0;
   }
 
-  /// Goes on to `next`, shutdown or stop, unless it is there or beyond.
-  /// \return whether this call did it.
+  /// Advances to `next`, which is shutdown or stop, unless the state is `next` or later.
+  /// \return true if this call advanced it.
   bool advance_to(life_state next) noexcept;
 
-  /// One more worker, unless it is too late: stop or beyond. \return whether there is.
+  /// Adds a worker. \return false in stop or later: no worker was added.
   [[nodiscard]] bool add_worker() noexcept;
-  /// One less, who sees what those did that left before. \return how many are left.
+  /// Removes a worker. What workers removed earlier did happens before this call returns.
+  /// \return the number of workers left.
   std::size_t remove_worker() noexcept;
 
-  /// Keeps it from terminating until release_hold(). Unlike a worker, a hold is also possible in
-  /// stop: several calls may end the owner at once. \return false in tidying or later: all tasks
-  /// have ended, and there is nothing to release.
+  /// Adds a hold, which prevents termination until release_hold(). Unlike a worker, a hold can be
+  /// added in stop, because several calls may end the owner concurrently. \return false in tidying
+  /// or later: all tasks have ended, and there is no hold to release.
   [[nodiscard]] bool hold() noexcept;
-  /// The caller looks with try_tidy() afterwards whether it was the last one.
+  /// Releases a hold. The caller then calls try_tidy(), since its hold may have been the last one.
   void release_hold() noexcept;
 
-  /// From shutdown, if `drained`, or from stop to tidying, if there is no worker and no hold. True
-  /// for one caller only. That caller runs the termination hook and then calls terminate().
+  /// Advances to tidying from stop, or from shutdown if `drained`, if there are no workers and no
+  /// holds. Returns true to one caller, which runs the termination hook and calls terminate().
   [[nodiscard]] bool try_tidy(bool drained) noexcept;
-  /// From tidying to terminated: whoever awaits it goes on.
+  /// Advances from tidying to terminated and wakes all threads in await().
   void terminate() noexcept;
 
-  /// Blocks until terminated, until the deadline or until stop is requested.
-  /// \return whether it is terminated.
+  /// Blocks until terminated, the deadline passes or stop is requested.
+  /// \return true if terminated.
   bool await(clock::time_point deadline, const sync::stop_token& stop) const;
-  /// Blocks until terminated, and until all other threads have left await() and close(). For the
-  /// destructor of an owner.
+  /// Blocks until terminated and until all other threads have left await() and close(). For the
+  /// owner's destructor.
   void await_unused() const;
 
-  /// While it exists, await_unused() waits. For close(), which ends the owner and then waits: so
-  /// another thread may destroy the owner meanwhile.
+  /// While a user exists, await_unused() waits. close() makes one because it ends the owner and
+  /// then waits: another thread may destroy the owner at that moment.
   class user final : detail::executor_scope {
    public:
     explicit user(const lifecycle& of)
@@ -123,7 +124,7 @@ class lifecycle {
     const lifecycle& of_;
   };
 
-  /// Whether the calling thread has a `user`: then it cannot wait in await_unused().
+  /// Returns true if the calling thread has a `user`: await_unused() would wait for itself.
   [[nodiscard]] bool is_used_here() const noexcept {
     return detail::executor_scope::of(&word_) != nullptr;
   }
@@ -138,20 +139,21 @@ class lifecycle {
   sync::atomic<std::uint64_t> word_{0};
 
   mutable detail::mutex mu_;
-  mutable std::size_t users_ TAKT_GUARDED_BY(mu_) = 0;            // within await() or close()
+  mutable std::size_t users_ TAKT_GUARDED_BY(mu_) = 0;            // calls of await() and close()
   mutable detail::timed_condition changed_ TAKT_GUARDED_BY(mu_);  // terminated, or users_ is 0
 };
 
-/// What close() does about work that is still there. Copied like an int.
+/// What close() does with accepted work. Copies like an int.
 ///
 /// \code
-/// pool.close(takt::drain);           // does it all, however long that takes
-/// pool.close(takt::drain_for(5s));   // does what it can, then cancels the rest
-/// pool.close(takt::cancel_pending);     // cancels what has not begun, asks what runs to stop
+/// pool.close(takt::drain);           // runs all accepted work, however long it takes
+/// pool.close(takt::drain_for(5s));   // runs accepted work for 5 s, then cancels the rest
+/// pool.close(takt::cancel_pending);  // cancels queued work, requests stop of running work
 /// \endcode
 class close_policy {
  public:
-  /// Cancels after so long: at once if it is 0 or less, not at all if it is `never`.
+  /// Cancels work after `cancel_after`: at once if it is 0 or less, never if it is
+  /// `nanoseconds::max()`.
   constexpr explicit close_policy(std::chrono::nanoseconds cancel_after) noexcept
       : cancel_after_(cancel_after) {}
   [[nodiscard]] constexpr std::chrono::nanoseconds cancel_after() const noexcept {
@@ -162,90 +164,77 @@ class close_policy {
   std::chrono::nanoseconds cancel_after_;
 };
 
-/// All that was accepted is done.
+/// Runs all accepted work.
 inline constexpr close_policy drain{std::chrono::nanoseconds::max()};
 
-/// What has not begun is cancelled, what runs is asked to stop.
+/// Cancels queued work and requests stop of running work.
 inline constexpr close_policy cancel_pending{std::chrono::nanoseconds{0}};
 
-/// Drains for so long, then cancels the rest.
+/// Runs accepted work for `time`, then cancels queued work and requests stop of running work.
 template <class Rep, class Period>
 [[nodiscard]] close_policy drain_for(std::chrono::duration<Rep, Period> time) {
   return close_policy(to_nanoseconds(time));
 }
 
-/// Gives an owner of a lifecycle the members that follow from `shutdown()`,
-/// `shutdown_and_cancel()`, `life()` and `throw_if_own_task()`: derive from it, with the class
-/// itself as its argument.
+/// CRTP base that adds close(), await_termination() and state queries to an owner of a lifecycle.
 ///
 /// \code
 /// class poller : public takt::lifecycle_interface<poller> {
 ///  public:
 ///   ~poller() { close(takt::cancel_pending); life_.await_unused(); }
-///   void shutdown() noexcept { end(takt::life_state::shutdown); }
-///   void shutdown_and_cancel() noexcept { end(takt::life_state::stop); }
+///   void shutdown() noexcept;              // advances life_ to shutdown
+///   void shutdown_and_cancel() noexcept;   // advances life_ to stop
 ///   const takt::lifecycle& life() const noexcept { return life_; }
-///   void throw_if_own_task() const;  // on its own thread, which cannot wait for its end
-///
-///  private:
-///   void end(takt::life_state next) noexcept {
-///     const takt::lifecycle::user here(life_);   // the destructor waits for this call
-///     if (life_.advance_to(next)) thread_.request_stop();
-///   }
-///   void run(std::stop_token stop) {
-///     while (!stop.stop_requested()) poll();
-///     if (life_.try_tidy(true)) life_.terminate();
-///   }
-///
-///   takt::lifecycle life_{takt::steady};
-///   std::jthread thread_{[this](std::stop_token stop) { run(stop); }};
+///   void throw_if_own_task() const;        // throws on threads that cannot wait for termination
+///  ...
 /// };
 /// \endcode
+/// docs/shutdown.md has the whole class.
 ///
-/// **Thread safety**: all members from any thread, if those four are. While one thread is within
-/// any of them, another one that awaits termination may destroy the owner, if its destructor calls
-/// lifecycle::await_unused().
+/// **Thread safety.** All members may be called concurrently if those four may be. While one thread
+/// is in a member, another one that awaits termination may destroy the owner, if the owner's
+/// destructor calls lifecycle::await_unused().
 template <class Derived>
 class lifecycle_interface {
  public:
   [[nodiscard]] life_state state() const noexcept { return self().life().state(); }
-  /// No longer takes work: shut down, or any later state.
+  /// Returns true if new work is rejected: in shutdown and later.
   [[nodiscard]] bool is_shutdown() const noexcept { return state() != life_state::running; }
-  /// Is shut down, and not yet at its end.
+  /// Returns true if shut down and not yet terminated.
   [[nodiscard]] bool is_terminating() const noexcept { return is_shutdown() && !is_terminated(); }
-  /// Has ended all its tasks, and no thread of it will run another. A task that its caller runs
-  /// (see rejection_policy::caller_runs) may still be under way, and so may be the destruction of
-  /// one that another thread has cancelled.
+  /// Returns true if all tasks have ended and no thread of the owner will run another one. Tasks
+  /// that callers run (rejection_policy::caller_runs) may still be running, and another thread may
+  /// still be destroying the closure of a task that it has cancelled.
   [[nodiscard]] bool is_terminated() const noexcept { return state() == life_state::terminated; }
 
-  /// Blocks until it is terminated. \throws std::system_error (resource_deadlock_would_occur) if
-  /// called from one of its own tasks.
+  /// Blocks until terminated. \throws std::system_error (resource_deadlock_would_occur) if called
+  /// from one of the owner's tasks.
   void await_termination() const { await_termination_until(clock::time_point::max()); }
-  /// As above, or until stop is requested. \return whether it is terminated.
+  /// As above, or until stop is requested. \return true if terminated.
   bool await_termination(const sync::stop_token& stop) const {
     return await_termination_until(clock::time_point::max(), stop);
   }
-  /// As above, or for that long.
+  /// As above, or until the time-out expires.
   template <class Rep, class Period>
   bool await_termination(std::chrono::duration<Rep, Period> timeout,
                          const sync::stop_token& stop = {}) const {
     return await_termination_until(
         deadline_after(self().life().time().now(), to_nanoseconds(timeout)), stop);
   }
-  /// As above, or until that time.
+  /// As above, or until the deadline passes.
   bool await_termination_until(clock::time_point deadline,
                                const sync::stop_token& stop = {}) const {
     self().throw_if_own_task();
     return self().life().await(deadline, stop);
   }
 
-  /// Shuts down, and returns when all has come to its end, as the policy says.
-  /// \return whether it came to its end without this call having to cancel what was left, or to
-  /// ask it to stop.
-  /// \throws std::system_error (resource_deadlock_would_occur) if called from one of its own tasks.
+  /// Shuts down and blocks until terminated; `policy` says when remaining work is cancelled.
+  /// \return true if the owner terminated before this call cancelled work or requested stop.
+  /// \throws std::system_error (resource_deadlock_would_occur) if called from one of the owner's
+  /// tasks.
   bool close(const close_policy& policy) {
     self().throw_if_own_task();
-    const lifecycle::user here(self().life());  // another thread may destroy it when it has ended
+    const lifecycle::user here(self().life());  // another thread may destroy the owner meanwhile
     self().shutdown();
     if (await_termination(policy.cancel_after())) return true;
     self().shutdown_and_cancel();

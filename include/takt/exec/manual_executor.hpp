@@ -1,5 +1,5 @@
 /// \file
-/// Runs tasks when it is told to.
+/// Runs tasks when the program polls it.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Keeps tasks until somebody runs them: in tests, to decide what happens when; in loops of other
-/// libraries, to have a place where takt's work is done.
+/// Queues tasks until the program runs them: in tests, to control the order of events; in event
+/// loops of other libraries, to run takt's tasks there.
 ///
 /// \code
 /// takt::manual_executor later;
@@ -25,16 +25,16 @@ namespace takt::inline TAKT_ABI {
 ///
 /// **Order.** FIFO. If several threads call poll_one(), tasks begin in order and may overlap.
 ///
-/// **Errors** of tasks without a future leave poll_one() and poll(); what is queued stays there,
-/// and can be run by the next call.
+/// **Errors.** poll_one() and poll() throw what a task without a future throws. Queued tasks stay
+/// queued.
 ///
-/// **Shutdown.** shutdown(): later tasks are rejected, queued ones can still be run.
-/// shutdown_now(): queued ones are given back, running ones are asked to stop. The destructor
-/// cancels what is queued, and waits for other threads that are within these two. In a child
-/// process after fork() it does nothing.
+/// **Shutdown.** After shutdown() new tasks are rejected, and queued tasks can still be run.
+/// shutdown_now() also returns the queued tasks and requests stop of running ones. The destructor
+/// cancels queued tasks and waits for other threads in these two; in a child process after fork()
+/// it does nothing.
 ///
-/// **Thread safety**: all members from any thread, but for the destructor, which needs that nobody
-/// is in poll_one() or poll().
+/// **Thread safety.** All members may be called concurrently, except the destructor, which requires
+/// that no thread is in poll_one() or poll().
 class manual_executor : public executor_interface<manual_executor> {
  public:
   static constexpr bool is_fifo = true;
@@ -45,20 +45,21 @@ class manual_executor : public executor_interface<manual_executor> {
   manual_executor(const manual_executor&) = delete;
   manual_executor& operator=(const manual_executor&) = delete;
 
-  /// \throws takt::rejected after shutdown; std::invalid_argument if the task is empty.
+  /// Queues `t`. \throws takt::rejected after shutdown; std::invalid_argument if the task is empty.
   void execute(task t);
 
-  /// Runs the next task, if there is one, and does not wait. \return whether there was.
+  /// Runs the next task, if any, without waiting. \return true if it ran a task.
   /// \throws what the task throws, if it has no future.
   bool poll_one();
 
-  /// Runs tasks until there is none, those included that they add. \return how many.
-  /// \throws as poll_one().
+  /// Runs tasks until none is queued, including tasks queued meanwhile. \return the number of
+  /// tasks.
+  /// \throws what a task without a future throws.
   std::size_t poll();
 
-  /// How many tasks wait.
+  /// Number of queued tasks.
   [[nodiscard]] std::size_t queued() const;
-  /// The ledger.
+  /// Totals of submitted tasks by outcome.
   [[nodiscard]] task_totals totals() const;
 
   /// As in thread_pool.

@@ -1,5 +1,5 @@
 /// \file
-/// How many tasks a queue takes, and in which order they leave it.
+/// Order and bounds of queues.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// No limit: of a queue, of threads, of tasks in a row.
+/// No limit: for the capacity of a queue, a number of threads, the batch of a serial_executor.
 inline constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
-/// In which order tasks leave a queue.
+/// The order in which tasks leave a queue.
 enum class queue_order : std::uint8_t {
-  fifo,      ///< As they came.
-  priority,  ///< The largest task_options::priority first; equals as they came.
+  fifo,      ///< In order of submission.
+  priority,  ///< Largest task_options::priority first; equal priorities in order of submission.
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -1,5 +1,5 @@
 /// \file
-/// What becomes of a task for which there is no room.
+/// Policies for tasks that a saturated pool cannot accept.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace detail {
 class pool_core;
 }  // namespace detail
 
-/// What a pool does with a task for which it has neither a thread nor room in its queue.
+/// What a pool does with a submitted task when its queue is full and it cannot start a thread.
 ///
 /// \code
 /// takt::thread_pool pool{{.core_threads = 2,
@@ -24,43 +24,46 @@ class pool_core;
 ///                         .rejection = takt::rejection_policy::caller_runs()}};
 /// \endcode
 ///
-/// A task that is dropped ends its future with takt::rejected. After shutdown, drop() and
-/// drop_oldest() drop the new task, call() is called, and all others throw takt::rejected.
+/// The future of a dropped task fails with takt::rejected. After shutdown, drop() and drop_oldest()
+/// drop the new task, call() calls its handler, and all other policies throw takt::rejected.
 ///
-/// **Thread safety**: as for a value; what call() is given is called by all threads that submit.
+/// **Thread safety.** As for an int. Submitting threads may call the handler of call()
+/// concurrently.
 class rejection_policy {
  public:
-  /// Called with the task, which it may run, keep or drop, on the thread that submits it.
+  /// Receives the task and the reason, on the submitting thread. It may run, keep or drop the task.
   using handler = std::function<void(task, rejection)>;
 
   /// execute() throws takt::rejected. The default.
   [[nodiscard]] static rejection_policy fail() { return rejection_policy(kind::fail); }
-  /// execute() runs the task itself, also if no thread can be had at all: who submits too fast is
-  /// slowed down. Such a task is its caller's: shutdown_now() does not ask it to stop, and nobody
-  /// waits for it.
+  /// execute() runs the task itself, also if no thread can be started at all. This slows down
+  /// producers. shutdown_now() does not request stop of such a task, and the pool's termination
+  /// does not wait for it.
   [[nodiscard]] static rejection_policy caller_runs() {
     return rejection_policy(kind::caller_runs);
   }
-  /// The task is dropped.
+  /// Drops the new task.
   [[nodiscard]] static rejection_policy drop() { return rejection_policy(kind::drop); }
-  /// The task at the head of the queue is dropped for it, within execute(): if that task owned the
-  /// pool, there is none any more when execute() returns. If nothing is queued, the new one is.
+  /// Drops the task at the head of the queue, within execute(), and queues the new one. If no task
+  /// is queued, drops the new one. If the dropped task owns the pool, execute() destroys the pool.
   [[nodiscard]] static rejection_policy drop_oldest() {
     return rejection_policy(kind::drop_oldest);
   }
-  /// execute() waits for room. A thread of the pool itself never waits, but throws.
+  /// execute() waits until the queue has space. On a thread of the pool itself it throws instead of
+  /// waiting.
   [[nodiscard]] static rejection_policy wait() { return rejection_policy(kind::wait); }
-  /// execute() waits so long for room, then throws (timeout_error); 0 or less is not at all.
+  /// execute() waits for space in the queue and throws takt::rejected (timed_out) when the time-out
+  /// expires. A time-out of 0 or less does not wait.
   template <class Rep, class Period>
   [[nodiscard]] static rejection_policy wait(std::chrono::duration<Rep, Period> timeout) {
     rejection_policy made(kind::wait);
     made.timeout_ = to_nanoseconds(timeout);
     return made;
   }
-  /// Whatever you like. \throws std::invalid_argument if `own` is empty.
+  /// Calls `own` with the task and the reason. \throws std::invalid_argument if `own` is empty.
   [[nodiscard]] static rejection_policy call(handler own);
 
-  /// Whether it is drop_oldest().
+  /// Returns true for drop_oldest().
   [[nodiscard]] bool drops_oldest() const noexcept { return kind_ == kind::drop_oldest; }
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// One task at a time, on threads of another executor.
+/// Runs tasks sequentially on threads of another executor.
 #pragma once
 
 #include <cstddef>
@@ -18,49 +18,41 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How a serial_executor is made.
+/// Options of a serial_executor.
 struct serial_executor_options {
-  /// How many tasks it runs in a row before it lets other work of the executor go first. 1 is fair;
-  /// unbounded, the default, is eager: it goes on while it has tasks.
+  /// Maximum number of tasks in a row before other work of the executor gets its thread. 1 is fair;
+  /// `unbounded` keeps the thread while there are tasks.
   std::size_t batch = unbounded;
-  const clock* time = &steady;  ///< For waiting for its end. Outlives it.
-  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< Outlives it and its futures.
-  task_observer* observer = nullptr;  ///< Told of everything, if given. Outlives it.
+  const clock* time = &steady;  ///< Clock for await_termination(). Must outlive the strand.
+  /// Hook for unhandled errors. Must outlive the strand and its futures.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;
+  task_observer* observer = nullptr;  ///< Receives every task event. Must outlive the strand.
 };
 
-/// Runs tasks one after the other, in the order of execute(), on the threads of another executor,
-/// of which it holds none: what others call a strand. What only such tasks touch needs no lock.
+/// Runs tasks sequentially, in the order of execute(), on threads of another executor (a strand).
+/// Data that only its tasks access needs no lock. It occupies no thread while it has no tasks.
 ///
 /// \code
-/// takt::thread_pool pool;
-/// takt::serial_executor account{pool};              // borrowed: outlives `account`
-///
+/// takt::serial_executor account{pool};              // the pool must outlive `account`
 /// account.execute([&] { balance += 10; });          // from any thread
 /// account.execute([&] { balance -= 5; });           // never at the same time
 /// takt::future<int> now = account.submit([&] { return balance; });
 /// \endcode
 ///
-/// **Order.** FIFO, never overlapping; each task happens before the next. A task that gives it
-/// another one does not wait for it, and is not interrupted by it. While it has tasks, it has one
-/// task of its own in the executor, which runs up to `batch` of them.
+/// **Order.** FIFO; each task happens before the next. A task that a task of the strand submits
+/// runs later. While the strand has tasks, one task of its own is queued or running in the
+/// executor.
 ///
-/// **Errors** of a task go to its future; without one, to the unhandled hook. The next task runs.
+/// **Errors** of a task go to its future, or to the unhandled hook if it has none. If the executor
+/// rejects or drops the strand's own task, the tasks queued at that moment fail with takt::rejected
+/// (`dropped`), and the next execute() tries again. A task that waits without a deadline for a
+/// later task of the same strand throws std::system_error (resource_deadlock_would_occur).
 ///
-/// **An executor that rejects** or drops what it is given: execute() throws what the executor
-/// throws; all tasks that are queued at that moment are dropped too, and their futures throw
-/// takt::rejected (`dropped`). The next execute() tries again.
+/// **Shutdown.** As for thread_pool. The destructor does close(cancel_pending). Called by a task of
+/// the strand, it does not wait for that task.
 ///
-/// **Waiting** within a task for the future of another task of the same serial_executor, without a
-/// deadline, would be for ever: std::system_error (resource_deadlock_would_occur).
-///
-/// **Shutdown.** As thread_pool: shutdown() lets queued tasks run, shutdown_now() gives them back
-/// and asks the one that runs to stop; later ones are rejected. The destructor does what
-/// close(cancel_pending) does: it cancels what is queued, asks the one that runs to stop and waits
-/// for it, unless that one is its caller, where close() throws; then it waits until the executor
-/// has returned to the strand, which must not wait for the task that it was given. In a child
-/// process after fork() the destructor does nothing.
-///
-/// **Thread safety**: all members from any thread, but for the destructor.
+/// **Thread safety.** All members except the destructor may be called concurrently. See
+/// docs/executors.md.
 class serial_executor : public executor_interface<serial_executor>,
                         public lifecycle_interface<serial_executor> {
  public:
@@ -69,25 +61,32 @@ class serial_executor : public executor_interface<serial_executor>,
 
   using options = serial_executor_options;
 
-  /// On the threads of `where`, which has to outlive this.
-  /// \throws std::invalid_argument if batch is 0 or a pointer is null.
+  /// Runs tasks on `where`, which must outlive the strand.
+  /// \throws std::invalid_argument if batch is 0, or if time or unhandled is null.
   explicit serial_executor(any_executor where, const options& how = {});
+  /// Cancels queued tasks, requests stop of the running one and waits for it, unless that task is
+  /// the caller. Then waits until execute() of the executor has returned to the strand; execute()
+  /// must not wait for the task that it was given. Does nothing in a child process after fork().
   ~serial_executor();
   serial_executor(const serial_executor&) = delete;
   serial_executor& operator=(const serial_executor&) = delete;
 
-  /// Has a task run after all that came before. \throws takt::rejected if it or its executor is
-  /// shut down; whatever the executor throws; std::invalid_argument if the task is empty.
+  /// Queues `t` behind all earlier tasks.
+  /// \throws takt::rejected if the strand or its executor is shut down; what the executor throws,
+  /// which also rejects all tasks that are queued at that moment; std::invalid_argument if the task
+  /// is empty.
   void execute(task t);
 
-  /// As in thread_pool.
+  /// Rejects new tasks; queued tasks still run.
   void shutdown() noexcept;
+  /// Rejects new tasks, requests stop of the running one, and returns queued tasks.
   [[nodiscard]] task_list shutdown_now() noexcept;
+  /// As shutdown_now(), but cancels queued tasks.
   void shutdown_and_cancel() noexcept;
 
-  /// How many tasks wait for their turn.
+  /// Number of queued tasks.
   [[nodiscard]] std::size_t queued() const;
-  /// The ledger.
+  /// Totals of submitted tasks by outcome.
   [[nodiscard]] task_totals totals() const;
 
   /// For executor_interface and lifecycle_interface.
@@ -101,7 +100,7 @@ class serial_executor : public executor_interface<serial_executor>,
 
   serial_executor(any_executor where, const options& how, void (*taken)(task& t) noexcept);
 
-  impl* impl_;  // counted: a drain has a reference, too
+  impl* impl_;  // owns a reference; so does a drain in the executor
 };
 
 }  // namespace takt::inline TAKT_ABI

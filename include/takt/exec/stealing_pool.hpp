@@ -1,5 +1,5 @@
 /// \file
-/// Threads that each have a queue of their own, and take from each other.
+/// A work-stealing thread pool.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How a stealing_pool is made. What is named as in thread_pool_options means the same.
+/// Options of a stealing_pool. Members that thread_pool_options also has mean the same.
 struct stealing_pool_options {
-  /// How many threads there are, as soon as there is work for them.
+  /// Number of threads. They start when there is work for them.
   std::size_t threads = default_pool_size();
 
-  /// How many tasks from outside wait for a thread at most; what the pool's own tasks submit is
-  /// counted only when the thread has no room for it.
+  /// Maximum number of tasks in the common queue: those submitted from outside, and those that the
+  /// pool's own tasks submit while their worker's ring is full.
   std::size_t queue_capacity = unbounded;
   rejection_policy rejection = rejection_policy::fail();
 
@@ -40,82 +40,65 @@ struct stealing_pool_options {
   std::function<void(const task&, const std::exception_ptr&)> after{};
   std::function<void()> terminated{};
 
-  const clock* time = &steady;  ///< Outlives the pool.
-  const unhandled_hook* unhandled =
-      &terminate_on_unhandled;        ///< Outlives the pool and its futures.
-  task_observer* observer = nullptr;  ///< Told of everything, if given. Outlives the pool.
+  const clock* time = &steady;  ///< Clock for waits. Must outlive the pool.
+  /// Hook for unhandled errors. Must outlive the pool and its futures.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;
+  task_observer* observer = nullptr;  ///< Receives every task event. Must outlive the pool.
 };
 
-/// Runs many small tasks, that make more of them, at the least cost: what a task of the pool
-/// submits stays with its thread, unless another one has nothing to do.
+/// Runs many small tasks that submit more tasks. A task that a worker submits stays with that
+/// worker until it runs there or another worker steals it.
 ///
 /// \code
-/// std::atomic<int> unfinished = 1;                      // directories
-/// takt::promise<void> done;
-///
-/// void walk(takt::stealing_pool& pool, directory d) {   // a task of the pool
-///   for (directory sub : d) {
-///     ++unfinished;
-///     pool.execute([&pool, sub] { walk(pool, sub); });
-///   }
-///   count(d.files());
-///   if (--unfinished == 0) done.set_value();
-/// }
-///
-/// takt::stealing_pool pool{{.threads = 4}};             // in main()
-/// pool.execute([&] { walk(pool, root); });
-/// done.get_future().wait();                             // close() would reject what they submit
+/// takt::stealing_pool pool{{.threads = 4}};
+/// pool.execute([&] { walk(pool, root); });   // walk() calls pool.execute() for each subdirectory
+/// done.wait();                               // shutdown() would reject what walk() submits
 /// \endcode
+/// examples/directory_walk.cpp is the whole program. To wait for parts of a task, use fork_join.
 ///
-/// To split a task into parts and wait for them, see fork_join.
+/// **Order.** None. A worker runs the task that it submitted last; a thief takes the task that has
+/// waited longest. Tasks from outside wait in a FIFO queue; a worker checks it when its ring is
+/// empty, and at least once per 61 tasks. For order, use a thread_pool or a serial_executor.
 ///
-/// **Order.** None is promised. A thread runs the task that it has submitted last; who has nothing
-/// to do takes, of another thread, the one that has waited longest. What comes from outside waits
-/// in one queue, in the order in which it came; a thread takes it when it has none of its own, and
-/// at least once in 61 tasks. For tasks in order, use a thread_pool or a serial_executor over this.
+/// **Errors, waiting, shutdown and thread safety** are those of thread_pool. After shutdown(),
+/// tasks submitted by the pool's own tasks are rejected, too.
 ///
-/// **Threads, errors, waiting and shutdown** are those of thread_pool: shutdown() has all that is
-/// queued run; shutdown_now() gives it back, that of all threads, in no order; the destructor
-/// cancels it. A task submitted by one of the pool's own is rejected after shutdown like any other.
-///
-/// **Thread safety**: all members from any thread; the destructor as that of thread_pool.
-///
-/// **Cost**: an idle pool uses no CPU and wakes for nothing; a task that is submitted wakes one
-/// thread at most, which wakes the next if it finds more than it takes. Each thread has 20 KB for
-/// its tasks, and 16 KB in which shutdown_now() gives them back; what does not fit goes to the
-/// common queue. docs/performance.md has figures.
+/// **Cost.** An idle pool uses no CPU. A submission wakes at most one worker, which wakes the next
+/// one if it finds more than it takes. Each worker has 20 KB for its ring, and 16 KB with which
+/// shutdown_now() returns its tasks. See docs/executors.md.
 class stealing_pool : public executor_interface<stealing_pool>,
                       public lifecycle_interface<stealing_pool> {
  public:
   using options = stealing_pool_options;
 
-  /// \throws std::invalid_argument if there are no threads; if time or unhandled is null.
+  /// \throws std::invalid_argument if threads is 0; if time or unhandled is null.
   explicit stealing_pool(options how = {});
+  /// As ~thread_pool().
   ~stealing_pool();
   stealing_pool(const stealing_pool&) = delete;
   stealing_pool& operator=(const stealing_pool&) = delete;
 
-  /// Has a task run. \throws takt::rejected, as the rejection policy says; std::invalid_argument if
-  /// the task is empty; std::bad_alloc. If it throws, the task is not run.
+  /// Queues `t`. \throws takt::rejected as the rejection policy says; std::invalid_argument if the
+  /// task is empty; std::bad_alloc. If it throws, the task does not run.
   void execute(task t);
 
-  /// As in thread_pool. Called by one of the pool's threads, it takes none.
+  /// As thread_pool::try_execute(). Returns 0 on one of the pool's own threads.
   [[nodiscard]] std::size_t try_execute(std::span<task> tasks) noexcept;
 
-  /// Takes no more work; what is queued still runs.
+  /// Rejects new tasks; queued tasks still run.
   void shutdown() noexcept;
 
-  /// Takes no more work, asks what runs to stop, and gives back what has not begun, in no order.
-  /// Those that were cancelled are not among them.
+  /// Rejects new tasks, requests stop of running ones, and returns queued tasks of all workers, in
+  /// no order, without those that were cancelled.
   [[nodiscard]] task_list shutdown_now() noexcept;
 
-  /// As shutdown_now(), but what has not begun is cancelled.
+  /// As shutdown_now(), but cancels queued tasks.
   void shutdown_and_cancel() noexcept;
 
-  /// Starts threads in advance. \return how many.
+  /// Starts at most `at_most` threads in advance. \return the number of started threads.
   std::size_t prestart(std::size_t at_most = unbounded);
 
-  /// The ledger, and what it is doing. As in thread_pool.
+  /// As thread_pool::totals() and thread_pool::statistics().
   [[nodiscard]] task_totals totals() const;
   [[nodiscard]] pool_statistics statistics() const;
 
@@ -127,7 +110,7 @@ class stealing_pool : public executor_interface<stealing_pool>,
  private:
   friend class fork_join;
 
-  detail::pool_core* core_;  // counted: each worker has a reference, too
+  detail::pool_core* core_;  // owns a reference; so does each worker
 };
 
 }  // namespace takt::inline TAKT_ABI

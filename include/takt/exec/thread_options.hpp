@@ -1,5 +1,5 @@
 /// \file
-/// What threads of a pool are like, and how many a machine is good for.
+/// Options of an executor's threads, and the default number of threads.
 #pragma once
 
 #include <cstddef>
@@ -10,28 +10,29 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How the threads of an executor are made. Names come from the executor's own name.
+/// Options of an executor's threads. Thread names derive from the executor's name.
 ///
-/// on_start and on_exit run on the new thread. They must not throw, which ends the program, nor
-/// destroy the executor.
+/// on_start and on_exit must not destroy the executor. An exception from either terminates the
+/// program.
 struct thread_options {
-  /// The CPUs that they may run on; empty: as the thread whose submission starts them. Ignored
-  /// where threads cannot be bound.
+  /// CPUs that the threads may run on. Empty means the affinity of the thread whose submission
+  /// starts the thread. Ignored on systems that cannot bind threads.
   std::vector<int> cpus{};
-  /// Added to the niceness of the thread that makes the executor, where threads have one of their
-  /// own (Linux): 19 yields to everything else. A negative one needs privileges, and is ignored
-  /// without.
+  /// Value added to the niceness of the thread that constructs the executor, on systems with a
+  /// niceness per thread (Linux). 19 yields to everything else. Negative values need privileges and
+  /// are ignored without them.
   int nice = 0;
-  std::function<void()> on_start{};  ///< First thing on the thread.
-  std::function<void()> on_exit{};   ///< Last thing on the thread, but for `terminated`.
-  /// Asked before a thread is started, by who submits, with the executor's lock held; false, or an
-  /// exception, counts as a thread that the system refuses. For a budget of threads that several
-  /// pools share. Must not use the executor.
+  std::function<void()> on_start{};  ///< Called first on each new thread.
+  std::function<void()> on_exit{};   ///< Called last on each thread, except for `terminated`.
+  /// Called before a new thread starts, by the thread that starts it (usually the submitting one),
+  /// with the executor's lock held. If it returns false or throws, the executor treats the new
+  /// thread as refused by the system. It must not use the executor. Several pools can share a
+  /// budget of threads this way.
   std::function<bool()> may_start{};
 };
 
-/// How many threads can run at once: what the affinity of this thread and the CPU limit of its
-/// cgroup leave of the machine, at least 1.
+/// Returns the number of CPUs that the affinity of the calling thread and the CPU limit of its
+/// cgroup allow, at least 1.
 [[nodiscard]] std::size_t default_pool_size() noexcept;
 
 }  // namespace takt::inline TAKT_ABI

@@ -1,5 +1,5 @@
 /// \file
-/// Remembers which tasks were cut off.
+/// Records tasks that were interrupted by a shutdown.
 #pragma once
 
 #include <memory>
@@ -17,32 +17,27 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Runs tasks on another executor, and remembers those that had begun and did not come to their
-/// end, so that their work can be taken up again later.
+/// Runs tasks on another executor and records those that began and did not complete, so that a
+/// program can save them and continue later.
 ///
 /// \code
-/// takt::thread_pool pool{{.unhandled = &takt::log_unhandled}};
-/// takt::tracking_executor tracker{pool};                    // borrowed: outlives the tracker
-///
-/// tracker.execute(fetch{url});                              // a type of yours
+/// takt::tracking_executor tracker{pool};                    // the pool must outlive the tracker
+/// tracker.execute(fetch{url});                              // fetch is a type of the program
 /// ...
-/// for (takt::task& t : tracker.shutdown_now()) save(*t.target<fetch>());   // had not begun
+/// for (takt::task& t : tracker.shutdown_now()) save(*t.target<fetch>());   // queued tasks
 /// tracker.executor().await_termination();
-/// for (takt::task& t : tracker.cut_off()) save(*t.target<fetch>());        // had begun
+/// for (takt::task& t : tracker.cut_off()) save(*t.target<fetch>());        // interrupted tasks
 /// \endcode
 ///
-/// **What counts as cut off.** A task that returns has come to its end, and one that throws has
-/// not: a task that is asked to stop and gives up throws takt::cancelled. This is exact: a task
-/// that ends just when stop is requested is not taken for one that was cut off.
+/// A task that returns has completed; a task that throws was cut off. A task that heeds a stop
+/// request without completing throws takt::cancelled. Hence a task that completes just when stop is
+/// requested is not recorded.
 ///
-/// Callables are called as lvalues, so that they can be given back. What is given as a takt::task
-/// or a future_task already, and so also by submit(), is passed on and not tracked: its future
-/// knows how it ended.
+/// Callables are called as lvalues, so that they can be returned. A takt::task, a future_task, and
+/// so submit() are passed on without tracking: their futures have the outcome.
 ///
-/// **Shutdown** is the executor's; shutdown_now() is there to get tasks back as they were given.
-///
-/// **Thread safety**: all members from any thread, but for the destructor. **Destruction**: does
-/// nothing to the executor; tasks that are still there run untracked by anybody.
+/// **Thread safety.** All members except the destructor may be called concurrently. **Destruction**
+/// does not affect the executor; remaining tasks run untracked.
 template <class E>
 class tracking_executor : public executor_interface<tracking_executor<E>> {
  public:
@@ -51,8 +46,8 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
   tracking_executor(const tracking_executor&) = delete;
   tracking_executor& operator=(const tracking_executor&) = delete;
 
-  /// Has `f` run, and tracks it. \throws what the executor throws; std::invalid_argument if `f` is
-  /// empty.
+  /// Submits `f` to the executor and tracks it.
+  /// \throws what the executor throws; std::invalid_argument if `f` is empty.
   template <class F>
     requires(detail::is_trackable<std::remove_cvref_t<F>> &&
              (detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>))
@@ -66,20 +61,22 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
     where_.execute(task(tracked(*record_, std::move(what)), more));
   }
 
-  /// What can be called only once cannot be given back: make it a takt::task, untracked.
+  /// A callable that can be called only as an rvalue cannot be returned. Pass it as a takt::task,
+  /// which is not tracked.
   template <class F>
     requires(detail::is_trackable<std::remove_cvref_t<F>> && std::is_convertible_v<F, task> &&
              !detail::takes_stop_token<std::decay_t<F>&> && !std::is_invocable_v<std::decay_t<F>&>)
   void execute(F&& f, const task_options& more = {}) = delete;
 
-  /// Has a task run, untracked.
+  /// Submits a task to the executor without tracking it.
   void execute(task t) { where_.execute(std::move(t)); }
   template <class T>
   void execute(future_task<T> t, const task_options& more = {}) {
     where_.execute(task(std::move(t), more));
   }
 
-  /// Of the executor; tasks are given back as they were given to execute().
+  /// Calls shutdown_now() of the executor. Tracked tasks in the result hold the callables that were
+  /// passed to execute().
   [[nodiscard]] task_list shutdown_now()
     requires requires(E& e) { e.shutdown_now(); }
   {
@@ -88,13 +85,13 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
     return unstarted;
   }
 
-  /// Gives away those that had begun and did not come to their end, in the order in which they were
-  /// cut off. \throws std::logic_error if the executor is not terminated (if it can tell), or if
-  /// one of the tasks is running; std::bad_alloc, and they are still there.
+  /// Removes and returns the tasks that began and did not complete, in the order in which they were
+  /// cut off. \throws std::logic_error if the executor has is_terminated() and is not terminated,
+  /// or if a tracked task is running; std::bad_alloc, and then the record is unchanged.
   [[nodiscard]] std::vector<task> cut_off() {
     if constexpr (requires(const E& e) { e.is_terminated(); }) {
       if (!where_.is_terminated()) {
-        throw std::logic_error("takt::tracking_executor: the executor is not terminated yet");
+        throw std::logic_error("takt::tracking_executor: the executor is not terminated");
       }
     }
     return record_->take_cut_off();

@@ -46,11 +46,8 @@ inline constexpr std::size_t max_nested_continuations = 16;
 /// std::jthread t{[p = std::move(p)]() mutable { p.set_value(42); }};
 ///
 /// takt::future<int> g = std::move(f).then([](int n) { return n + 1; });
-/// if (g.wait_for(100ms)) {
-///   use(g.get());                                // get() blocks without wait_for()
-/// } else {
-///   g.cancel();                                  // prevented, running or done
-/// }
+/// if (!g.wait_for(100ms)) g.cancel();            // prevented, running or done
+/// use(g.get());                                  // throws takt::cancelled if cancelled
 /// \endcode
 ///
 /// **Errors.** get() throws the exception of the work, takt::cancelled, or takt::broken_promise.

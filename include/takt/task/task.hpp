@@ -63,17 +63,15 @@ inline constexpr bool moves_as_bytes = std::is_trivially_copyable_v<F>;
 /// for (takt::task& t : pool.shutdown_now()) t.run();      // queued tasks; completes their futures
 /// \endcode
 ///
-/// **Outcome.** Each task has one outcome, which its future gets, if it has one: the result of
-/// run(), `cancelled` after cancel(), `rejected` after reject(), `broken_promise` if the task is
-/// dropped.
+/// **Outcome.** Each task has one outcome, which its future gets: the result of run(), `cancelled`
+/// by cancel(), `rejected` by reject(), `broken_promise` if the task is dropped.
 ///
 /// **Cancellation.** The callable takes a `std::stop_token` or nothing. The executor that runs it
 /// requests stop in shutdown_now(). If a callable without a token and a future has a member
 /// `void cancelled() noexcept`, cancel() calls that member.
 ///
-/// **Cost.** 64 bytes, one cache line. A callable of up to 32 bytes without a token that moves
-/// without throwing is stored inside; others are allocated. The callable is called as an rvalue if
-/// it can be called so.
+/// **Cost.** 64 bytes, one cache line. A callable of up to 32 bytes that takes no token and moves
+/// without throwing is stored inside; others are allocated.
 ///
 /// **Thread safety.** As for an int. **Destruction** drops the task.
 class alignas(std::max_align_t) task {
@@ -140,7 +138,8 @@ class alignas(std::max_align_t) task {
   /// Returns true if the task is not empty.
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
-  /// Calls the callable; only a periodic task can be run again. Requires a task that is not empty.
+  /// Calls the callable, as an rvalue if it can be called so. Only a periodic task can be run
+  /// again. Requires a task that is not empty.
   /// \throws what the callable throws, if the task has no future; but takt::cancelled is an
   /// outcome.
   task_outcome run() {
