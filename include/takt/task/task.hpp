@@ -66,9 +66,9 @@ inline constexpr bool moves_as_bytes = std::is_trivially_copyable_v<F>;
 /// **Outcome.** Each task has one outcome, which its future gets: the result of run(), `cancelled`
 /// by cancel(), `rejected` by reject(), `broken_promise` if the task is dropped.
 ///
-/// **Cancellation.** The callable takes a `std::stop_token` or nothing. The executor that runs it
-/// requests stop in shutdown_now(). If a callable without a token and a future has a member
-/// `void cancelled() noexcept`, cancel() calls that member.
+/// **Cancellation.** The callable takes a `std::stop_token` or nothing. Executors request
+/// stop in shutdown_now() and shutdown_and_cancel(). If a callable without a token and a future has
+/// a member `void cancelled() noexcept`, cancel() calls that member.
 ///
 /// **Cost.** 64 bytes, one cache line. A callable of up to 32 bytes that takes no token and moves
 /// without throwing is stored inside; others are allocated.
