@@ -7,15 +7,15 @@ namespace takt::inline TAKT_ABI {
 
 blocking_region::blocking_region() noexcept {
   detail::deferred_continuations::run();
-  for (detail::executor_scope* r = detail::executor_scope::innermost(); r != nullptr;
-       r = r->outer())
-    r->begin_blocking();
+  for (detail::executor_scope* s = detail::executor_scope::innermost(); s != nullptr;
+       s = s->outer())
+    s->begin_blocking();
 }
 
 blocking_region::~blocking_region() {
-  for (detail::executor_scope* r = detail::executor_scope::innermost(); r != nullptr;
-       r = r->outer())
-    r->end_blocking();
+  for (detail::executor_scope* s = detail::executor_scope::innermost(); s != nullptr;
+       s = s->outer())
+    s->end_blocking();
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -1,4 +1,4 @@
-// How deep continuations are nested on the calling thread.
+// The nesting depth of continuations on the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace takt::inline TAKT_ABI {
 
-// Has no destructor: a thread's last futures may end after its thread-local data.
+// Has no destructor: futures may become ready after the thread's thread-local data is destroyed.
 struct delivery_depth {
-  std::size_t value = 0;  // nested in each other, within the same task
+  std::size_t value = 0;  // continuations nested within the current task
 
   [[nodiscard]] static delivery_depth& of_this_thread() noexcept {
     return sync::tls<delivery_depth>::get();
@@ -22,8 +22,8 @@ struct delivery_depth {
   [[nodiscard]] bool is_full() const noexcept { return value >= max_nested_continuations; }
 };
 
-// While it exists, the thread runs tasks that are not part of a continuation, though one may have
-// led to them. Deferred continuations are called first.
+// While it exists, continuations count from depth 0, even within a continuation. The constructor
+// calls the deferred continuations first.
 class delivery_scope {
  public:
   delivery_scope() noexcept {

@@ -10,32 +10,32 @@ namespace takt::inline TAKT_ABI {
 namespace detail {
 namespace {
 
-struct innermost_runner {
-  executor_scope* runner = nullptr;
+struct innermost_scope {
+  executor_scope* scope = nullptr;
 };
 
-executor_scope*& last_made() noexcept { return sync::tls<innermost_runner>::get().runner; }
+executor_scope*& innermost_here() noexcept { return sync::tls<innermost_scope>::get().scope; }
 
 }  // namespace
 
 executor_scope::executor_scope(const void* executor, nesting counts) noexcept
     : executor_(executor),
-      outer_(std::exchange(last_made(), this)),
+      outer_(std::exchange(innermost_here(), this)),
       outer_depth_(delivery_depth::here()) {
   if (counts == nesting::anew) delivery_depth::here() = 0;
 }
 
 executor_scope::~executor_scope() {
-  last_made() = outer_;
+  innermost_here() = outer_;
   delivery_depth::here() = outer_depth_;
 }
 
-executor_scope* executor_scope::innermost() noexcept { return last_made(); }
+executor_scope* executor_scope::innermost() noexcept { return innermost_here(); }
 
 executor_scope* executor_scope::of(const void* executor) noexcept {
-  executor_scope* runner = innermost();
-  while (runner != nullptr && runner->executor_ != executor) runner = runner->outer_;
-  return runner;
+  executor_scope* scope = innermost();
+  while (scope != nullptr && scope->executor_ != executor) scope = scope->outer_;
+  return scope;
 }
 
 }  // namespace detail

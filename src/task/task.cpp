@@ -10,7 +10,7 @@ detail::future_core*& state_in(void* storage) noexcept {
   return *std::launder(static_cast<detail::future_core**>(storage));
 }
 
-void let_go(void* storage) noexcept {
+void release_state(void* storage) noexcept {
   const detail::intrusive_ptr<detail::future_core> last(state_in(storage));
   last->abandon();
 }
@@ -26,7 +26,7 @@ constexpr task::table task::with_future{[](task& self) {
                                           return self.state_->outcome();
                                         },
                                         nullptr,
-                                        &let_go,
+                                        &release_state,
                                         &find_in_state,
                                         nullptr,
                                         true};
@@ -39,7 +39,7 @@ constexpr task::table task::without_future{[](task& self) {
                                              return outcome;
                                            },
                                            nullptr,
-                                           &let_go,
+                                           &release_state,
                                            &find_in_state,
                                            nullptr,
                                            true};
@@ -49,7 +49,7 @@ constexpr task::table task::with_periods{
       return self.state_->run_and_reset() ? task_outcome::again : self.state_->outcome();
     },
     nullptr,
-    &let_go,
+    &release_state,
     &find_in_state,
     nullptr,
     true};

@@ -11,7 +11,7 @@
 namespace takt::inline TAKT_ABI {
 
 static_assert(sizeof(task_list) <= sizeof(task) && alignof(task_list) <= alignof(task),
-              "one fits into the head of a block");
+              "a task_list fits into the head of a block");
 
 void task_list::clear() noexcept {
   for (std::size_t i = 0; i < size_; ++i) own(i).~task();
@@ -31,7 +31,7 @@ void task_list::append(task_list&& more) noexcept {
   rest_ = ::new (where) task_list(std::move(rest));
 }
 
-// Until it is appended again.
+// Moves the appended list out. The caller changes it and appends it again.
 task_list task_list::take_rest() noexcept {
   task_list rest;
   full_at_ = room_;
@@ -76,8 +76,8 @@ void task_list::add_block() {
     widen();
     return;
   }
-  blocks_.emplace_back();  // room for it first: if that throws, nothing has changed
-  // One of those in front that are done with, if there is one.
+  blocks_.emplace_back();  // first: if this throws, nothing has changed
+  // Reuses an empty block at the front, if there is one.
   const std::size_t done = first_ / per_block;
   for (std::size_t i = done; i != 0 && i + most_spare > done; --i) {
     if (blocks_[i - 1] == nullptr) continue;
@@ -95,7 +95,7 @@ void task_list::add_block() {
   full_at_ = room_ += more;
 }
 
-// A large block in the place of the small one.
+// Replaces the small block by a large one.
 void task_list::widen() {
   block wide = make_block(per_block);
   for (std::size_t i = 0; i < size_; ++i) {
@@ -108,7 +108,7 @@ void task_list::widen() {
   first_ = 0;
 }
 
-// The first block has no task any more, or there is none at all.
+// Called when the first block, or the whole list, has become empty.
 void task_list::drop_front_block() noexcept {
   if (size_ == 0 && rest_ != nullptr) {
     *this = take_rest();
@@ -116,8 +116,8 @@ void task_list::drop_front_block() noexcept {
   }
   const std::size_t done = size_ == 0 ? blocks_.size() : first_ / per_block;
   if (done > most_spare) blocks_[done - most_spare - 1].reset();
-  // Those that are done with stay in front until they are half of all. Then they go to the end, to
-  // be used again: at once, so that it costs little per task.
+  // Empty blocks stay at the front until they are half of all blocks. Then all of them move to the
+  // end, to be reused. Moving them in one step makes the cost per task small.
   if (done * 2 < blocks_.size()) return;
   std::rotate(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(done), blocks_.end());
   first_ = size_ == 0 ? 0 : first_ - done * per_block;
@@ -126,7 +126,7 @@ void task_list::drop_front_block() noexcept {
   full_at_ = rest_ == nullptr ? room_ : first_ + size_;
 }
 
-// Of those at the end.
+// Frees empty blocks at the end beyond `most_spare`.
 void task_list::drop_spare_blocks() noexcept {
   const std::size_t used = (first_ + size_ + per_block - 1) / per_block;
   if (blocks_.size() <= used + most_spare) return;

@@ -20,7 +20,7 @@ void report(unhandled kind, const std::exception_ptr& error) noexcept {
 
 void detail::terminating_hook::on_unhandled(unhandled kind,
                                             const std::exception_ptr& error) const noexcept {
-  if (kind == unhandled::uncaught) std::rethrow_exception(error);  // noexcept: terminates with it
+  if (kind == unhandled::uncaught) std::rethrow_exception(error);  // terminates: noexcept
   report(kind, error);
 }
 

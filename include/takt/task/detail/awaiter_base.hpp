@@ -15,12 +15,12 @@ namespace detail {
 /// Base of every awaiter in takt: suspends a coroutine until a future is ready. The thread that
 /// makes the future ready resumes the coroutine.
 ///
-/// The future can become ready, and the coroutine be resumed and destroy its frame, on another
-/// thread while await_suspend() is still running. Hence the order of the steps is fixed here and is
-/// not left to derived classes: the awaiter publishes its future, then sets the continuation, and
-/// arms last. After that nobody but the resumed coroutine may access the awaiter.
+/// While await_suspend() is still running, another thread can make the future ready and resume the
+/// coroutine, which can destroy its frame. Hence this class fixes the order of the steps: the
+/// awaiter publishes its future, then sets the continuation, and arms last. After that only the
+/// resumed coroutine may access the awaiter.
 ///
-/// **Destruction** while suspended, which is that of the frame, withdraws the continuation.
+/// **Destruction** of a suspended frame withdraws the continuation.
 template <class T>
 class awaiter_base : private continuation {
  public:
@@ -36,19 +36,20 @@ class awaiter_base : private continuation {
 
   [[nodiscard]] const future<T>& result() const noexcept { return result_; }
 
-  /// Suspends until the result is ready, which others see to already. False if it is ready: the
-  /// coroutine continues. Otherwise the call is the last access to the awaiter.
+  /// Suspends until the result is ready; the work is already running or armed. Returns false if the
+  /// result is ready: the coroutine continues. Otherwise the call is the last access to the
+  /// awaiter.
   [[nodiscard]] bool suspend(std::coroutine_handle<> waiting) noexcept {
     resumes = waiting;
     return result_.state().try_set_continuation(*this);
   }
 
   /// Suspends until `result` is ready, and calls `arm`, which starts the work that makes it ready.
-  /// The call is the last access to the awaiter: `arm` owns what it uses after it has started the
-  /// work, and never refers to the awaiter.
+  /// The call is the last access to the awaiter. `arm` never refers to the awaiter and owns
+  /// everything that it uses after it has started the work.
   ///
-  /// If `arm` throws, the coroutine gets that exception, unless `arm` has made the result ready
-  /// before, with which the coroutine has been resumed then.
+  /// If `arm` throws, the coroutine gets that exception, unless `arm` has made the result ready and
+  /// so resumed the coroutine.
   template <class Arm>
   void suspend_and_arm(std::coroutine_handle<> waiting, future<T> result, Arm arm) {
     future_state<T>& state = result.state();
@@ -56,7 +57,8 @@ class awaiter_base : private continuation {
     continuation& self = *this;  // only its address is used below
     result_ = std::move(result);
     resumes = waiting;
-    static_cast<void>(state.try_set_continuation(self));  // nobody else has the result yet
+    static_cast<void>(
+        state.try_set_continuation(self));  // succeeds: `arm` has not started the work
     try {
       std::move(arm)();
     } catch (...) {
@@ -64,7 +66,7 @@ class awaiter_base : private continuation {
     }
   }
 
-  /// The coroutine is not to be resumed any more. False if it has taken its result already.
+  /// Prevents the resumption of the coroutine. Returns false if it has taken its result already.
   bool withdraw() noexcept {
     if (!result_.valid()) return false;
     result_.state().remove_continuation(*this);
@@ -80,7 +82,7 @@ template <class T>
 class [[nodiscard]] future_awaiter final : public awaiter_base<T> {
  public:
   explicit future_awaiter(future<T>&& source) : awaiter_base<T>(std::move(source)) {
-    static_cast<void>(this->result().state());  // not empty
+    static_cast<void>(this->result().state());  // throws if empty
   }
 
   [[nodiscard]] bool await_ready() const { return this->result().is_ready(); }

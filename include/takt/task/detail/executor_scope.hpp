@@ -1,5 +1,5 @@
 /// \file
-/// Whose tasks the calling thread runs. For executors.
+/// The executors whose tasks the calling thread runs. For executors.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// A wait of a task, without a deadline, for other tasks. On the stack of the thread that waits.
+/// A wait of a task for other tasks, without a deadline. Lives on the stack of the waiting thread.
 class task_wait : public detail::list_node<> {
  public:
-  /// Whether nobody but the threads of `executor` could still end it. Called with the executor's
-  /// lock held; may be wrong only by saying no.
+  /// Returns true if only threads of `executor` can end the wait. May err only towards false.
+  /// Called with the executor's lock held.
   [[nodiscard]] virtual bool depends_on(const void* executor) const noexcept = 0;
 
  protected:
@@ -23,42 +23,44 @@ class task_wait : public detail::list_node<> {
   ~task_wait() = default;
 };
 
-/// While it exists, the thread that made it runs tasks of an executor. So waiting for what only
-/// this thread could do is found out instead of lasting for ever.
+/// While it exists, the calling thread runs tasks of an executor. A wait that only this thread
+/// could end is thereby detected instead of lasting forever.
 ///
-/// A thread may have several, innermost last: a worker of a pool drains a strand.
+/// Scopes nest: a worker of a pool may drain a strand.
 ///
-/// Its tasks are not part of a continuation, even if one runs them, by event_loop::poll() say: the
-/// continuations of futures that a task completes are called before the task ends. See
+/// Tasks begin at continuation depth 0, even if a continuation runs them, by event_loop::poll() for
+/// example: continuations of futures that a task completes are called before the task ends. See
 /// max_nested_continuations.
 ///
-/// **Thread safety**: belongs to the thread that made it. **Destruction**: in reverse order.
+/// **Thread safety.** Belongs to the constructing thread; destroy scopes in reverse order.
 class executor_scope {
  public:
-  /// Whether continuations begin to count anew within the runner.
+  /// The continuation depth at which the scope begins.
   enum class nesting : std::uint8_t {
-    anew,       ///< What the tasks complete is delivered before the runner ends.
-    continued,  ///< The runner only recognises its thread: it may be part of a continuation.
+    anew,       ///< 0: continuations of the tasks are called before the scope ends.
+    continued,  ///< The current depth. The scope only identifies its thread.
   };
-  /// \param executor  whose tasks these are; only its address counts.
-  /// \param counts    how continuations count within the runner.
+  /// \param executor  the executor of the tasks; only its address is used.
+  /// \param counts    the continuation depth within the scope.
   explicit executor_scope(const void* executor, nesting counts = nesting::anew) noexcept;
   executor_scope(const executor_scope&) = delete;
   executor_scope& operator=(const executor_scope&) = delete;
 
-  /// The runner of the calling thread for this executor, or null if it does not run its tasks.
+  /// Returns the calling thread's innermost scope for `executor`, or null.
   [[nodiscard]] static executor_scope* of(const void* executor) noexcept;
 
-  /// The one that the calling thread made last, and the one before this; null if there is none.
+  /// Returns the calling thread's innermost scope, or null.
   [[nodiscard]] static executor_scope* innermost() noexcept;
+  /// Returns the scope that encloses this one, or null.
   [[nodiscard]] executor_scope* outer() const noexcept { return outer_; }
 
-  /// One of the tasks is about to wait for others. False if that would be for ever, because all
-  /// threads of the executor would depend on each other; else end_wait() follows.
+  /// Called when one of the tasks is about to wait for others. Returns false if the wait would last
+  /// forever, because all threads of the executor would wait for each other; otherwise end_wait()
+  /// follows.
   [[nodiscard]] virtual bool begin_wait(task_wait& w) noexcept = 0;
   virtual void end_wait(task_wait& w) noexcept { static_cast<void>(w); }
 
-  /// A task begins to wait for something else, and says so; see blocking_region.
+  /// Called by the constructor and the destructor of a blocking_region.
   virtual void begin_blocking() noexcept {}
   virtual void end_blocking() noexcept {}
 
@@ -68,7 +70,7 @@ class executor_scope {
  private:
   const void* const executor_;
   executor_scope* const outer_;
-  const std::size_t outer_depth_;  // of continuations
+  const std::size_t outer_depth_;  // continuation depth to restore
 };
 
 }  // namespace detail

@@ -1,5 +1,6 @@
 /// \file
-/// What a future and its promise or task share. For the task module; others use takt::future.
+/// The shared state of a future and its promise or task. For the task module; other code uses
+/// takt::future.
 #pragma once
 
 #include <coroutine>
@@ -26,13 +27,13 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// Throw a std::future_error. Functions, since `<future>` is dear to include; who catches it does.
+/// Throw a std::future_error. Defined in a source file, since `<future>` is expensive to include.
 [[noreturn]] void throw_no_state();
 [[noreturn]] void throw_future_already_retrieved();
 [[noreturn]] void throw_promise_already_satisfied();
 
-/// What happens, once, when a future is ready, on the thread that made it so: a coroutine goes on,
-/// or on_ready() is called. A future has at most one. For those who combine futures.
+/// Called once when a future becomes ready, on the thread that made it ready: resumes a coroutine
+/// or calls on_ready(). A future has at most one continuation. For code that combines futures.
 class continuation {
  public:
   virtual void on_ready() noexcept {}
@@ -47,8 +48,8 @@ class continuation {
   ~continuation() = default;
 };
 
-/// The part of the shared state that does not depend on the type: the life of a result, from
-/// pending to ready. The states and invariants are in future_state.cpp. For the task module.
+/// The part of the shared state that does not depend on the type: the states of a result, from
+/// pending to ready. future_state.cpp lists the states and invariants. For the task module.
 class future_core : public detail::ref_counted<future_core> {
  public:
   [[nodiscard]] bool is_ready() const noexcept;
@@ -195,8 +196,8 @@ class future_core : public detail::ref_counted<future_core> {
   future_core* next_deferred_ = nullptr;
 };
 
-/// Keeps a state alive while one of its members runs, which may let go of the last owner. For
-/// the task module.
+/// Keeps a state alive while one of its members runs, since the member may release the last other
+/// reference. For the task module.
 class state_guard {
  public:
   explicit state_guard(future_core& core) noexcept : core_(core) { core_.retain(); }
@@ -208,9 +209,8 @@ class state_guard {
   future_core& core_;
 };
 
-/// While it exists the calling thread is within the body of `core`, makes its value, or destroys
-/// its closure or what came too late: whoever waits for `core` there would wait for itself. For the
-/// task module.
+/// While it exists, the calling thread runs the body of `core`, constructs its value, or destroys
+/// its closure or a late result: a wait for `core` would wait for itself. For the task module.
 class body_scope {
  public:
   explicit body_scope(const future_core& core) noexcept;
@@ -224,7 +224,7 @@ class body_scope {
   const body_scope* const outer_;
 };
 
-/// A result of type T on its way from who computes it to who asked for it. For the task module.
+/// The shared state with a result of type T. For the task module.
 template <class T>
 class future_state : public future_core {
   struct nothing {};

@@ -12,17 +12,19 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// Gives each run of a callable a stop token of its own: a request that stops one run of a series
-/// does not stop the next one.
+/// Provides a stop token for each run of a callable: a request that stops one run of a series does
+/// not stop the next one.
 ///
-/// Whoever runs the callable brackets the run by begin() and end(), around the transitions of the
-/// future's state. A request that finds no run between the two came too late for the run that it
-/// was meant for. A task whose runs share one token, because it tries again, calls neither. Runs
-/// that overlap share a token.
+/// The code that runs the callable calls begin() before and end() after the run, outside the
+/// transitions of the future's state. A request that finds no run between the two was late for its
+/// run. A task that retries, so that its runs share one token, calls neither. Overlapping runs
+/// share a token.
 ///
-/// **Thread safety**: all members from any thread. No lock is held while stop is requested.
-/// **Cost**: a source is allocated at construction, and again only after a run whose stop was
+/// **Thread safety.** All members may be called concurrently. No lock is held while stop is
 /// requested.
+///
+/// **Cost.** The constructor allocates a stop source; another one is allocated only after a run
+/// whose stop was requested.
 class run_stop {
  public:
   void begin() noexcept {
@@ -30,7 +32,7 @@ class run_stop {
     bracketed_ = true;
     ++runs_;
   }
-  /// \return the token of the run in progress. \throws std::bad_alloc.
+  /// Returns the token of the run in progress. \throws std::bad_alloc.
   [[nodiscard]] sync::stop_token token() {
     sync::stop_source current(sync::nostopstate);
     bool requested = false;
@@ -51,7 +53,7 @@ class run_stop {
     if (--runs_ == 0) given_ = false;
   }
 
-  /// Requests stop of the run in progress. \return false if there is none.
+  /// Requests stop of the run in progress. Returns false if there is none.
   bool request() noexcept { return request_stop(false); }
   /// Requests stop of the run in progress, or of the next run if there is none.
   void request_next() noexcept { static_cast<void>(request_stop(true)); }
@@ -66,7 +68,7 @@ class run_stop {
         next_ = true;
         return true;
       }
-      used_ = true;  // now: this thread may be late, and must not reach the source of a later run
+      used_ = true;  // under the lock: this thread may be late, and a later run needs a new source
       current = source_;
     }
     current.request_stop();
@@ -78,12 +80,11 @@ class run_stop {
   std::size_t runs_ TAKT_GUARDED_BY(mu_) = 0;    // between begin() and end()
   bool bracketed_ TAKT_GUARDED_BY(mu_) = false;  // begin() has been called
   bool given_ TAKT_GUARDED_BY(mu_) = false;      // the run in progress has a token of source_
-  bool used_ TAKT_GUARDED_BY(mu_) = false;       // stop of source_ was requested, or is about to be
-  bool next_ TAKT_GUARDED_BY(mu_) =
-      false;  // stop of the run whose token() comes next was requested
+  bool used_ TAKT_GUARDED_BY(mu_) = false;       // stop of source_ has been or will be requested
+  bool next_ TAKT_GUARDED_BY(mu_) = false;       // the next token() requests stop
 };
 
-/// The same for a callable that takes no token.
+/// Replaces run_stop for a callable that takes no token.
 struct no_stop {
   static void begin() noexcept {}
   static void end() noexcept {}

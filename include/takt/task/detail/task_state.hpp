@@ -1,5 +1,5 @@
 /// \file
-/// The shared state of a task and its future.
+/// The shared state of a future_task and its future.
 #pragma once
 
 #include <exception>
@@ -19,7 +19,7 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// The state of a task together with its closure: one allocation.
+/// The state of a future_task together with its closure, in one allocation.
 template <class T, class F>
 class task_state : public future_state<T> {
  public:
@@ -65,7 +65,7 @@ class task_state : public future_state<T> {
       }
       return false;
     } else {
-      throw std::logic_error("takt::future_task: the callable can be called only once");
+      throw std::logic_error("takt::future_task: the callable can be called only as an rvalue");
     }
   }
 
@@ -78,7 +78,7 @@ class task_state : public future_state<T> {
   [[nodiscard]] const void* callable_type() const noexcept override { return &type_key<F>; }
 
  protected:
-  /// Calls it as what may be called again.
+  /// Calls the callable as an lvalue.
   decltype(auto) call_again() {
     if constexpr (takes_stop_token<F&>) {
       return std::invoke(*call_, stop_.token());
@@ -89,7 +89,7 @@ class task_state : public future_state<T> {
   void drop_closure() noexcept override { call_.reset(); }
 
  private:
-  // Made first: if that throws, the callable is still there.
+  // Constructed before call_: if this throws, the callable has not been moved from.
   [[no_unique_address]] std::conditional_t<takes_stop_token<F>, detail::run_stop, detail::no_stop>
       stop_;
   std::optional<F> call_;

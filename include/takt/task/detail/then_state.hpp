@@ -17,8 +17,8 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// The continuation that then() makes, together with the future that it fills: one allocation.
-/// Owns the future it waits for, which in turn keeps a reference to it until it is called.
+/// The continuation of then() together with the state of the returned future, in one allocation. It
+/// owns the source future, whose state keeps a reference to it until the continuation is called.
 template <class T, class F>
 class then_state final : public future_state<typename then_result<T, F>::type>,
                          public continuation {
@@ -40,7 +40,7 @@ class then_state final : public future_state<typename then_result<T, F>::type>,
   void on_ready() noexcept override {
     const intrusive_ptr<future_core> mine(this);
     future<T> source = std::move(source_);
-    if (!this->begin()) {  // cancelled: what comes too late is dropped
+    if (!this->begin()) {  // cancelled: discards the late result, an error included
       if (!source.state().has_value()) static_cast<void>(source.state().take_error());
       return;
     }
@@ -56,7 +56,7 @@ class then_state final : public future_state<typename then_result<T, F>::type>,
           return std::invoke(static_cast<one_shot<F, T>>(*call_), source.get());
         }
       });
-    } else {  // passes by
+    } else {  // an error or a cancellation skips the callable
       {
         const body_scope here(*this);
         drop_closure();
@@ -66,7 +66,7 @@ class then_state final : public future_state<typename then_result<T, F>::type>,
   }
   void drop_closure() noexcept override { call_.reset(); }
 
-  std::optional<F> call_;  // made first: if that throws, the source is still there
+  std::optional<F> call_;  // before source_: if this throws, source_ has not been moved from
   future<T> source_;
 };
 

@@ -18,15 +18,14 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// The common part: holds the futures, and a continuation for each of them. For when_all() and
-/// when_any().
+/// The futures of when_all() or when_any(), with a continuation for each.
 ///
-/// Invariant: `futures_` is touched only by the thread that registers until it has registered all,
-/// and then by the one that completes; `gate_` counts down to the latter.
+/// Invariant: only the registering thread accesses `futures_` until all continuations are
+/// registered, then only the completing thread. `gate_` counts down to completion.
 template <class Futures, class Result>
 class when_state : public future_state<Result> {
  public:
-  // `count` futures in all; the gate opens after so many arrivals and the end of start().
+  // `count` is the number of futures. The gate opens after `arrivals` arrivals and start().
   when_state(const future_options& options, Futures&& futures, std::size_t count,
              std::size_t arrivals)
       : future_state<Result>(options),
@@ -56,7 +55,7 @@ class when_state : public future_state<Result> {
     }
   }
 
-  // The future `index` is ready; true if that counts as an arrival.
+  // Called when the future `index` is ready. Returns true if this counts as an arrival.
   virtual bool arrived(std::size_t index) noexcept = 0;
   virtual void complete() noexcept = 0;
 
@@ -75,13 +74,13 @@ class when_state : public future_state<Result> {
 
  private:
   void pass_gate() noexcept {
-    // acq_rel: what every arrival did happens before the completion
+    // acq_rel: everything that arrivals did happens before the completion
     if (gate_.fetch_sub(1, std::memory_order_acq_rel) == 1) complete();
   }
   sync::atomic<std::size_t> gate_;
 };
 
-/// See when_all().
+/// State of when_all().
 template <class Futures>
 class when_all_state final : public when_state<Futures, Futures> {
  public:
@@ -97,7 +96,7 @@ class when_all_state final : public when_state<Futures, Futures> {
   }
 };
 
-/// See when_any().
+/// State of when_any().
 template <class Futures>
 class when_any_state final : public when_state<Futures, when_any_result<Futures>> {
  public:
@@ -111,7 +110,7 @@ class when_any_state final : public when_state<Futures, when_any_result<Futures>
     return first_.compare_exchange_strong(nobody, index, std::memory_order_relaxed);
   }
   void complete() noexcept override {
-    // The others get their continuation back, so that whoever gets the futures may use them.
+    // Removes the continuations of the other futures, so that their new owner can use them.
     std::size_t i = 0;
     std::size_t taken_back = 0;
     this->for_each_core([&](future_core& core) {
@@ -122,12 +121,12 @@ class when_any_state final : public when_state<Futures, when_any_result<Futures>
                                            std::move(this->futures_)});
       this->publish_value();
     }
-    for (; taken_back > 0; --taken_back) this->release();  // not the last: the caller has one
+    for (; taken_back > 0; --taken_back) this->release();  // the caller keeps a reference
   }
   sync::atomic<std::size_t> first_{this->count_};
 };
 
-/// The clock and the hook of the first future; the defaults if there is none.
+/// Returns the clock and the hook of the first future, or the defaults if there is none.
 template <class T>
 future_options options_of_first(const std::vector<future<T>>& futures) {
   return futures.empty() ? future_options{} : futures.front().state().options();
@@ -140,7 +139,7 @@ future_options options_of_first(const std::tuple<First, Rest...>& futures) {
 
 inline future_options options_of_first(const std::tuple<>&) { return {}; }
 
-/// Makes and starts a when_state.
+/// Constructs and starts a when_state.
 template <class State, class Result, class Futures>
 future<Result> start_when(Futures futures, std::size_t count) {
   intrusive_ptr<State> made(new State(options_of_first(futures), std::move(futures), count));
