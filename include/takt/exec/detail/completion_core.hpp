@@ -20,15 +20,15 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// The part of a completion_queue that does not depend on the type. Counts its references: the
-/// queue has one, and so has each future that has not ended, so that it finds the core when it
-/// does. The invariants are in completion_queue.cpp. For completion_queue.
+/// The part of a completion_queue that does not depend on the type. The queue owns a reference, and
+/// so does each pending future, whose continuation accesses the core. The invariants are in
+/// completion_core.cpp.
 class completion_core : public ref_counted<completion_core> {
  public:
-  /// A future, and its place in one of the lists.
+  /// A future in one of the lists.
   class entry final : public list_node<>, private continuation {
    public:
-    /// Without a future: a mark in the list, which is passed over.
+    /// Constructs an entry without a future: a mark in the list, which is skipped.
     explicit entry(completion_core& owner) noexcept : owner_(owner) {}
 
    private:
@@ -36,7 +36,7 @@ class completion_core : public ref_counted<completion_core> {
     void on_ready() noexcept override;
 
     completion_core& owner_;
-    intrusive_ptr<future_core> result_;  // empty: a mark
+    intrusive_ptr<future_core> result_;  // null for a mark
     bool unwanted_ = false;              // guarded by the owner's lock
   };
 
@@ -44,13 +44,14 @@ class completion_core : public ref_counted<completion_core> {
   completion_core(const completion_core&) = delete;
   completion_core& operator=(const completion_core&) = delete;
 
-  /// Gives up the reference of the queue: what is ready is dropped, and later what comes.
+  /// Releases the queue's reference. Ready results are discarded, and pending ones when they become
+  /// ready.
   void close() noexcept;
 
-  /// Waits for `result`, which is not empty, with an entry that was made for it.
+  /// Adds `result`, which must not be null, with an entry that was allocated for it.
   void add(std::unique_ptr<entry> place, intrusive_ptr<future_core> result) noexcept;
 
-  /// The first that is ready; empty if none is by then.
+  /// Remove and return the first ready result, or null if there is none (by the deadline).
   [[nodiscard]] intrusive_ptr<future_core> try_take() noexcept;
   [[nodiscard]] intrusive_ptr<future_core> take_until(clock::time_point deadline,
                                                       const sync::stop_token& stop);
@@ -76,11 +77,11 @@ class completion_core : public ref_counted<completion_core> {
   const clock& time_;
 
   mutable mutex mu_;
-  intrusive_list<entry> pending_ TAKT_GUARDED_BY(mu_);  // in the order of their submission
-  intrusive_list<entry> ready_ TAKT_GUARDED_BY(mu_);    // in the order of their end
+  intrusive_list<entry> pending_ TAKT_GUARDED_BY(mu_);  // in order of submission
+  intrusive_list<entry> ready_ TAKT_GUARDED_BY(mu_);    // in order of completion
   std::size_t pending_count_ TAKT_GUARDED_BY(mu_) = 0;
-  bool closed_ TAKT_GUARDED_BY(mu_) = false;      // the queue is gone
-  timed_condition arrived_ TAKT_GUARDED_BY(mu_);  // those who take
+  bool closed_ TAKT_GUARDED_BY(mu_) = false;      // the queue has been destroyed
+  timed_condition arrived_ TAKT_GUARDED_BY(mu_);  // wakes threads in take_until()
 };
 
 }  // namespace detail

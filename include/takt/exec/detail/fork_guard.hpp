@@ -1,5 +1,5 @@
 /// \file
-/// Where threads and locks can be used: in the process in which they were made.
+/// Detects a child process after fork().
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -7,24 +7,24 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// Remembers the process that made it, for destructors that wait for threads: in a child process
-/// after fork() the threads do not exist, and their locks are in no known state, so that neither
-/// may be used there.
+/// Remembers the process that constructed it, for destructors that wait for threads. In a child
+/// process after fork() the threads do not exist and the state of their locks is unknown, so that
+/// the destructor must use neither.
 ///
 /// \code
 /// my_service::~my_service() {
-///   if (home_.is_here()) delete impl_;   // which joins its thread; in a child it is left alone
+///   if (home_.is_here()) delete impl_;   // joins its thread; in a child, impl_ leaks
 /// }
 /// \endcode
 ///
-/// Where takt does not ask the system (TAKT_PORTABLE_PARKING, the model checker), it is always
-/// here.
+/// In builds that do not query the system (TAKT_PORTABLE_PARKING, the model checker), is_here() is
+/// always true.
 ///
-/// **Thread safety**: as for an int. **Destruction**: nothing to it.
+/// **Thread safety.** As for an int.
 class fork_guard {
  public:
   fork_guard() noexcept;
-  /// Whether the calling process is the one that made this.
+  /// Returns true if the calling process constructed this object.
   [[nodiscard]] bool is_here() const noexcept;
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// What tracked tasks report to. For tracking_executor.
+/// The record of tracked tasks. For tracking_executor.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// Whether a tracking_executor tracks an F, if it can be called, or passes it on.
+/// True if a tracking_executor tracks an F. It passes tasks and future_tasks on.
 template <class F>
 inline constexpr bool is_trackable = true;
 template <>
@@ -30,21 +30,21 @@ inline constexpr bool is_trackable<task> = false;
 template <class T>
 inline constexpr bool is_trackable<future_task<T>> = false;
 
-/// A callable that is being tracked. For tracking_executor.
+/// A tracked callable.
 class tracked_task : public list_node<> {
  public:
   virtual ~tracked_task() = default;
   virtual void call(const sync::stop_token& stop) = 0;
-  /// The callable, as it was given.
+  /// Returns the callable as it was submitted.
   [[nodiscard]] task take() noexcept { return std::move(what_); }
 
  protected:
   explicit tracked_task(task&& what) noexcept : what_(std::move(what)) {}
 
-  task what_;  // made beforehand, so that giving it back needs no memory
+  task what_;  // constructed on submission, so that returning it needs no memory
 };
 
-/// The same with its type.
+/// A tracked callable of type F.
 template <class F>
 class tracked_callable final : public tracked_task {
  public:
@@ -62,18 +62,20 @@ class tracked_callable final : public tracked_task {
   }
 };
 
-/// What tracked tasks report to; they keep it alive.
+/// The record of the tasks that were cut off. Each tracked task owns a reference.
 class tracking_record : public ref_counted<tracking_record> {
  public:
-  /// What an executor is given; the second one for callables that take a token.
+  /// The callables that the executor gets; run_with_token is for callables that take a token.
   class run;
   class run_with_token;
 
   tracking_record() = default;
 
-  /// Gives away those that were cut off. \throws std::logic_error if one is running.
+  /// Removes and returns the tasks that were cut off. \throws std::logic_error if a tracked task is
+  /// running; std::bad_alloc.
   [[nodiscard]] std::vector<task> take_cut_off();
-  /// Makes it what it was before it became `run` or `run_with_token`; others stay as they are.
+  /// Replaces a task that holds a `run` or `run_with_token` by the submitted callable. Other tasks
+  /// are unchanged.
   static void unwrap(task& t) noexcept;
 
  private:
@@ -86,7 +88,7 @@ class tracking_record : public ref_counted<tracking_record> {
   intrusive_list<tracked_task> cut_off_ TAKT_GUARDED_BY(mu_);  // owned
 };
 
-/// A tracked task, for the executor.
+/// Runs a tracked callable and reports to the record.
 class tracking_record::run {
  public:
   run(tracking_record& record, std::unique_ptr<tracked_task> what) noexcept
@@ -111,7 +113,7 @@ class tracking_record::run {
   std::unique_ptr<tracked_task> what_;
 };
 
-/// One that takes a token.
+/// A run of a callable that takes a token.
 class tracking_record::run_with_token : public run {
  public:
   using run::run;
