@@ -1,4 +1,4 @@
-// Chains of any length, and continuations that come to their turn one after the other.
+// Long chains of futures, and the order of deferred continuations.
 #include <algorithm>
 #include <atomic>
 #include <coroutine>
@@ -26,7 +26,7 @@ using takt::future;
 using takt::promise;
 using takt_test::detached;
 
-// With the sanitizers, whose frames are larger and which are slow, fewer do.
+// Fewer with sanitizers, which are slow and have larger frames.
 constexpr int million = takt::allocations_are_counted ? 1'000'000 : 50'000;
 
 std::vector<future<int>> one(future<int> f) {
@@ -75,7 +75,8 @@ TEST(chain, of_a_million_coroutines_needs_no_stack) {
   EXPECT_EQ(last.get(), million);
 }
 
-// One coroutine that waits a million times: for what is ready, and for what becomes ready later.
+// One coroutine that waits a million times: for ready futures, and for futures that become ready
+// later.
 TEST(chain, of_a_million_waits_of_one_coroutine_needs_no_stack) {
   promise<int> p;
   int sum = 0;
@@ -91,7 +92,7 @@ TEST(chain, of_a_million_waits_of_one_coroutine_needs_no_stack) {
   EXPECT_EQ(sum, 2 * million);
 }
 
-// The closure of each holds the promise of the next one.
+// The closure of each task holds the promise of the next one.
 TEST(chain, of_a_million_promises_in_closures_needs_no_stack) {
   for (const bool cancels : {true, false}) {
     promise<int> first;
@@ -115,7 +116,7 @@ TEST(chain, of_a_million_promises_in_closures_needs_no_stack) {
   }
 }
 
-// Continuations that complete one future after the other are nested, but not without a limit.
+// Continuations nest up to a limit.
 TEST(chain, nests_no_deeper_than_the_limit) {
   constexpr int count = 100;
   int depth = 0;
@@ -137,7 +138,7 @@ TEST(chain, nests_no_deeper_than_the_limit) {
   EXPECT_EQ(order.size(), static_cast<std::size_t>(count));
 }
 
-// What is deferred is called when the innermost continuation returns, in order.
+// Deferred continuations are called in order when the innermost continuation returns.
 TEST(chain, beyond_the_limit_continuations_wait_for_the_innermost_one) {
   promise<void> a;
   promise<void> b;
@@ -158,8 +159,8 @@ TEST(chain, beyond_the_limit_continuations_wait_for_the_innermost_one) {
   EXPECT_EQ(before, "");
 }
 
-// This thread has deferred futures whose continuations have been taken back, by a when_any() that
-// another thread completes. Continued again, they wait for their turn like all others.
+// This thread has deferred futures whose continuations a when_any() removes, which another thread
+// completes. New continuations of these futures are deferred like all others.
 TEST(chain, futures_that_come_back_deferred_wait_for_their_turn) {
   promise<int> a;
   promise<int> b;
@@ -177,7 +178,8 @@ TEST(chain, futures_that_come_back_deferred_wait_for_their_turn) {
   inner.get();
 }
 
-// Until a cancelled future is in the queue, it is not this thread that comes to it.
+// A stop callback may set a continuation of the future that is being cancelled: it is not deferred
+// yet.
 TEST(chain, stop_callback_may_continue_what_is_being_cancelled) {
   takt::parker begun;
   takt::parker go_on;

@@ -1,4 +1,4 @@
-// Futures inside coroutines of anybody's.
+// Futures in coroutines of other libraries' types.
 #include <coroutine>
 
 #include <chrono>
@@ -94,7 +94,7 @@ TEST(co_await_future, destroyed_frame_is_not_resumed) {
   EXPECT_EQ(out, 0);
 }
 
-// The result is there, but the coroutine's turn has not come: its frame may still go.
+// The result is ready and the resumption deferred: the frame may still be destroyed.
 TEST(co_await_future, frame_destroyed_between_result_and_resumption_is_not_resumed) {
   promise<int> p;
   int out = 0;
@@ -120,7 +120,7 @@ TEST(co_await_future, resumes_on_the_thread_that_delivers) {
   EXPECT_EQ(resumed_on, id);
 }
 
-// Delivers 1 and returns whether the continuation has been called by then.
+// Sets the value 1 and returns true if that has called the continuation.
 bool delivers_at_once() {
   promise<int> p;
   int got = 0;
@@ -129,7 +129,7 @@ bool delivers_at_once() {
   return got == 1;
 }
 
-// A coroutine is user code: that a continuation has resumed it defers nothing.
+// Coroutines are user code: a coroutine that a continuation has resumed defers nothing.
 TEST(co_await_future, results_of_a_resumed_coroutine_are_delivered_at_once) {
   promise<void> p;
   bool at_once = false;
@@ -141,7 +141,7 @@ TEST(co_await_future, results_of_a_resumed_coroutine_are_delivered_at_once) {
   EXPECT_TRUE(at_once);
 }
 
-// It may wait by means of the standard library for what a continuation delivers.
+// A coroutine may wait with the standard library for the result of a continuation.
 TEST(co_await_future, resumed_coroutine_may_wait_without_takt_for_a_continuation) {
   promise<void> p;
   bool delivered = false;
@@ -156,7 +156,7 @@ TEST(co_await_future, resumed_coroutine_may_wait_without_takt_for_a_continuation
   EXPECT_TRUE(delivered);
 }
 
-// A consumer gets the value before the producer goes on.
+// A consumer gets the value before the producer continues.
 TEST(co_await_future, a_coroutine_resumes_another_one_at_once) {
   promise<void> start;
   promise<int> p;

@@ -130,7 +130,7 @@ TEST(future_task, cancelled_closure_dies_with_the_canceller) {
   EXPECT_TRUE(task.is_cancelled());
 }
 
-// Whatever ends a task, its closure is gone when anybody can see the end.
+// Whatever ends a task, its closure is destroyed before the future is ready.
 TEST(future_task, closure_is_gone_before_a_cancelled_or_abandoned_future_is_ready) {
   for (const bool cancels : {true, false}) {
     auto captured = std::make_shared<int>(0);
@@ -172,7 +172,7 @@ TEST(future_task, error_after_the_cancellation_is_dropped) {
   EXPECT_EQ(hook.count, 0);
 }
 
-// Stop callbacks run on the thread that cancels: they find no lock held.
+// Stop callbacks run on the cancelling thread, which holds no lock.
 TEST(future_task, stop_callback_may_use_the_future) {
   parker begun;
   parker go_on;
@@ -231,7 +231,7 @@ TEST(future_task, cancel_while_running_tells_so_and_requests_stop) {
   thread runner([&] { task.run(); });
   begun.park();
   EXPECT_EQ(f.cancel(), cancel_result::running);
-  EXPECT_TRUE(f.is_cancelled()) << "at once, though the body goes on";
+  EXPECT_TRUE(f.is_cancelled()) << "at once, while the body continues";
   EXPECT_FALSE(stop_seen.load());
   EXPECT_EQ(f.cancel(), cancel_result::done);
   EXPECT_EQ(f.cancel_and_join_until(takt::clock::time_point::min()), cancel_result::running);
@@ -325,7 +325,7 @@ TEST(future_task, closure_may_own_its_task_or_join_it) {
   resets_itself.emplace([&] { resets_itself.reset(); });
   auto series = resets_itself->get_future();
   EXPECT_FALSE(resets_itself->run_and_reset());
-  EXPECT_THROW(series.get(), takt::broken_promise) << "nobody will run it again";
+  EXPECT_THROW(series.get(), takt::broken_promise) << "the series will not run again";
 
   struct joiner {
     explicit joiner(cancel_result& result) : joined(&result) {}
@@ -349,7 +349,7 @@ TEST(future_task, closure_may_own_its_task_or_join_it) {
   }
 }
 
-// What comes too late is destroyed by the body's thread, while others still wait for its end.
+// The body's thread destroys a late result while other threads still wait for the body.
 TEST(future_task, late_result_may_join_its_task) {
   struct joins {
     explicit joins(const future_task<joins>* t) : task(t) {}
@@ -439,7 +439,7 @@ TEST(future_task, allocates_once) {
   EXPECT_EQ(takt::allocations() - before, 4U) << "a stop_source is one more";
 }
 
-// The error that nobody has looked at tells when the state goes.
+// The report of the unobserved error shows when the state is destroyed.
 TEST(future_task, is_there_until_its_stop_callbacks_have_returned) {
   struct scene final : takt::unhandled_hook {
     void on_unhandled(takt::unhandled /*kind*/,
@@ -477,7 +477,7 @@ TEST(future_task, is_there_until_its_stop_callbacks_have_returned) {
   EXPECT_EQ(s.gone_within_callback, false);
 }
 
-// A series that is given back runs once more, by run(), and can be stopped there.
+// A series that shutdown_now() returns runs once more, by run(), and can be stopped there.
 TEST(future_task, the_last_run_of_a_series_can_be_stopped) {
   std::optional<future<void>> series;
   std::vector<bool> stopped;

@@ -48,7 +48,7 @@ TEST(future, gives_the_value) {
   p.set_value("takt");
   EXPECT_TRUE(f.is_ready());
   EXPECT_EQ(f.get(), "takt");
-  EXPECT_FALSE(f.valid()) << "given away";
+  EXPECT_FALSE(f.valid()) << "moved out";
 }
 
 TEST(future, of_void_of_references_and_of_move_only_types) {
@@ -225,12 +225,12 @@ TEST(future, wait_ends_by_a_stop_request) {
   time.wait_for_waiters(1);
   stop.request_stop();
   waiter.join();
-  EXPECT_TRUE(f.valid()) << "still to be had";
+  EXPECT_TRUE(f.valid()) << "the result can still be retrieved";
   p.set_value(3);
   EXPECT_EQ(f.get(stop.get_token()), 3) << "ready wins";
 }
 
-// Nobody else will make it ready.
+// No other thread will make the future ready.
 TEST(future, value_that_waits_for_itself_while_it_is_made_is_told_so) {
   struct waits {
     explicit waits(const future<waits>* self) {
@@ -294,7 +294,7 @@ TEST(promise, may_pass_on_a_cancellation) {
   EXPECT_THROW(p.set_cancelled(), std::future_error);
 }
 
-// Whatever way it comes.
+// By set_exception() and by an exception from a value's constructor.
 TEST(promise, cancelled_as_an_error_is_a_cancellation) {
   promise<int> p;
   auto f = p.get_future();
@@ -331,7 +331,7 @@ TEST(promise, null_options_are_errors) {
   EXPECT_THROW(promise<int>({.unhandled = nullptr}), std::invalid_argument);
 }
 
-// Futures that end after the thread's own data.
+// Futures that become ready after the thread-local data has been destroyed.
 TEST(promise, may_end_with_its_thread) {
   struct holder {
     std::optional<promise<int>> p;

@@ -1,4 +1,4 @@
-// How often the task module allocates, and what happens if it cannot.
+// Counts allocations of the task module, and makes them fail.
 #include <chrono>
 #include <coroutine>
 #include <exception>
@@ -29,7 +29,7 @@ using takt::future_task;
 using takt::promise;
 using takt::sync::stop_token;
 
-// How often `f` allocates.
+// Returns the number of allocations of `f`.
 template <class F>
 std::size_t allocations_of(F&& f) {
   const std::size_t before = takt::allocations();
@@ -93,7 +93,7 @@ TEST(task_allocations, co_await_needs_none) {
   std::size_t last = 0;
   [](future<int> ready, future<int> pending, std::size_t& before,
      std::size_t& after) -> takt_test::detached {
-    before = takt::allocations();  // the frame is there already
+    before = takt::allocations();  // after the allocation of the frame
     co_await std::move(ready);
     co_await std::move(pending);
     after = takt::allocations();
@@ -102,7 +102,7 @@ TEST(task_allocations, co_await_needs_none) {
   EXPECT_EQ(last, first);
 }
 
-// What ends a future does not fail.
+// Completing a future does not fail.
 TEST(task_without_memory, futures_still_end) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   promise<int> value;
@@ -140,7 +140,7 @@ TEST(task_without_memory, then_leaves_the_future_alone) {
     const takt::no_memory here;
     EXPECT_THROW(static_cast<void>(std::move(f).then(std::move(callable))), std::bad_alloc);
   }
-  EXPECT_EQ(captured.use_count(), 2) << "nor is the callable gone";
+  EXPECT_EQ(captured.use_count(), 2) << "the callable has not been destroyed";
   p.set_value(1);
   EXPECT_EQ(f.get(), 1);  // NOLINT(bugprone-use-after-move): the point
 }
@@ -166,7 +166,7 @@ TEST(task_without_memory, when_all_and_when_any_drop_the_futures_and_disturb_nob
   }
 }
 
-// Whichever of the allocations it is.
+// For each of the allocations.
 TEST(task_without_memory, future_task_leaves_the_callable_alone) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   auto captured = std::make_shared<int>(0);

@@ -44,7 +44,7 @@ TEST(task_list, owns_what_is_in_it) {
   EXPECT_EQ(none.begin(), none.end());
 }
 
-// Against a deque of numbers, through many blocks, and back to empty ones.
+// Compares the list with a deque of numbers, through many blocks and back to an empty list.
 TEST(task_list, keeps_its_order_whatever_comes_and_goes) {
   std::mt19937 random(1);
   task_list list;
@@ -96,7 +96,7 @@ TEST(task_list, keeps_its_order_whatever_comes_and_goes) {
   EXPECT_EQ(i, expected.size());
 }
 
-// As in task.hpp: tasks in a block, and blocks that are kept for later.
+// As in task_list.hpp: tasks per block, and empty blocks that are kept.
 constexpr std::size_t few = 8;
 constexpr std::size_t per_block = 256;
 constexpr std::size_t most_spare = 64;
@@ -131,7 +131,7 @@ TEST(task_list, a_steady_flow_allocates_nothing) {
   }
 }
 
-// However it became empty, it keeps as many as it may, and no more.
+// However the list becomes empty, it keeps `most_spare` blocks and no more.
 TEST(task_list, gives_back_what_a_burst_has_needed) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   constexpr std::size_t burst = 5 * most_spare * per_block;
@@ -160,8 +160,7 @@ TEST(task_list, gives_back_what_a_burst_has_needed) {
   }
 }
 
-// While it becomes shorter, not only at its end: some that are done with are still in front, others
-// at the end.
+// A shrinking list releases blocks: some empty blocks are at the front, others at the end.
 TEST(task_list, gives_back_as_it_becomes_shorter) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   task_list list;
@@ -178,7 +177,7 @@ TEST(task_list, gives_back_as_it_becomes_shorter) {
   }
 }
 
-// There may be thousands of short ones.
+// There may be thousands of short lists.
 TEST(task_list, a_short_one_has_a_small_block_and_a_longer_one_a_large_one) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   task_list list;

@@ -17,7 +17,7 @@
 
 #include "../base/counting_new.hpp"
 
-// It does not follow the count of references of what a task shares with its future.
+// The analyzer does not follow the reference count of the state that a task shares with its future.
 // NOLINTBEGIN(clang-analyzer-cplusplus.NewDeleteLeaks)
 
 namespace {
@@ -104,7 +104,7 @@ TEST(task, holds_what_can_only_be_moved) {
   EXPECT_EQ(seen, 5);
 }
 
-// Counts how many of it there are.
+// Counts its instances.
 template <bool ThrowsOnMove>
 struct counted {
   explicit counted(int& n) : alive(&n) { ++*alive; }
@@ -259,7 +259,7 @@ TEST(task, shows_its_callable) {
   with_future.target<job>()->number = 9;
   with_future.run();
   EXPECT_EQ(f.get(), 9);
-  EXPECT_EQ(with_future.target<job>(), nullptr);  // it is gone
+  EXPECT_EQ(with_future.target<job>(), nullptr);  // destroyed by the run
 }
 
 // --- with a future
@@ -312,7 +312,7 @@ TEST(task, rejected_rejects_its_future) {
   }
 }
 
-// Channels and services reject, too: it says why, and not who.
+// Channels and services reject, too: the message has the reason and no component.
 TEST(rejected, tells_why) {
   const auto text = [](rejection why) { return std::string(takt::rejected(why).what()); };
   EXPECT_EQ(text(rejection::shut_down), "takt: rejected: shut down");

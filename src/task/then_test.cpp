@@ -72,7 +72,7 @@ TEST(then, cancelling_prevents_the_continuation_and_nothing_else) {
   auto f = p.get_future().then([captured](int n) { *captured = n; });
   EXPECT_EQ(captured.use_count(), 2);
   EXPECT_EQ(f.cancel(), takt::cancel_result::prevented);
-  EXPECT_EQ(captured.use_count(), 1) << "the closure is gone at once";
+  EXPECT_EQ(captured.use_count(), 1) << "the closure is destroyed at once";
   EXPECT_FALSE(p.is_cancelled());
   p.set_value(1);
   EXPECT_EQ(*captured, 0);
@@ -101,7 +101,7 @@ TEST(then, chain_of_a_million_needs_no_stack) {
   EXPECT_THROW(f.get(), takt::broken_promise);
 }
 
-// Each continuation makes a ready future and continues it.
+// Each continuation makes a ready future and calls then() on it.
 TEST(then, nested_chain_needs_no_stack) {
   struct stepper {
     int left;
@@ -121,7 +121,7 @@ TEST(then, nested_chain_needs_no_stack) {
   done.get();
 }
 
-// A continuation may wait for what it has made ready itself.
+// A continuation may wait for a future that it has made ready itself.
 TEST(then, may_wait_within_a_continuation) {
   auto nested = takt::make_ready_future(1).then(
       [](int n) { return takt::make_ready_future(n).then([](int m) { return m + 1; }).get(); });

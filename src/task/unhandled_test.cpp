@@ -36,7 +36,7 @@ TEST(future, error_that_nobody_saw_goes_to_the_hook) {
     static_cast<void>(p.get_future());
     p.set_exception(error);
   }
-  EXPECT_EQ(hook.unobserved, 2) << "the future was gone before the error came";
+  EXPECT_EQ(hook.unobserved, 2) << "the future was destroyed before the error was set";
   {
     promise<int> p(options);
     auto f = p.get_future();
@@ -52,13 +52,13 @@ TEST(future, error_that_nobody_saw_goes_to_the_hook) {
   {
     const promise<int> broken_promise(options);
   }
-  EXPECT_EQ(hook.unobserved, 2) << "seen, cancelled, or nobody's fault";
+  EXPECT_EQ(hook.unobserved, 2) << "retrieved, cancelled, or broken_promise";
   {
     promise<int> p(options);
     auto f = p.get_future().then([](int n) { return n; });
     p.set_exception(error);
   }
-  EXPECT_EQ(hook.unobserved, 3) << "passed on, and seen by nobody there; once";
+  EXPECT_EQ(hook.unobserved, 3) << "passed on, and not retrieved there; reported once";
   {
     promise<int> p(options);
     auto f = p.get_future().then([](int n) { return n; });
@@ -70,7 +70,7 @@ TEST(future, error_that_nobody_saw_goes_to_the_hook) {
     f.cancel();
     p.set_exception(error);
   }
-  EXPECT_EQ(hook.unobserved, 3) << "abandoned, or too late";
+  EXPECT_EQ(hook.unobserved, 3) << "broken_promise, or too late";
   EXPECT_EQ(hook.uncaught, 0);
 }
 

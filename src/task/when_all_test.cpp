@@ -71,7 +71,8 @@ TEST(when_any, gives_the_first_and_the_others_back) {
   EXPECT_EQ(futures[0].cancel(), takt::cancel_result::prevented);
 }
 
-// What has been continued once is continued again like any other: also deferred like any other.
+// A future that is returned can be continued again, and its continuation is deferred like any
+// other.
 TEST(when_any, futures_that_come_back_wait_for_their_turn) {
   auto [index, futures] = takt::when_any(takt::make_ready_future(1)).get();
   future<void> inner;
@@ -108,7 +109,7 @@ TEST(when_all, cancelling_it_cancels_none_of_them) {
   p.set_value(1);
 }
 
-// They are dropped like any other future: what nobody has seen is not lost.
+// The futures are destroyed like any other: errors that were not retrieved are reported.
 TEST(when_all, cancelled_one_does_not_hide_errors) {
   class counting final : public takt::unhandled_hook {
    public:
@@ -140,7 +141,7 @@ TEST(when_all, waits_on_the_clock_of_the_first) {
   EXPECT_EQ(all.state().options().time, &time);
   promise<int> c({.time = &time});
   auto any = takt::when_any(c.get_future(), takt::make_ready_future(1)).then([](const auto&) {});
-  EXPECT_EQ(any.state().options().time, &time) << "so does what continues it";
+  EXPECT_EQ(any.state().options().time, &time) << "and so does its continuation";
 }
 
 TEST(when_all, allocates_twice) {
