@@ -37,7 +37,8 @@ namespace takt::inline TAKT_ABI {
 /// all calls of submit(). Waits use its clock.
 ///
 /// **Errors.** A task of the executor that waits without a deadline for pending results throws
-/// std::system_error (resource_deadlock_would_occur) if no thread would be left to produce them.
+/// std::system_error (resource_deadlock_would_occur) if no thread would be left to produce them. A
+/// wait for work that is yet to be submitted is not detected.
 ///
 /// **Thread safety.** All members except the destructor may be called concurrently. **Destruction**
 /// neither waits nor cancels: pending work continues, results are discarded, and errors among them

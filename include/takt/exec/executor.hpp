@@ -27,8 +27,8 @@ namespace takt::inline TAKT_ABI {
 /// };
 /// \endcode
 ///
-/// execute() accepts the task and completes it, or throws takt::rejected. takt::submit() and
-/// resume_on() work with every executor; executor_interface adds submit() as a member.
+/// execute() takes over the task, which will have exactly one outcome, or throws takt::rejected.
+/// submit() and resume_on() work with every executor; executor_interface makes submit() a member.
 ///
 /// An executor declares its guarantees as constants; a missing constant means false:
 /// \code

@@ -42,6 +42,7 @@ class pool_core;
 ///   return left + right;
 /// }
 ///
+/// const long total = pool.submit([&] { return sum(numbers, pool); }).get();
 /// \endcode
 ///
 /// **Errors.** When all children have ended, join() throws the first exception of a child. A child
@@ -61,7 +62,8 @@ class fork_join {
   /// Spawns a child: a callable without arguments. A callable of up to 24 bytes is not allocated.
   /// If the worker's queue is full or the pool is shut down, spawn() runs the child itself.
   /// \throws std::invalid_argument if `f` is empty; std::logic_error on a thread that did not
-  /// construct this; takt::rejected on a thread outside the pool. If it throws, there is no child.
+  /// construct this; takt::rejected, but only on a thread outside the pool. If it throws, there is
+  /// no child.
   template <class F>
     requires detail::callable_once<std::decay_t<F>>
   void spawn(F&& f) {

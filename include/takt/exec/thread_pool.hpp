@@ -97,17 +97,18 @@ class pool_core;
 ///
 /// **Threads.** A submission starts a thread while there are fewer than `core_threads`, and
 /// otherwise queues the task. If the queue is full, it starts a thread while there are fewer than
-/// `max_threads`; otherwise the rejection policy decides. fixed(), cached() and single() are
-/// presets.
+/// `max_threads`; otherwise the rejection policy decides.
 ///
 /// **Order.** Tasks begin in queue order: FIFO, or by priority and then FIFO.
 ///
 /// **Errors** of a task go to its future, or to the unhandled hook if it has none. A task that
-/// waits for another one of the same pool, so that no thread would be left to run it, gets
-/// std::system_error (resource_deadlock_would_occur). See docs/executors.md.
+/// waits without a deadline for another task of the pool gets std::system_error
+/// (resource_deadlock_would_occur) if no thread is left to run it. See docs/executors.md.
 ///
-/// **Shutdown.** shutdown() runs queued tasks, shutdown_now() returns them. The destructor cancels
-/// them. See docs/shutdown.md.
+/// **Shutdown.** shutdown() runs queued tasks, shutdown_now() returns them, and the destructor
+/// cancels them. See docs/shutdown.md.
+///
+/// **Thread safety.** All members except the destructor may be called concurrently.
 class thread_pool : public executor_interface<thread_pool>,
                     public lifecycle_interface<thread_pool> {
  public:

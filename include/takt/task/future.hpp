@@ -158,8 +158,8 @@ class [[nodiscard]] future {
   /// with this future, which is ready then.
   ///
   /// The thread that completes this future calls `f` before it continues; if the future is ready
-  /// already, then() calls `f`. Only max_nested_continuations delays the call. `f` is called as an
-  /// rvalue if it can be called so. A future that `f` returns is not unwrapped.
+  /// already, then() calls `f`. Only at the depth of max_nested_continuations is the call deferred.
+  /// `f` is called as an rvalue if it can be called so. A future that `f` returns is not unwrapped.
   ///
   /// Cancelling the returned future prevents `f` and does not cancel this future's work. The
   /// returned future has the clock and the hook of this one.

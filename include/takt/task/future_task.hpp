@@ -54,7 +54,7 @@ template <class T>
 class future_task {
  public:
   /// \throws std::invalid_argument if `f` is a null pointer or an empty function; std::bad_alloc,
-  /// and then `f` is as it was.
+  /// and then `f` is unchanged.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, future_task> &&
              detail::task_callable<T, std::decay_t<F>>)
@@ -78,7 +78,7 @@ class future_task {
 
   /// Returns the future, once. \throws std::future_error (future_already_retrieved, no_state).
   [[nodiscard]] future<T> get_future() {
-    static_cast<void>(state());  // not empty
+    static_cast<void>(state());  // throws if empty
     if (std::exchange(retrieved_, true)) {
       detail::throw_future_already_retrieved();
     }
@@ -123,7 +123,7 @@ class future_task {
   /// Returns the shared state, which the caller then runs, cancels or abandons. The task is empty
   /// afterwards.
   [[nodiscard]] detail::intrusive_ptr<detail::future_state<T>> release() {
-    static_cast<void>(state());  // not empty
+    static_cast<void>(state());  // throws if empty
     return std::move(state_);
   }
 

@@ -342,7 +342,7 @@ class alignas(std::max_align_t) task {
     for (std::size_t i = 0; i < capacity; i += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
       std::memcpy(&word, static_cast<const std::byte*>(from) + i, sizeof(word));
-      asm("" : "+r"(word));  // keeps the compiler from merging the loads
+      asm("" : "+r"(word));  // keeps the compiler from merging the words
       std::memcpy(static_cast<std::byte*>(to) + i, &word, sizeof(word));
     }
   }
