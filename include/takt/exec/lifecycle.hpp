@@ -32,7 +32,8 @@ enum class life_state : std::uint8_t {
 [[nodiscard]] std::string_view to_string(life_state s) noexcept;
 
 /// The lifecycle of a component that owns threads (the owner): its state, the number of workers and
-/// the number of holds, in one atomic word; and waits for termination.
+/// the number of holds, in one atomic word; and waits for termination. The states are those of
+/// java.util.concurrent.ThreadPoolExecutor.
 ///
 /// \code
 ///   running --shutdown()--> shutdown -- no work, no workers --+--> tidying --> terminated

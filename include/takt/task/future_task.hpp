@@ -39,9 +39,8 @@ namespace takt::inline TAKT_ABI {
 /// it can be called so, run_and_reset() as an lvalue. It is destroyed before the future becomes
 /// ready; if it is cancelled before it begins, the cancelling thread destroys it.
 ///
-/// **Cancellation.** Stop is requested by cancel(), by future::request_stop(), and by an executor
-/// in shutdown_now() and shutdown_and_cancel(). If the callable throws takt::cancelled, the future
-/// is cancelled.
+/// **Cancellation.** cancel(), future::request_stop(), and an executor in shutdown_now() request
+/// stop. If the callable throws takt::cancelled, the future is cancelled.
 ///
 /// **Errors.** A task that is destroyed before it begins fails its future with
 /// takt::broken_promise, and so calls its continuation. Members of a moved-from task throw
