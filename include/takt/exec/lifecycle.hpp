@@ -153,8 +153,8 @@ class lifecycle {
 /// \endcode
 class close_policy {
  public:
-  /// Cancels work after `cancel_after`: at once if it is 0 or less, never if it is
-  /// `nanoseconds::max()`.
+  /// Cancels work after `cancel_after`: at once if it is 0 or less, not at all if it is
+  /// takt::never.
   constexpr explicit close_policy(std::chrono::nanoseconds cancel_after) noexcept
       : cancel_after_(cancel_after) {}
   [[nodiscard]] constexpr std::chrono::nanoseconds cancel_after() const noexcept {
