@@ -60,7 +60,7 @@ class fork_join {
   fork_join& operator=(const fork_join&) = delete;
 
   /// Spawns a child: a callable without arguments. A callable of up to 24 bytes is not allocated.
-  /// If the worker's queue is full or the pool is shut down, spawn() runs the child itself.
+  /// If the worker's local queue is full or the pool is shut down, spawn() runs the child itself.
   /// \throws std::invalid_argument if `f` is empty; std::logic_error on a thread that did not
   /// construct this; takt::rejected, but only on a thread outside the pool. If it throws, there is
   /// no child.

@@ -28,8 +28,8 @@ struct stealing_pool_options {
   /// Number of threads. They start when there is work for them.
   std::size_t threads = default_pool_size();
 
-  /// Maximum number of tasks in the common queue: those submitted from outside, and those that the
-  /// pool's own tasks submit while their worker's ring is full.
+  /// Maximum number of tasks in the shared queue: those submitted from outside, and those that the
+  /// pool's own tasks submit while their worker's local queue is full.
   std::size_t queue_capacity = unbounded;
   rejection_policy rejection = rejection_policy::fail();
 
@@ -57,15 +57,16 @@ struct stealing_pool_options {
 /// examples/directory_walk.cpp is the whole program. To wait for parts of a task, use fork_join.
 ///
 /// **Order.** None. A worker runs the task that it submitted last; a thief takes the task that has
-/// waited longest. Tasks from outside wait in a FIFO queue; a worker checks it when its ring is
-/// empty, and at least once per 61 tasks. For order, use a thread_pool or a serial_executor.
+/// waited longest. Tasks from outside wait in a shared FIFO queue; a worker checks it when its
+/// local queue is empty, and at least once per 61 tasks. For order, use thread_pool or
+/// serial_executor.
 ///
 /// **Errors, waiting, shutdown and thread safety** are those of thread_pool. After shutdown(),
 /// tasks submitted by the pool's own tasks are rejected, too.
 ///
 /// **Cost.** An idle pool uses no CPU. A submission wakes at most one worker, which wakes the next
-/// one if it finds more than it takes. Each worker has 20 KB for its ring, and 16 KB with which
-/// shutdown_now() returns its tasks. See docs/executors.md.
+/// one if it finds more than it takes. Each worker has 20 KB for its local queue, and 16 KB with
+/// which shutdown_now() returns its tasks. See docs/executors.md.
 class stealing_pool : public executor_interface<stealing_pool>,
                       public lifecycle_interface<stealing_pool> {
  public:
