@@ -1,4 +1,4 @@
-// Data without a lock: only tasks of one serial executor touch it, on whichever thread.
+// Data without a lock: only tasks of one serial executor use it, on any thread of the pool.
 #include <cstdio>
 #include <thread>
 
@@ -7,7 +7,7 @@
 int main() {
   takt::thread_pool pool{{.core_threads = 4}};
   takt::serial_executor account{pool};
-  long balance = 0;  // the account's
+  long balance = 0;  // used only by tasks of `account`
 
   auto customer = [&] {
     for (int i = 0; i < 1000; ++i) {
@@ -20,7 +20,8 @@ int main() {
   one.join();
   two.join();
 
-  const long now = account.submit([&balance] { return balance; }).get();  // after all of the above
+  const long now =
+      account.submit([&balance] { return balance; }).get();  // runs after all tasks above
   std::printf("balance: %ld\n", now);
   return now == 2000 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// A program with services that start in order, work until a signal comes, and stop in reverse.
+// A program whose services start in order, run until a signal arrives, and stop in reverse order.
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,23 +11,23 @@
 using namespace std::chrono_literals;
 
 int main() {
-  const takt::stop_signals signals;  // first: SIGINT and SIGTERM reach no thread that is made later
+  const takt::stop_signals signals;  // first: later threads inherit blocked SIGINT and SIGTERM
 
   takt::thread_pool pool{{.core_threads = 2, .name = "work"}};
   takt::wheel_scheduler timers{{.tick = 1ms}};
   std::atomic<int> beats = 0;
 
   takt::service_group app;
-  app.add("pool", pool);  // what is used, before who uses it
+  app.add("pool", pool);  // before the services that use it
   app.add("timers", timers);
   app.add("heart", {.start =
                         [&] {
-                          // Nobody presses Ctrl-C here: the third beat does it.
+                          // The third beat stands in for Ctrl-C.
                           static_cast<void>(timers.schedule_at_fixed_rate(0ms, 1ms, pool, [&beats] {
                             if (++beats == 3) kill(getpid(), SIGTERM);
                           }));
                         },
-                    .shutdown = [] {},  // its timer ends with the timers
+                    .shutdown = [] {},  // its timer ends with `timers`
                     .await_end = [](auto, auto) { return true; }});
 
   const takt::stop_report report = app.run(5s, signals);

@@ -1,5 +1,5 @@
-// A million connections, each with a time-out: pushed back by every message, and gone when the
-// connection is closed. Few of them ever fire.
+// A million connections, each with a time-out: every message postpones it, and closing the
+// connection cancels it. Few time-outs ever fire.
 #include <chrono>
 #include <cstdio>
 #include <latch>
@@ -14,13 +14,13 @@ class connection {
   connection(takt::wheel_scheduler& timeouts, std::chrono::milliseconds patience,
              takt::any_executor where, std::latch& dropped)
       : patience_(patience), silence_(timeouts.execute(patience, where, [&dropped] {
-          dropped.count_down();  // here: close the socket
+          dropped.count_down();  // a real program closes the socket here
         })) {}
 
-  // False if it has timed out.
+  // Returns false if the connection has timed out.
   bool on_message() { return silence_.reschedule(patience_); }
 
-  // False if it has timed out, or just does.
+  // Returns false if the connection has timed out or is timing out.
   bool close() { return silence_.cancel() == takt::cancel_result::prevented; }
 
  private:
@@ -40,7 +40,7 @@ int main() {
   connections.reserve(alive);
   for (int i = 0; i < alive; ++i) connections.emplace_back(timeouts, 1h, pool, dropped);
   for (int i = 0; i < silent; ++i)
-    connection(timeouts, 5ms, pool, dropped);  // never heard of again
+    connection(timeouts, 5ms, pool, dropped);  // the timer stays without its handle
 
   int messages = 0;
   for (connection& c : connections) messages += c.on_message() ? 1 : 0;
@@ -49,9 +49,9 @@ int main() {
   int closed = 0;
   for (connection& c : connections) closed += c.close() ? 1 : 0;
 
-  timeouts.close(takt::drain);  // at once: a time-out that was cancelled is not waited for
+  timeouts.close(takt::drain);  // returns at once: cancelled time-outs are gone
   const takt::task_totals tasks = timeouts.totals();
-  std::printf("%d messages pushed time-outs back\n", messages);
+  std::printf("%d messages postponed time-outs\n", messages);
   std::printf("%d connections closed, %llu timed out\n", closed,
               static_cast<unsigned long long>(tasks.finished));
   return messages == alive && closed == alive && tasks.finished == silent &&

@@ -1,5 +1,5 @@
-// A control loop at 1 kHz: a fixed rate, a policy for the runs that it cannot make, and figures of
-// how late it was. How late that is depends on the machine; that no run is lost does not.
+// A control loop at 1 kHz: a fixed rate, a policy for missed runs, and statistics of lateness. The
+// lateness depends on the machine; that every run is accounted for does not.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::uint64_t steps = 500;
 
-// Pulls a value towards its target.
+// Moves a value towards its target.
 class controller {
  public:
-  // True when it has done all its steps.
+  // Returns true after the last step.
   bool step() {
     value_ += (target_ - value_) * gain_;
     return ++steps_ == steps;
@@ -40,11 +40,12 @@ int main() {
   takt::scheduled_pool pool{{.threads = 1, .name = "control", .observer = &figures}};
 
   controller heating;
-  // A loop that is late looks at the present: what it should have done 5 ms ago is of no use.
+  // Steps that are more than 5 ms late are skipped: only the present matters.
   takt::periodic_future loop =
       pool.schedule_at_fixed_rate(0ms, 1ms,
                                   [&] {
-                                    if (heating.step()) throw takt::cancelled();  // ends the series
+                                    if (heating.step())
+                                      throw takt::cancelled();  // ends the periodic task
                                   },
                                   {.name = "heating", .missed = takt::catch_up_within(5ms)});
   loop.wait();
@@ -52,11 +53,11 @@ int main() {
 
   const auto late = figures.delays();
   const std::uint64_t missed = loop.missed_count();
-  std::printf("%llu runs, %llu left out; the value is %.3f\n",
+  std::printf("%llu runs, %llu missed; the value is %.3f\n",
               static_cast<unsigned long long>(loop.run_count()),
               static_cast<unsigned long long>(missed), heating.value());
   for (const double percent : {50.0, 90.0, 99.0, 100.0}) {
-    std::printf("late, %5.1f %%: %9.1f us\n", percent, microseconds(late.percentile(percent)));
+    std::printf("lateness, p%-5.1f %9.1f us\n", percent, microseconds(late.percentile(percent)));
   }
   const takt::task_totals tasks = figures.totals();
   return loop.run_count() == steps && tasks.started == steps && tasks.missed == missed &&

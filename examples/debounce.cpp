@@ -1,5 +1,5 @@
-// Input events that come in bursts, and work that is done once for each: an action that is
-// scheduled again does not run at the earlier time. The test is drawn.
+// Debounces input events: work runs once per burst, because rescheduling an action replaces its
+// earlier time. The test is a marble diagram.
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 using source = takt::rx::test_observable<std::string>;
 
-// The last event of a burst, when so long nothing has come.
+// Emits the last event of a burst after a quiet period.
 class debounced {
  public:
   debounced(std::chrono::milliseconds quiet, takt::rx::action_scheduler& timers,

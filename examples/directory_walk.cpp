@@ -1,4 +1,4 @@
-// Count what lies below a directory: each directory is a task, which submits those that it finds.
+// Counts files below a directory: each directory is a task, which submits a task per subdirectory.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -28,7 +28,7 @@ struct walk {
   }
 
   void visit(const fs::path& directory) {
-    std::error_code error;  // what cannot be read counts as empty
+    std::error_code error;  // an unreadable directory counts as empty
     for (fs::directory_iterator i(directory, error), end; !error && i != end; i.increment(error)) {
       std::error_code gone;
       const fs::file_status status = i->symlink_status(gone);  // links are not followed
@@ -38,11 +38,12 @@ struct walk {
       const std::uintmax_t size = i->file_size(gone);
       if (!gone) bytes += size;
     }
-    if (--unfinished == 0) done.set_value();  // after those that it has found: none is left
+    if (--unfinished == 0)
+      done.set_value();  // its subdirectories are counted already: none is left
   }
 };
 
-// Puts two files of 100 bytes into a directory, and three directories like it.
+// Creates a directory with two files of 100 bytes and three such directories, `depth` levels deep.
 void make_tree(const fs::path& directory, int depth) {
   fs::create_directories(directory);
   for (const char* name : {"a", "b"}) std::ofstream(directory / name) << std::string(100, 'x');
@@ -52,7 +53,7 @@ void make_tree(const fs::path& directory, int depth) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string own = fs::temp_directory_path() / "takt-walk-XXXXXX";  // mkdtemp() fills in the end
+  std::string own = fs::temp_directory_path() / "takt-walk-XXXXXX";  // mkdtemp() replaces the X
   if (argc < 2 && mkdtemp(own.data()) == nullptr) return 1;
   if (argc < 2) make_tree(own, 3);
 
@@ -60,8 +61,8 @@ int main(int argc, char** argv) {
   walk all{pool};
   const takt::future<void> done = all.done.get_future();
   all.submit(argc < 2 ? own : argv[1]);
-  done.wait();              // the tasks submit more: they would be rejected after close()
-  pool.close(takt::drain);  // takes no more, and waits for the threads
+  done.wait();              // tasks submit tasks, which close() would reject
+  pool.close(takt::drain);  // rejects new tasks, and waits for the threads
   if (argc < 2) fs::remove_all(own);
 
   const std::uint64_t files = all.files;

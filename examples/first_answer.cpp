@@ -1,4 +1,4 @@
-// Ask two sources, take the first answer, and cancel the other one cleanly.
+// Asks two sources, takes the first answer, and cancels the other task cleanly.
 #include <cstdio>
 #include <stop_token>
 #include <string>
@@ -9,7 +9,7 @@
 
 int main() {
   takt::future_task quick([] { return std::string("cache"); });
-  takt::future_task slow([](std::stop_token stop) {  // a search that goes on until told to stop
+  takt::future_task slow([](std::stop_token stop) {  // searches until stop is requested
     while (!stop.stop_requested()) std::this_thread::yield();
     return std::string("archive");
   });
@@ -21,7 +21,7 @@ int main() {
   auto [index, answers] = any.get();
   std::printf("first answer: %s\n", std::get<0>(answers).get().c_str());
 
-  // What the search refers to may be destroyed after this, and not before.
+  // After this call, data that the search refers to may be destroyed.
   const takt::cancel_result search = std::get<1>(answers).cancel_and_join();
   std::printf("search: %s\n", std::string(takt::to_string(search)).c_str());
   searcher.join();

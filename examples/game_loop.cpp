@@ -1,6 +1,6 @@
-// A game on an event loop: the world moves in steps of 5 ms, the player's keys come from another
-// thread, frames are drawn when the display is ready for one, and a coroutine waits for the score.
-// How many frames there are depends on the machine; what the world does, does not.
+// A game on an event loop: the world advances in steps of 5 ms, another thread sends key presses,
+// frames are drawn when the display is ready, and a coroutine waits for the end of the game. The
+// number of frames depends on the machine; the steps of the world do not.
 #include <algorithm>
 #include <chrono>
 #include <coroutine>
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A coroutine that nobody waits for.
+// A coroutine without a result: its caller does not wait for it.
 struct detached {
   struct promise_type {
     detached get_return_object() noexcept { return {}; }
@@ -34,7 +34,7 @@ class game {
     steps_ = loop.schedule_at_fixed_rate(0ms, 5ms, [this] { step(); });
     frames_.schedule([this](auto& self) {
       draw();
-      if (!is_won()) self.schedule(0ms);  // without the game nothing ticks
+      if (!is_won()) self.schedule(0ms);  // no frames are requested after the game
     });
     end_when_won();
   }
@@ -69,14 +69,13 @@ int main() {
   takt::event_loop loop{{.frame = 2ms}};
   game play(loop);
 
-  // All that belongs to the game happens on this thread: keys are posted to it.
+  // All game code runs on this thread: key presses are posted to it.
   std::thread keyboard([&] {
     for (int i = 0; i < 4; ++i) loop.execute([&] { play.press_key(); });
   });
   const std::size_t tasks = loop.run();
   keyboard.join();
 
-  std::printf("won: %s; %d frames, %zu tasks in all\n", play.is_won() ? "yes" : "no", play.drawn(),
-              tasks);
+  std::printf("won: %s; %d frames, %zu tasks\n", play.is_won() ? "yes" : "no", play.drawn(), tasks);
   return play.is_won() && play.drawn() > 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// Do something every second, and test it without waiting for any of them.
+// Does something every second, and tests it without waiting for a second.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -12,7 +12,7 @@ class heartbeat {
  public:
   explicit heartbeat(const takt::clock& time = takt::steady) : time_(time) {}
 
-  // Beats at once and then every second, until stop().
+  // Beats at once and then every second until stop().
   void run() {
     for (auto next = time_.now();; next += 1s) {
       while (!stopped_ && time_.now() < next) time_.park_until(wake_, next);
@@ -46,10 +46,10 @@ int main() {
   heartbeat pulse{time};
   std::thread runner{[&] { pulse.run(); }};
 
-  time.wait_for_waiters(1);  // it has beaten once, and waits for its next second
+  time.wait_for_waiters(1);  // the first beat is done; the thread waits for the next
   expect(pulse.beats(), 1, "at the start:");
   time.advance(1s);
-  time.wait_for_waiters(1);  // it has beaten again, and is back
+  time.wait_for_waiters(1);  // the second beat is done; the thread waits again
   expect(pulse.beats(), 2, "a second later:");
   time.advance(999ms);
   expect(pulse.beats(), 2, "too early for another:");

@@ -1,4 +1,4 @@
-// Write lines from many threads to a file, stop, and account for every line.
+// Writes lines from many threads to a file, stops, and accounts for every line.
 #include <unistd.h>
 
 #include <chrono>
@@ -25,14 +25,15 @@ int main() {
     workers.emplace_back([&log, i] {
       try {
         for (int n = 0;; ++n) log.log(std::to_string(i) + ": step " + std::to_string(n));
-      } catch (const takt::rejected&) {  // it is shut down: nobody reads this any more
+      } catch (const takt::rejected&) {  // the log is shut down
       }
     });
   }
   while (log.statistics().written < 1000) std::this_thread::yield();
 
-  log.shutdown();                    // what was accepted is written,
-  std::list<std::string> unwritten;  // but not for ever:
+  log.shutdown();  // accepted lines are still written
+  std::list<std::string> unwritten;
+  // Lines that take longer than a second are returned.
   if (!log.await_termination(1s)) unwritten = log.shutdown_now();
   log.await_termination();  // the file is closed
   for (std::thread& t : workers) t.join();

@@ -1,4 +1,4 @@
-// Hand work from any thread to the one thread that owns the data, and stop without losing any.
+// Passes work from any thread to the thread that owns the data, and stops without losing any.
 #include <cstdio>
 #include <thread>
 #include <utility>
@@ -8,14 +8,14 @@
 int main() {
   using job = takt::move_only_function<void() &&>;
   takt::channel<job> mailbox{{.capacity = 64}};
-  long sum = 0;  // only the owner touches it
+  long sum = 0;  // used only by the owner thread
 
-  // Both producers exist before the first one ends: the channel ends with the last one.
+  // Create both producers before either ends: the channel closes with its last producer.
   auto count = [&sum](takt::channel<job>::producer out) {
     for (int i = 1; i <= 1000; ++i) out.push([&sum, i] { sum += i; });
   };
   std::thread owner([jobs = mailbox.make_consumer()]() mutable {
-    while (auto next = jobs.pop()) std::move (*next)();  // until every producer has ended
+    while (auto next = jobs.pop()) std::move (*next)();  // until every producer is closed
   });
   auto first = mailbox.make_producer();
   auto second = mailbox.make_producer();

@@ -1,6 +1,5 @@
-// An action scheduler of one's own: work for when the program has nothing else to do, in slices. It
-// says how an action is asked for and taken back, and when actions are drained; what an action is,
-// the library knows.
+// A custom action scheduler that runs work in slices while the program is idle. It defines how
+// actions are requested and recycled, and when they are drained; the base class does the rest.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -19,17 +18,17 @@ class idle_scheduler final : public takt::rx::action_scheduler {
 
   takt::clock::time_point now() const noexcept override { return time_.now(); }
 
-  // The program is idle: one slice. What is scheduled meanwhile is for the next one.
+  // Runs one slice. Actions scheduled meanwhile run in the next slice.
   void run_slice() { drain(slice_++); }
 
  private:
-  // An idle program does not hurry: a delay is as good as none.
+  // Delays are ignored: an action runs in the next slice.
   void request(takt::rx::action_node& a, std::chrono::nanoseconds /*delay*/) override {
     enqueue(a, slice_);
   }
   bool recycle(takt::rx::action_node& a, takt::rx::action_delay /*delay*/) noexcept override {
     dequeue(a);
-    return false;  // nothing is kept: ask again
+    return false;  // no request is kept: request again
   }
 
   const takt::clock& time_;
@@ -43,7 +42,7 @@ int main() {
   idle_scheduler idle{takt::steady};
   std::string log;
 
-  // A long piece of work, in slices.
+  // A long computation, in slices.
   const auto index = idle.schedule(
       0ms,
       [&](auto& self, int page) {
@@ -55,7 +54,7 @@ int main() {
   unwanted.unsubscribe();
 
   for (int i = 0; i < 4; ++i) {
-    loop.poll();  // what the program is for
+    loop.poll();  // the program's main work
     idle.run_slice();
     log += '.';
   }

@@ -1,4 +1,4 @@
-// Sort with all cores: a half is a child, which another thread takes if it has nothing to do.
+// Sorts on all cores: one half is a child, which an idle thread can steal.
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr std::size_t small = 2'000;  // not worth splitting
+constexpr std::size_t small = 2'000;  // too small to split
 
 void sort(std::span<int> numbers, takt::stealing_pool& pool) {
   if (numbers.size() <= small) {
@@ -22,7 +22,7 @@ void sort(std::span<int> numbers, takt::stealing_pool& pool) {
   takt::fork_join children{pool};
   children.spawn([left, &pool] { sort(left, pool); });
   sort(right, pool);
-  children.join();  // runs the child here, unless another thread has taken it
+  children.join();  // runs the child on this thread, unless it was stolen
   std::vector<int> merged(numbers.size());
   std::merge(left.begin(), left.end(), right.begin(), right.end(), merged.begin());
   std::copy(merged.begin(), merged.end(), numbers.begin());
@@ -52,6 +52,6 @@ int main() {
   const takt::task_totals tasks = pool.totals();
   std::printf("submitted %llu = finished %llu\n", static_cast<unsigned long long>(tasks.submitted),
               static_cast<unsigned long long>(tasks.finished));
-  // Each split makes one child, and 128 parts are small enough.
+  // 127 splits with one child each, plus the submitted task: 128 parts of 2000 numbers.
   return sorted && tasks.submitted == 128 && tasks.finished == 128 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// Stop in the middle, and take up the work again: nothing is lost, nothing is done twice.
+// Stops in the middle and resumes the work: no page is lost, none is fetched twice.
 #include <atomic>
 #include <cstdio>
 #include <set>
@@ -13,19 +13,19 @@ namespace {
 
 std::atomic<int> pages_done = 0;
 
-// A page to be fetched. It is what the user knows of a task, so it is what has to come back.
+// A page to fetch. The tracker returns unfinished tasks as values of this type.
 struct fetch {
   std::string url;
   bool slow = false;
 
   void operator()(const std::stop_token& stop) const {
     while (slow && !stop.stop_requested()) std::this_thread::yield();
-    if (stop.stop_requested()) throw takt::cancelled();  // given up: not done
+    if (stop.stop_requested()) throw takt::cancelled();  // interrupted: the page is not done
     ++pages_done;
   }
 };
 
-// Works until `enough` pages are done, then stops. Returns what is left.
+// Fetches until `enough` pages are done, then stops. Returns the unfinished pages.
 std::vector<fetch> crawl(const std::vector<fetch>& pages, int enough) {
   takt::thread_pool pool{{.core_threads = 2}};
   takt::tracking_executor tracker{pool};
@@ -47,7 +47,7 @@ int main() {
   std::printf("done %d, left %zu\n", pages_done.load(), left.size());
   const std::size_t kept = static_cast<std::size_t>(pages_done) + left.size();
 
-  for (fetch& page : left) page.slow = false;  // a better day
+  for (fetch& page : left) page.slow = false;  // the second attempt succeeds
   const std::vector<fetch> nothing = crawl(left, 6);
   std::printf("done %d, left %zu\n", pages_done.load(), nothing.size());
   return kept == 6 && nothing.empty() ? 0 : 1;

@@ -1,5 +1,4 @@
-// Ask a server that is not always there: again after a delay that grows, with a limit for all of
-// it.
+// Asks an unreliable server: retries with a growing delay, and limits the total time.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -28,7 +27,7 @@ class server {
   int attempts_ = 0;
 };
 
-// Those who failed together do not come back together. Seeded: the same delays each time.
+// Jitter keeps clients that failed together from retrying together. Seeded: repeatable delays.
 takt::backoff patience(std::uint32_t seed) {
   return {.initial = 1ms,
           .factor = 2,
@@ -46,13 +45,13 @@ int main() {
   takt::scheduled_pool pool{{.threads = 1, .name = "client"}};
   int wrong = 0;
 
-  std::printf("a server that answers in the end:\n");
+  std::printf("a server that answers at the third attempt:\n");
   server shaky{2};
   const std::string answer = takt::retry(pool, [&] { return shaky.ask(); }, patience(1)).get();
   std::printf("  %s\n", answer.c_str());
   if (answer != "42" || shaky.attempts() != 3) ++wrong;
 
-  std::printf("one that does not:\n");
+  std::printf("a server that never answers:\n");
   server dead{1'000};
   try {
     takt::retry(pool, [&] { return dead.ask(); }, patience(2)).get();
@@ -62,7 +61,7 @@ int main() {
   }
   if (dead.attempts() != 4) ++wrong;
 
-  std::printf("one that is given up:\n");
+  std::printf("a time-out for all attempts:\n");
   server slow{1'000};
   takt::scheduled_pool timers{takt::scheduled_pool::single()};
   auto limited = takt::with_timeout(
@@ -74,6 +73,6 @@ int main() {
   } catch (const takt::timeout_error& e) {
     std::printf("  %s\n", e.what());
   }
-  pool.close(takt::drain);  // at once: the delay of an hour went with the time-out
+  pool.close(takt::drain);  // returns at once: the time-out has cancelled the retry
   return wrong == 0 && slow.attempts() <= 1 ? 0 : 1;
 }

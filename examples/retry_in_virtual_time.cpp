@@ -1,4 +1,4 @@
-// Code of one's own that tries again, later each time, and its test: a day of it passes at once.
+// Retry code with a growing delay, and its test in virtual time: a day passes at once.
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Tries after 1 s, 2 s, 4 s and so on, an hour at most, until it works.
+// Retries after 1 s, 2 s, 4 s and so on, up to an hour, until `once` succeeds.
 takt::rx::subscription keep_trying(takt::rx::action_scheduler& timers, std::function<bool()> once) {
   return timers.schedule(
       0s,

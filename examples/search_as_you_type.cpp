@@ -1,5 +1,5 @@
-// A search field: each key gives up the search before, and only a pause starts one. All of it runs
-// in virtual time here; with takt::rx::schedulers it is the same code in a program.
+// A search field: each key press cancels the pending search, and only a pause starts one. Here it
+// runs in virtual time; with takt::rx::schedulers the same code runs in a program.
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -16,7 +16,7 @@ class search_field {
  public:
   explicit search_field(takt::rx::worker_scheduler& where) : worker_(where.create_worker()) {}
 
-  // A key was pressed: what was about to be searched for is given up.
+  // Called for each key press. Replaces the pending search.
   void type(const std::string& text) {
     pending_.set(worker_.schedule(300ms, [this, text] { search(text); }));
   }
@@ -24,7 +24,7 @@ class search_field {
   [[nodiscard]] const std::vector<std::string>& searches() const { return searches_; }
 
  private:
-  // Only tasks of the worker come here, one after the other.
+  // Called only by tasks of the worker, sequentially.
   void search(const std::string& text) {
     std::printf("searching for \"%s\"\n", text.c_str());
     searches_.push_back(text);
@@ -32,7 +32,7 @@ class search_field {
 
   std::vector<std::string> searches_;
   takt::rx::serial_subscription pending_;
-  takt::rx::worker worker_;  // last: it ends first, and then nothing refers to the rest
+  takt::rx::worker worker_;  // last: destroyed first, so no task refers to destroyed members
 };
 
 }  // namespace
@@ -43,7 +43,7 @@ int main() {
 
   for (const char* text : {"t", "ta", "tak", "takt"}) {
     field.type(text);
-    time.advance(100ms);  // quick fingers
+    time.advance(100ms);  // faster than the delay
   }
   time.advance(1s);  // a pause
   field.type("takt rx");

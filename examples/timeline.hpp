@@ -1,6 +1,5 @@
-// What tasks did, as a picture: an observer that remembers, and writes a Chrome trace (to be opened
-// in chrome://tracing or Perfetto) or an SVG. takt tells observers and exports nothing itself, so
-// this is a part of the example; take it along.
+// An observer that records task events and writes them as a Chrome trace (for chrome://tracing or
+// Perfetto) or as an SVG picture. takt itself exports nothing; copy this file if you need it.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +16,16 @@
 
 #include <takt/observe/task_observer.hpp>
 
-// Remembers the first `capacity` events, and how many more there were. Written when its emitters
-// have ended.
+// Records the first `capacity` events and counts the rest. Write the files after all observed
+// components have terminated.
 class timeline : public takt::task_observer {
  public:
   explicit timeline(std::size_t capacity = 10'000) { events_.reserve(capacity); }
 
   void on_event(const takt::task_event& event) noexcept override {
     using kind = takt::task_event::kind;
-    if (event.what == kind::started || event.what == kind::submitted) return;  // the end tells all
+    if (event.what == kind::started || event.what == kind::submitted)
+      return;  // the end event has all times
     const std::scoped_lock lock(mu_);
     if (events_.size() == events_.capacity()) {
       ++lost_;
@@ -172,7 +172,7 @@ class timeline : public takt::task_observer {
     return colours[static_cast<std::size_t>(found - names.begin()) % colours.size()];
   }
 
-  // For JSON and for XML.
+  // Replaces characters that JSON or XML would have to escape.
   static std::string escaped(std::string_view text) {
     std::string safe;
     for (const char c : text) {
@@ -182,7 +182,7 @@ class timeline : public takt::task_observer {
     return safe;
   }
 
-  std::mutex mu_;  // guards all below until the emitters have ended
+  std::mutex mu_;  // guards all fields below until the observed components have terminated
   std::vector<entry> events_;
   std::vector<std::thread::id> threads_;
   std::uint64_t lost_ = 0;

@@ -1,4 +1,4 @@
-// Count words below a directory: a stage finds files, one reads them, one counts.
+// Counts words below a directory: one stage finds files, one reads them, one counts.
 #include <unistd.h>
 
 #include <cstdio>
@@ -27,7 +27,7 @@ void make_files(const fs::path& directory) {
 int main() {
   const fs::path root = fs::temp_directory_path() / ("takt-words-" + std::to_string(getpid()));
   make_files(root);
-  std::map<std::string, int> counts;  // the last stage's: it has one thread
+  std::map<std::string, int> counts;  // used only by the last stage, which has one thread
 
   takt::pipeline counting =
       takt::pipeline::from<fs::path>([&](auto& out) {
