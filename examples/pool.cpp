@@ -1,4 +1,4 @@
-// Give work to a pool, wait for its results, stop, and account for every task.
+// Submits tasks to a pool, waits for results, stops, and accounts for every task.
 #include <chrono>
 #include <cstdio>
 #include <latch>
@@ -17,7 +17,7 @@ int main() {
   takt::future<int> answer = pool.submit([] { return 42; });
   std::printf("answer: %d\n", answer.get());
 
-  // A long task that heeds its token, on each thread; and one that waits behind them.
+  // Two long tasks that observe their stop tokens occupy both threads; a third task is queued.
   for (int i = 0; i < 2; ++i) {
     pool.execute([&](const std::stop_token& stop) {
       begun.count_down();
@@ -27,11 +27,11 @@ int main() {
   takt::future<int> late = pool.submit([] { return 7; }, {.name = "late"});
   begun.wait();
 
-  pool.shutdown();                               // takes no more; what is queued may still run
-  if (!pool.await_termination(10ms)) {           // but not for ever:
-    for (takt::task& t : pool.shutdown_now()) {  // stops what runs, gives back what has not begun
-      std::printf("not begun: %s\n", std::string(t.name()).c_str());
-      t.run();  // here, for instance; or drop it
+  pool.shutdown();                               // rejects new tasks; queued tasks still run
+  if (!pool.await_termination(10ms)) {           // waits with a deadline
+    for (takt::task& t : pool.shutdown_now()) {  // requests stop, returns queued tasks
+      std::printf("not started: %s\n", std::string(t.name()).c_str());
+      t.run();  // or drop it, which fails its future
     }
   }
   pool.await_termination();

@@ -1,5 +1,5 @@
-// A tour of the library, live: docs/tour.md tells the story, ./dev run runs it. With a folder as
-// its argument it leaves a timeline there.
+// The program of the tour (docs/tour.md); ./dev run builds and runs it. With a folder as its
+// argument it writes a timeline there.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -26,7 +26,7 @@ void title(const char* text) { std::printf("\n== %s\n", text); }
 unsigned long long number(std::uint64_t n) { return n; }
 
 void give_work() {
-  title("1. Work, and what becomes of it");
+  title("1. Tasks and their outcomes");
   takt::thread_pool pool{{.core_threads = 2, .name = "work"}};
 
   takt::future<std::string> text = pool.submit([] { return 40 + 2; }).then([](int n) {
@@ -38,7 +38,7 @@ void give_work() {
   try {
     wrong.get();
   } catch (const std::runtime_error& e) {
-    std::printf("an error comes where the result is asked for: %s\n", e.what());
+    std::printf("get() throws the error of the task: %s\n", e.what());
   }
 
   std::latch begun{1};
@@ -47,16 +47,16 @@ void give_work() {
     while (!stop.stop_requested()) std::this_thread::yield();
   });
   begun.wait();
-  const takt::cancel_result told = search.cancel();
-  search.cancel_and_join();  // from here on it touches nothing any more
-  std::printf("cancel() said: %s\n", std::string(to_string(told)).c_str());
+  const takt::cancel_result result = search.cancel();
+  search.cancel_and_join();  // returns after the task has ended
+  std::printf("cancel() returned: %s\n", std::string(to_string(result)).c_str());
 }
 
 void work_later() {
-  title("2. Later, and again and again");
+  title("2. Delayed and periodic tasks");
   takt::scheduled_pool pool{{.threads = 2, .name = "later"}};
 
-  takt::timer_handle in_an_hour = pool.execute(1h, [] { std::printf("an hour is over\n"); });
+  takt::timer_handle in_an_hour = pool.execute(1h, [] { std::printf("an hour has passed\n"); });
 
   std::latch third_beat{3};
   takt::periodic_future heart = pool.schedule_at_fixed_rate(0ms, 2ms, [&, beats = 0]() mutable {
@@ -74,13 +74,14 @@ void work_later() {
                                          },
                                          {.initial = 1ms, .attempts = 5});
   const int got = answer.get();
-  std::printf("the answer was %d, at attempt %d\n", got, attempts);
+  std::printf("the answer is %d, after %d attempts\n", got, attempts);
 
-  std::printf("the task in an hour: %s\n", std::string(to_string(in_an_hour.cancel())).c_str());
+  std::printf("cancelling the task in an hour: %s\n",
+              std::string(to_string(in_an_hour.cancel())).c_str());
 }
 
 void time_out() {
-  title("3. Time-outs, by the hundred thousand");
+  title("3. A hundred thousand time-outs");
   takt::thread_pool pool{{.core_threads = 1, .name = "work"}};
   takt::wheel_scheduler timeouts{{.tick = 1ms}};
 
@@ -88,7 +89,7 @@ void time_out() {
   for (int i = 0; i < 100'000; ++i) {
     silence.push_back(timeouts.execute(30s, pool, [] { std::printf("dropped\n"); }));
   }
-  for (takt::timer_handle& t : silence) t.reschedule(30s);  // a message has come: 30 s more
+  for (takt::timer_handle& t : silence) t.reschedule(30s);  // a message has arrived: 30 s more
   for (takt::timer_handle& t : silence) t.cancel();         // the connection is closed
 
   timeouts.close(takt::drain);
@@ -97,34 +98,34 @@ void time_out() {
 }
 
 void one_after_the_other() {
-  title("4. One after the other, on many threads");
+  title("4. Sequential tasks on many threads");
   takt::scheduled_pool pool{{.threads = 2, .name = "many"}};
 
-  long balance = 0;  // only tasks of the account touch it: no lock
+  long balance = 0;  // used only by tasks of `account`: needs no lock
   takt::serial_executor account{pool};
   for (int i = 0; i < 1000; ++i) account.execute([&] { balance += 1; });
   account.close(takt::drain);
   std::printf("1000 payments, no lock: %ld\n", balance);
 
-  takt::rx::worker worker{pool};  // the same, with delays, and given up all together
+  takt::rx::worker worker{pool};  // sequential as well, with delays; unsubscribe() cancels all
   std::latch first{1};
   worker.schedule([&] { first.count_down(); });
-  worker.schedule(24h, [] {}).add([] { std::printf("tomorrow's step: given up\n"); });
+  worker.schedule(24h, [] {}).add([] { std::printf("tomorrow's task: cancelled\n"); });
   first.wait();
   worker.unsubscribe();
 }
 
 void test_time() {
-  title("5. A year, in a test");
+  title("5. A year in a test");
   takt::rx::test_scheduler time;
   const auto hourly = time.schedule_at_fixed_rate(1h, 1h, [] {});
   time.advance(std::chrono::days(365));
   std::printf("%llu hourly runs in a year\n", number(hourly.run_count()));
 }
 
-// Tasks of many kinds on two threads, then the end of it.
+// Tasks of many kinds on two threads, and the shutdown of their pool.
 takt::task_totals stop(timeline& seen) {
-  title("6. Stopping, and the ledger");
+  title("6. Shutdown and the ledger");
   takt::scheduled_pool pool{{.threads = 2, .name = "tour", .observer = &seen}};
 
   const auto work_for = [](std::chrono::microseconds time) {
@@ -149,10 +150,10 @@ takt::task_totals stop(timeline& seen) {
       {.name = "long search"}));
   stopping.wait();
 
-  const takt::task_list unstarted = pool.shutdown_now();  // what runs is asked to stop
+  const takt::task_list unstarted = pool.shutdown_now();  // requests stop of the running task
   pool.await_termination();
   for (const takt::task& t : unstarted) {
-    std::printf("not begun: %s\n", std::string(t.name()).c_str());
+    std::printf("not started: %s\n", std::string(t.name()).c_str());
   }
   const takt::task_totals book = pool.totals();
   std::printf(
@@ -162,9 +163,9 @@ takt::task_totals stop(timeline& seen) {
   return book;
 }
 
-// False if the folder cannot be written to.
+// Returns false if the folder is not writable.
 bool write(const timeline& seen, const std::filesystem::path& folder) {
-  title("7. A timeline of it");
+  title("7. A timeline");
   std::ofstream trace(folder / "timeline.json");
   seen.write_trace(trace);
   std::ofstream picture(folder / "timeline.svg");
