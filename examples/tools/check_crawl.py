@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the program crawl as its users do, on a web site of its own. Usage: check_crawl.py FOLDER-OF-PROGRAMS"""
+"""Tests the program crawl end to end, on a local web site. Usage: check_crawl.py FOLDER-OF-PROGRAMS"""
 import http.server
 import os
 import pty
@@ -14,8 +14,8 @@ from tool_test import PROGRAMS, SECONDS, Tool, files_at_most, full_disk, main, r
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """/0 to /9, each with links to the next and to another host; /slow does not answer; /other leads to /9 by another
-    name of the host; and bad ones."""
+    """Serves /0 to /9, each with links to the next page and to another host; /slow, which answers after go_on; /other,
+    which links to /9 by another name of the host; and invalid pages."""
     go_on = threading.Event()
     asked = threading.Event()
     redirects = {"/round": "/and-round", "/and-round": "/round", "/self": "/self", "/away": "http://[nonsense",
@@ -65,8 +65,8 @@ class Site(http.server.BaseHTTPRequestHandler):
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
-    """What a test says: a path of `links` has links to others, separated by spaces; of `status`, a status; of `bodies`,
-    a body. A path of `silent` gets no answer; one of `held` gets it when go_on is set. Others are empty pages."""
+    """Serves pages that the test defines: `links` maps a path to links, separated by spaces; `status` to a status; `bodies`
+    to a body. Paths in `silent` get no answer, paths in `held` after go_on is set. All others are empty pages."""
     protocol_version = "HTTP/1.0"
 
     def do_GET(self):
@@ -117,7 +117,7 @@ class PagesServer:
 
 
 class SiteServer(http.server.ThreadingHTTPServer):
-    def handle_error(self, *_):  # a crawler that is stopped hangs up
+    def handle_error(self, *_):  # a crawler that stops closes its connections
         pass
 
 
@@ -151,7 +151,7 @@ class Crawl(Tool):
         port = self.url.rpartition(":")[2]
         self.expect(self.crawl("--host", f"LocalHost:{port}", self.url + "/other"), 0,
                     f"200 1 http://localhost:{port}/9", "2 done, 0 left")
-        self.expect(self.crawl("--host", "", self.url), 2, "'' is no host")
+        self.expect(self.crawl("--host", "", self.url), 2, "'' is not a host")
 
     def test_is_stopped_and_goes_on(self):
         site = PagesServer(self, {"/": "/held", "/held": "/end"})
@@ -161,12 +161,12 @@ class Crawl(Tool):
             site.await_asked("/held")
             code, said = self.interrupted(p)
         self.assertEqual(code, 3, said)
-        self.assertIn("1 done, 1 left; run it again to go on", said)
+        self.assertIn("1 done, 1 left; run it again to continue", said)
         site.go_on.set()
         self.expect(run("crawl", "--list", self.list, "--delay", 0), 0, "/held", "/end", "3 done, 0 left")
 
     def test_errors(self):
-        self.expect(run("crawl", "--list", self.list, "ftp://a/"), 2, "is no address")
+        self.expect(run("crawl", "--list", self.list, "ftp://a/"), 2, "is not an address")
         self.list.write_text("a letter")
         self.expect(run("crawl", "--list", self.list, self.url), 1, "is not a work list of takt")
         self.assertEqual(self.list.read_text(), "a letter")
@@ -184,9 +184,9 @@ class Crawl(Tool):
         good = ("/round", "/self", "/away", "/mail", "/malformed")
         bad = ("/garbage", "/broken-off")
         result = self.crawl(*[self.url + path for path in good + bad])
-        self.expect(result, 3, "3 left", "/malformed: links were left out: 1 of them longer than --max-url 2000", *[f"crawl: {self.url}{path}: " for path in bad])
+        self.expect(result, 3, "3 left", "/malformed: links were skipped: 1 of them are longer than --max-url 2000", *[f"crawl: {self.url}{path}: " for path in bad])
         asked = sorted(line.split()[2][len(self.url):] for line in result.stdout.splitlines())
-        self.assertEqual(asked, sorted(good + ("/and-round", "/9")), "each once, and no others")
+        self.assertEqual(asked, sorted(good + ("/and-round", "/9")), "each page once, and no others")
 
     def test_a_full_disk_loses_nothing(self):
         result = self.crawl(self.url + "/0", "--depth", 9, limit=full_disk(400))
@@ -196,7 +196,7 @@ class Crawl(Tool):
         self.expect(result, 0, "10 done, 0 left")
         after = [line.split()[2] for line in result.stdout.splitlines()]
         self.assertEqual(set(before + after), {f"{self.url}/{n}" for n in range(10)})
-        self.assertLessEqual(len(set(before) & set(after)), 1, "the one that could not be confirmed")
+        self.assertLessEqual(len(set(before) & set(after)), 1, "the page that could not be completed")
 
     def test_an_output_that_is_full_loses_nothing(self):
         with open("/dev/full", "w") as full:
@@ -217,8 +217,8 @@ class Crawl(Tool):
     def test_a_list_that_is_cut_short_or_damaged_or_in_use(self):
         self.expect(self.crawl(self.url + "/7"), 0, "3 done")
         whole = self.list.read_bytes()
-        self.list.write_bytes(whole[:-1])  # the last page is not confirmed
-        self.expect(self.crawl(), 0, "the last step was incomplete, and is dropped", f"200 2 {self.url}/9", "3 done, 0 left")
+        self.list.write_bytes(whole[:-1])  # the last page is not complete
+        self.expect(self.crawl(), 0, "the last record was incomplete and was dropped", f"200 2 {self.url}/9", "3 done, 0 left")
         damaged = whole[:50] + b"?" + whole[51:]
         self.list.write_bytes(damaged)
         self.expect(self.crawl(), 1, "is damaged at byte 40", "(records lost: 1)")
@@ -232,7 +232,7 @@ class Crawl(Tool):
 
     @staticmethod
     def list_of(metadata, items):
-        """A file_work_queue, as docs/services.md describes it."""
+        """The bytes of a file_work_queue in the format of docs/services.md."""
         payloads = [] if metadata is None else [b"m" + metadata]
         payloads += [b"a" + struct.pack("<QI", n, len(key)) + key + data for n, (key, data) in enumerate(items)]
         magic, salt = b"takt work list 2", struct.pack("<Q", 0x0101010101010101)
@@ -252,12 +252,12 @@ class Crawl(Tool):
         for foreign in first, *lists:  # the first one is of version 0.1.0
             self.list.write_bytes(foreign)
             for more in [], [self.url]:
-                self.expect(self.crawl(*more), 1, "was begun by crawl 0.1.0 or by another program", "begin another list")
+                self.expect(self.crawl(*more), 1, "was created by crawl 0.1.0 or by another program", "start another list")
                 self.assertEqual(self.list.read_bytes(), foreign)
         self.list.write_bytes(self.list_of(b"takt crawl 1\ndepth 5\nany-host yes\nerror-status no\n", items))
-        self.expect(self.crawl(), 3, "http://127.0.0.1:1/: was not put into the list by crawl",
-                    "a letter: was not put into the list by crawl", "crawl: : was not put",
-                    "HTTP://127.0.0.1:1/: was not put", "0 done, 4 left")
+        self.expect(self.crawl(), 3, "http://127.0.0.1:1/: was not added to the list by crawl",
+                    "a letter: was not added to the list by crawl", "crawl: : was not added",
+                    "HTTP://127.0.0.1:1/: was not added", "0 done, 4 left")
 
     def test_goes_on_with_the_hosts_and_the_depth_that_it_began_with(self):
         a = PagesServer(self, {"/late": "/more"})
@@ -275,9 +275,9 @@ class Crawl(Tool):
     def test_options_that_contradict_the_list(self):
         site, other = PagesServer(self, {}), PagesServer(self, {})
         self.expect(self.crawl("--depth", 3, site.url), 0, "1 done")
-        self.expect(self.crawl("--depth", 4), 2, "--depth 4, but the list was begun with --depth 3: begin another one")
+        self.expect(self.crawl("--depth", 4), 2, "--depth 4, but the list was created with --depth 3: start another list")
         for wrong in ["--host", other.host], [other.url], ["--any-host"]:
-            self.expect(self.crawl(*wrong), 2, f"but the list was begun with the hosts {site.host}: begin another one")
+            self.expect(self.crawl(*wrong), 2, f"but the list was created with the hosts {site.host}: start another list")
         self.expect(self.crawl("--host", other.host), 2, f"the host {other.host}, but")
         for same in ["--depth", 3], ["--host", site.host], [site.url + "/new"], []:
             self.expect(self.crawl(*same), 0, "0 left")
@@ -285,11 +285,11 @@ class Crawl(Tool):
         self.expect(self.crawl("--any-host", site.url), 0)
         self.expect(self.crawl("--any-host", other.url), 0, f"200 0 {other.url}/")
         self.list.write_bytes(b"")
-        self.expect(self.crawl(), 2, "no URL, and nothing in the list")
+        self.expect(self.crawl(), 2, "no URL, and no pages in the list")
         self.expect(self.crawl("--depth", 1, site.url), 0, "1 done")
 
     def test_the_shorter_path_wins(self):
-        """X is 2 links away, but that path is there only when X was fetched on one of 3."""
+        """X is 2 links away, but that path is found only after X was fetched by a path of 3 links."""
         for killed in False, True:
             with self.subTest(killed=killed):
                 self.list.unlink(missing_ok=True)
@@ -328,11 +328,11 @@ class Crawl(Tool):
                 self.list.unlink(missing_ok=True)
                 site = PagesServer(self, {"/": " ".join(links)})
                 result = self.crawl(option, small, site.url)
-                self.expect(result, 3, "links were left out", f"{option} {small}", " 1 left")
+                self.expect(result, 3, "links were skipped", f"{option} {small}", " 1 left")
                 before = site.take_asked()
                 self.assertGreater(len(before), 4)
                 self.assertLess(len(before), 11)
-                self.expect(self.crawl(option, small), 3, "links were left out", " 1 left")  # said again
+                self.expect(self.crawl(option, small), 3, "links were skipped", " 1 left")  # reported again
                 self.assertEqual(site.take_asked(), ["/"])
                 self.expect(self.crawl(option, large), 0, "11 done, 0 left")
                 self.assertEqual(sorted(set(before + site.take_asked())), sorted(["/"] + links))
@@ -372,7 +372,7 @@ class Crawl(Tool):
         site.status.pop("/broken")
         site.go_on.set()
         self.expect(self.crawl(), 0, "0 left")
-        self.expect(self.crawl("--fail-on-error"), 4, "0 left")  # it is not forgotten
+        self.expect(self.crawl("--fail-on-error"), 4, "0 left")  # the list stores the error
         self.list.unlink()
         self.expect(self.crawl(site.url + "/held", "--fail-on-error"), 0)
         self.list.unlink()
@@ -413,16 +413,16 @@ class Crawl(Tool):
                               stdout=theirs, stderr=theirs) as p:
             os.close(theirs)
             said = b""
-            while b"1 done, 1 under way" not in said:
+            while b"1 done, 1 in progress" not in said:
                 said += os.read(ours, 1000)
             p.send_signal(signal.SIGINT)
             self.assertEqual(p.wait(SECONDS), 3)
             while b"run it again" not in said:
                 said += os.read(ours, 1000)
         os.close(ours)
-        self.assertIn(b"\r\x1b[K1 done, 1 under way, 0 to go", said)
-        self.assertIn(b"\r\x1b[K200 0 " + self.url.encode(), said, "and does not get in the way")
-        self.assertIn(b"\r\x1b[Kcrawl: 1 done, 1 left", said, "it is cleared before the last word")
+        self.assertIn(b"\r\x1b[K1 done, 1 in progress, 0 left", said)
+        self.assertIn(b"\r\x1b[K200 0 " + self.url.encode(), said, "output lines clear the progress line")
+        self.assertIn(b"\r\x1b[Kcrawl: 1 done, 1 left", said, "the summary clears the progress line")
         Site.go_on.set()
         result = self.crawl()
         self.expect(result, 0, "2 done")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the programs of this folder as their users do. Usage: check_tools.py FOLDER-OF-PROGRAMS"""
+"""Tests the programs of this folder end to end. Usage: check_tools.py FOLDER-OF-PROGRAMS"""
 import fcntl
 import os
 import pathlib
@@ -13,8 +13,8 @@ import time
 
 from tool_test import PROGRAMS, SECONDS, Tool, files_at_most, full_disk, main, run
 
-# Lines of 30,000 bytes that logpump cannot take in while its file does not answer. The sink alone buffers up to 64 lines
-# between two flushes.
+# More lines of 30,000 bytes than logpump can queue while its file blocks. The sink alone buffers up to 64 lines between
+# two flushes.
 MORE_LINES_THAN_FIT = 400
 
 
@@ -32,11 +32,11 @@ class Usage(Tool):
                 self.assertEqual(list(self.folder.iterdir()), [])
         self.expect(run("checkmail", "--timeout", "soon", "a"), 2, "needs a number from 1")
         self.expect(run("checkmail", "--timeout"), 2, "needs a value")
-        self.expect(run("index", "/nowhere/at/all"), 2, "is no folder")
+        self.expect(run("index", "/nowhere/at/all"), 2, "is not a folder")
         for port in ["0", "65536"]:
             self.expect(run("checkmail", "--port", port, "a"), 2, "option --port needs a number from 1 to 65535")
         for wrong in ("host:", ":25", "host:0", "host:99999", "[::1]:x", "[::1]x", "[::1]:", "[::1", "a]", ""):
-            self.expect(run("checkmail", wrong), 2, f"'{wrong}' is no HOST[:PORT]")
+            self.expect(run("checkmail", wrong), 2, f"'{wrong}' is not a HOST[:PORT]")
 
     def test_help_that_nobody_can_read(self):
         with open("/dev/full", "w") as full:
@@ -75,7 +75,7 @@ class Logpump(Tool):
         with subprocess.Popen([PROGRAMS / "logpump", file], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as p:
             p.stdin.write(b"x" * 1_000_000)
             p.stdin.flush()
-            self.comes_true(lambda: self.unread(p.stdin) == 0)  # it has read these, and no more
+            self.wait_until(lambda: self.unread(p.stdin) == 0)  # it has read exactly these bytes
             _, said = p.communicate(b"\nnext\n", timeout=SECONDS)
         self.assertIn(b"2 lines written", said)
         self.assertEqual([len(line) for line in file.read_text().splitlines()], [1_000_000, 4])
@@ -87,7 +87,7 @@ class Logpump(Tool):
         with subprocess.Popen([PROGRAMS / "logpump", pipe], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as p:
             p.stdin.write(b"one\n")
             p.stdin.flush()
-            self.comes_true(lambda: self.unread(reader) == 4)
+            self.wait_until(lambda: self.unread(reader) == 4)
             os.close(reader)
             _, said = p.communicate(b"two\n", timeout=SECONDS)
         self.assertEqual(p.returncode, 1, said)
@@ -95,7 +95,7 @@ class Logpump(Tool):
         self.assertIn(b"1 lines written, 1 not", said)
 
     def test_bytes_that_wait_are_bounded(self):
-        """As many lines as are allowed would take 64 MB."""
+        """Without a bound on bytes, the allowed number of lines would take 64 MB."""
         for drop in (["--drop"], []):
             with self.subTest(drop):
                 pipe = self.folder / f"pipe{len(drop)}"
@@ -115,9 +115,9 @@ class Logpump(Tool):
                     feeder = threading.Thread(target=feed, daemon=True)
                     feeder.start()
                     if drop:
-                        feeder.join(SECONDS)  # it takes all, and drops most of them
+                        feeder.join(SECONDS)  # it reads all lines and drops most of them
                     else:
-                        self.comes_true(lambda: fed == 64 or (fed >= 15 and self.is_blocked(p)))
+                        self.wait_until(lambda: fed == 64 or (fed >= 15 and self.is_blocked(p)))
                     before = fed
                     os.set_blocking(reader, True)
                     got = 0
@@ -137,7 +137,7 @@ class Logpump(Tool):
                     self.assertLess(before, 20)
 
     def test_bytes_in_the_buffer_of_the_file_are_bounded(self):
-        """As many lines as it writes at once would take 3.2 MB."""
+        """The lines between two flushes would take 3.2 MB."""
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -147,13 +147,13 @@ class Logpump(Tool):
                               stderr=subprocess.DEVNULL, bufsize=0) as p:
             try:
                 fed = []
-                feeder = self.is_fed(p, line, 400, fed)
+                feeder = self.feed_until_blocked(p, line, 400, fed)
                 got = 0
-                for end in range(200_000, 3_000_000, 350_000):  # at several moments of what it writes at once
+                for end in range(200_000, 3_000_000, 350_000):  # at several points between two flushes
                     while got < end:
-                        self.comes_true(lambda: self.unread(reader) != 0)
+                        self.wait_until(lambda: self.unread(reader) != 0)
                         got += len(os.read(reader, 65_536))
-                    self.comes_true(lambda: self.is_blocked(p))
+                    self.wait_until(lambda: self.is_blocked(p))
                     taken = sum(fed) - self.unread(p.stdin)
                     in_hand = 65_536 + len(line)
                     self.assertLess(taken - got - self.unread(reader), 1_000_000 + in_hand + 50_000)
@@ -168,7 +168,7 @@ class Logpump(Tool):
 
     def test_a_disk_that_becomes_full(self):
         file = self.folder / "log"
-        text = "".join(f"line {i}\n" for i in range(5000))  # less than it reads at once, of a file
+        text = "".join(f"line {i}\n" for i in range(5000))  # less than one read() of a file
         source = self.folder / "source"
         source.write_text(text)
         with open(source) as lines:
@@ -190,25 +190,25 @@ class Logpump(Tool):
                                       stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
                     p.stdin.write("x" * 500_000 + "\n")
                     p.stdin.flush()
-                    self.comes_true(lambda: self.unread(reader) >= 65536)  # its write waits
+                    self.wait_until(lambda: self.unread(reader) >= 65536)  # its write waits
                     for _ in range(signals):
                         p.send_signal(signal.SIGINT)
-                        self.comes_true(lambda: not self.is_pending(p.pid))
+                        self.wait_until(lambda: not self.is_pending(p.pid))
                     self.assertEqual(p.wait(SECONDS), 3)
                     self.assertIn("stopped without waiting", p.stderr.read())
 
-    def is_fed(self, process, text, times, written=None):
-        """Waits until the process waits for the file, and not for its input. `written`: gets the number of bytes."""
+    def feed_until_blocked(self, process, text, times, written=None):
+        """Writes to the input of a process until it blocks on its file. `written` receives the number of bytes."""
         written = [] if written is None else written
         def feed():
             try:
                 for _ in range(times):
                     written.append(process.stdin.write(text))
-            except (BrokenPipeError, ValueError):  # it has ended, or the test has
+            except (BrokenPipeError, ValueError):  # the process or the test has ended
                 pass
         feeder = threading.Thread(target=feed, daemon=True)
         feeder.start()
-        self.comes_true(lambda: self.is_blocked(process))
+        self.wait_until(lambda: self.is_blocked(process))
         return feeder
 
     def test_a_full_queue_and_a_disk_that_does_not_answer(self):
@@ -220,7 +220,7 @@ class Logpump(Tool):
                 self.addCleanup(os.close, reader)
                 with subprocess.Popen([PROGRAMS / "logpump", "--wait", "1", *bound, pipe], stdin=subprocess.PIPE,
                                       stderr=subprocess.PIPE, bufsize=0) as p:
-                    feeder = self.is_fed(p, b"x" * 29_999 + b"\n", MORE_LINES_THAN_FIT)
+                    feeder = self.feed_until_blocked(p, b"x" * 29_999 + b"\n", MORE_LINES_THAN_FIT)
                     p.send_signal(signal.SIGTERM)
                     try:
                         code = p.wait(SECONDS)
@@ -232,15 +232,15 @@ class Logpump(Tool):
                 self.assertNotIn(b" 0 not", said)
 
     def test_a_full_queue_and_a_disk_that_answers_after_ctrl_c(self):
-        """What was read is written."""
+        """All lines that were read are written."""
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         with subprocess.Popen([PROGRAMS / "logpump", "--wait", "1000", "--capacity", "4", pipe], stdin=subprocess.PIPE,
                               stderr=subprocess.PIPE, bufsize=0) as p:
-            feeder = self.is_fed(p, b"x" * 29_999 + b"\n", MORE_LINES_THAN_FIT)
+            feeder = self.feed_until_blocked(p, b"x" * 29_999 + b"\n", MORE_LINES_THAN_FIT)
             p.send_signal(signal.SIGINT)
-            self.comes_true(lambda: not self.is_pending(p.pid))
+            self.wait_until(lambda: not self.is_pending(p.pid))
             os.set_blocking(reader, True)
             got = b""
             while block := os.read(reader, 1_000_000):
@@ -257,7 +257,7 @@ class Logpump(Tool):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
             p.stdin.write("one\n")
             p.stdin.flush()
-            self.comes_true(lambda: file.exists() and file.read_text() == "one\n")
+            self.wait_until(lambda: file.exists() and file.read_text() == "one\n")
             p.send_signal(signal.SIGINT)
             self.assertEqual(p.wait(SECONDS), 0)
             self.assertIn("1 lines written, 0 not", p.stderr.read())
@@ -364,21 +364,21 @@ class Index(Tool):
             if code == 0:
                 self.assertIn("300 words", said)
             else:
-                self.assertIn(code, (3, -signal.SIGINT), said)  # stopped, or before it had begun
+                self.assertIn(code, (3, -signal.SIGINT), said)  # stopped, or interrupted before it started
                 self.assertEqual(out.read_text(), "old")
 
 
     def test_is_stopped_when_all_files_are_read(self):
-        """It waits for a reader of what it says then."""
+        """It blocks on stderr at that point."""
         tree, out = self.tree(), self.folder / "out"
         out.write_text("old")
         reading, writing = self.full_pipe()
         with subprocess.Popen([PROGRAMS / "index", tree, "--out", out], stderr=writing) as p:
             os.close(writing)
             try:
-                self.comes_true(lambda: self.waits_to_write(p, 2))
+                self.wait_until(lambda: self.waits_to_write(p, 2))
                 p.send_signal(signal.SIGINT)
-                self.comes_true(lambda: not self.is_pending(p.pid))
+                self.wait_until(lambda: not self.is_pending(p.pid))
                 self.assertIn(b"without an index", self.rest_of(reading))
                 self.assertEqual(p.wait(SECONDS), 3)
             finally:
@@ -447,7 +447,7 @@ class Index(Tool):
             self.assertIn(r"x\ny': Permission denied", run("index", tree).stderr)
 
     def test_leaves_out_files_that_are_larger_than_their_size_says(self):
-        """As one that grows while it is read: the size of these is 0."""
+        """Like files that grow while they are read: these report a size of 0."""
         result = run("index", "--max-bytes", 8, "/proc/sys/kernel/random")
         self.assertNotIn("boot_id", result.stdout + result.stderr)
         self.assertIn("boot_id", run("index", "/proc/sys/kernel/random").stdout)
@@ -468,7 +468,7 @@ class Checkmail(Tool):
         thread.start()
         self.addCleanup(thread.join)
 
-    def test_tells_of_each(self):
+    def test_reports_each_host(self):
         servers = [self.listen() for _ in range(4)]
         for (server, _), text in zip(servers, (b"220 mail\r\n", b"+OK pop\r\n", b"hello\r\n")):
             self.greet(server, text)
@@ -480,7 +480,7 @@ class Checkmail(Tool):
         lines = result.stdout.splitlines()
         self.assertEqual(lines[0], f"{names[0]} ok: 220 mail")
         self.assertEqual(lines[1], f"{names[1]} ok: +OK pop")
-        self.assertIn("does not greet as a mail server does: hello", lines[2])
+        self.assertIn("does not greet like a mail server: hello", lines[2])
         self.assertEqual(lines[3], f"{names[3]} no answer")
         self.assertEqual(lines[4], f"{closed} failed: Connection refused")
 
@@ -495,7 +495,7 @@ class Checkmail(Tool):
         self.assertIn(f"{name} cancelled", said)
 
     def test_more_hosts_than_files_may_be_open(self):
-        """Each of them answers, however few are checked at a time."""
+        """All hosts answer, however few are checked at a time."""
         server, name = self.listen()
         def answer():
             for _ in range(120):
@@ -511,7 +511,7 @@ class Checkmail(Tool):
         with subprocess.Popen([PROGRAMS / "checkmail", "--parallel", "2", "--timeout", "1000", *[name for _, name in servers]],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
             first, second = (server.accept()[0] for server, _ in servers[:2])
-            servers[2][0].settimeout(0.2)  # the third one never comes, however long this waits
+            servers[2][0].settimeout(0.2)  # the third host is not checked, however long this waits
             with self.assertRaises(TimeoutError):
                 servers[2][0].accept()
             servers[2][0].settimeout(SECONDS)
@@ -524,7 +524,7 @@ class Checkmail(Tool):
         self.assertEqual(out.count("ok: 220 mail"), 3, out)
 
     def test_each_host_has_its_own_time(self):
-        """The second one is checked when the time of the first one is over."""
+        """The second host is checked after the time-out of the first one."""
         silent, greets = self.listen(), self.listen()
         self.greet(greets[0], b"220 mail\r\n")
         result = run("checkmail", "--parallel", 1, "--timeout", 5, silent[1], greets[1])
@@ -557,7 +557,7 @@ class Checkmail(Tool):
         self.assertIn("checkmail: cannot write to the output: No space left", result.stderr)
 
     def test_the_second_signal_does_not_wait(self):
-        """For a reader of its output that does not read, nor for anything else."""
+        """Not even for a reader of its output that does not read."""
         servers = [self.listen() for _ in range(10)]
         for server, _ in servers:
             self.greet(server, b"220 " + b"x" * 900 + b"\r\n")
@@ -567,10 +567,10 @@ class Checkmail(Tool):
         with subprocess.Popen([PROGRAMS / "checkmail", *[name for _, name in servers]], stdout=writing,
                               stderr=subprocess.PIPE, text=True) as p:
             os.close(writing)
-            self.comes_true(lambda: self.unread(reading) >= 4096)
+            self.wait_until(lambda: self.unread(reading) >= 4096)
             for _ in range(2):
                 p.send_signal(signal.SIGINT)
-                self.comes_true(lambda: not self.is_pending(p.pid))
+                self.wait_until(lambda: not self.is_pending(p.pid))
             self.assertEqual(p.wait(SECONDS), 3)
             self.assertIn("stopped without waiting", p.stderr.read())
 
@@ -585,7 +585,7 @@ class Checkmail(Tool):
                 with connection:
                     for _ in range(2):
                         p.send_signal(signal.SIGINT)
-                        self.comes_true(lambda: not self.is_pending(p.pid))
+                        self.wait_until(lambda: not self.is_pending(p.pid))
                     self.assertEqual(p.wait(SECONDS), 3)
             finally:
                 p.kill()

@@ -1,5 +1,5 @@
-// Asks many mail servers at the same time whether they are there, and does not wait for ever: a
-// batch on a scope, of which nothing is left when it returns, on a pool that bounds it.
+// Checks many mail servers in parallel, with a time-out for each. A thread pool bounds the number
+// of parallel checks, and a task_scope waits for all of them before it returns.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -23,23 +23,21 @@ namespace {
 
 constexpr const char* help = R"(usage: checkmail [OPTION]... [HOST[:PORT]]...
 
-Connects to mail servers, many at the same time, and prints the greeting of each, or what is wrong
-with it. Understands SMTP, POP3 and IMAP. If a host has several addresses, they are tried in turn
-until one of them greets.
+Connects to mail servers in parallel, and prints the greeting or the error of each. Understands SMTP,
+POP3 and IMAP. If a host has several addresses, they are tried in turn until one of them greets.
 
-  --port N       where none is given (25)
-  --timeout S    time for each host, from the beginning of its own check (5)
-  --parallel N   hosts that are checked at a time (64, or fewer if fewer files may be open)
-  --stdin        read hosts from the input, too, one on each line
+  --port N       port of hosts without a port (25)
+  --timeout S    time-out for each host in seconds, from the start of its own check (5)
+  --parallel N   number of hosts checked at a time (64, or fewer if the limit of open files is low)
+  --stdin        also read hosts from the input, one per line
   --help         this text
 
 Control characters in a greeting are printed as \t, \n, \r or \xHH, and a backslash as \\.
 
-Ctrl-C cancels the remaining checks at once, but for names that are being looked up, which cannot be
-interrupted; nor does --timeout end that. The second Ctrl-C does not wait for those, and prints
-nothing.
+Ctrl-C cancels the remaining checks at once, except for name look-ups, which neither Ctrl-C nor
+--timeout can interrupt. The second Ctrl-C does not wait for look-ups, and prints no results.
 
-exit code: 0 all answer; 1 an error, or some do not answer well; 2 wrong usage; 3 it was stopped
+exit code: 0 all hosts greet; 1 an error, or some hosts do not greet; 2 wrong usage; 3 stopped
 )";
 
 using mail::server;
@@ -47,13 +45,13 @@ using mail::server;
 struct settings {
   std::size_t port = 25;
   std::size_t timeout_s = 5;
-  std::size_t parallel = 0;  // 0: as many as usual, and possible
+  std::size_t parallel = 0;  // 0: the default, or fewer if descriptors are short
   bool from_stdin = false;
   std::vector<server> servers;
 };
 
 server parse_server(const std::string& text, std::size_t default_port) {
-  // A host, host:port, or [address]:port; an address with several colons has no port.
+  // Accepts host, host:port and [address]:port; an address with several colons has no port.
   std::string host = text;
   std::string port = std::to_string(default_port);
   const std::size_t bracket = text.find(']');
@@ -69,12 +67,12 @@ server parse_server(const std::string& text, std::size_t default_port) {
                          port.find_first_not_of("0123456789") == std::string::npos;
   const bool is_host = !host.empty() && host.find_first_of("[]") == std::string::npos;
   if (!is_host || !is_number || std::stoul(port) == 0 || std::stoul(port) > 65'535) {
-    throw tool::misuse("'" + text + "' is no HOST[:PORT]");
+    throw tool::misuse("'" + text + "' is not a HOST[:PORT]");
   }
   return {host, port};
 }
 
-// As it is written on the command line: an address with colons in brackets.
+// The form of the command line: an address with colons is in brackets.
 std::string name_of(const server& which) {
   const bool brackets = which.host.find(':') != std::string::npos;
   return (brackets ? '[' + which.host + ']' : which.host) + ':' + which.port;
@@ -92,7 +90,7 @@ settings read_settings(const std::vector<std::string>& words) {
   while (s.from_stdin && std::getline(std::cin, text)) {
     if (!text.empty()) hosts.push_back(text);
   }
-  if (std::ferror(stdin) != 0) {  // which std::cin reads from
+  if (std::ferror(stdin) != 0) {  // std::cin reads from stdin
     throw std::system_error(errno, std::generic_category(), "cannot read the input");
   }
   for (const std::string& host : hosts) s.servers.push_back(parse_server(host, s.port));
@@ -100,24 +98,25 @@ settings read_settings(const std::vector<std::string>& words) {
   return s;
 }
 
-// How many hosts are checked at a time. \throws misuse if the user wants more than possible.
+// Number of parallel checks. \throws misuse if --parallel is more than possible.
 std::size_t parallel_checks(const settings& s) {
   constexpr std::size_t usual = 64;
   const std::size_t wanted = std::min(s.parallel == 0 ? usual : s.parallel, s.servers.size());
   return tool::parallel_limit({.doing = "checking",
                                .things = "hosts",
                                .option = "--parallel",
-                               .descriptors_each = 4},  // a socket, or what looking up a name takes
+                               .descriptors_each = 4},  // a socket, or the files of a name look-up
                               wanted, s.parallel != 0);
 }
 
 int run(const std::vector<std::string>& words) {
-  const settings s = read_settings(words);  // Ctrl-C ends it while it reads its input
-  const takt::stop_signals signals;         // first: before any thread
+  const settings s =
+      read_settings(words);          // before `signals`: Ctrl-C ends the program while it reads
+  const takt::stop_signals signals;  // first: before any thread
   const std::stop_callback hurry(signals.force_token(),
                                  [] { tool::leave_at_once("checkmail", tool::unfinished); });
   tool::progress line;
-  line.show("asking " + std::to_string(s.servers.size()) + " servers");
+  line.show("checking " + std::to_string(s.servers.size()) + " servers");
   const tool::stop_descriptor stopped(signals.stop_token());
   takt::thread_pool pool{{.core_threads = parallel_checks(s), .name = "check"}};
   takt::task_scope<std::string> checks{{.where = pool, .stop = signals.stop_token()}};

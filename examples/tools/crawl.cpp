@@ -1,5 +1,5 @@
-// Follows links over HTTP, with many fetches at a time and a pause between those of one host; can
-// be stopped and killed at any time, and goes on where it was.
+// Follows links over HTTP, with many parallel fetches and a pause between two fetches from one
+// host. Can be stopped or killed at any time, and then resumes where it was.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -30,49 +30,49 @@ namespace {
 
 constexpr const char* help = R"(usage: crawl [OPTION]... [URL]...
 
-Fetches the pages at the URLs and what they link to, and prints a line for each: status, depth,
-address, and where it was found if the status is 400 or more. What is done and what is left is kept
-in a file, the list: stopped by Ctrl-C, or killed, it goes on where it was when it is run again.
+Fetches the pages at the URLs and the pages that they link to, and prints a line for each: status,
+depth, address, and the linking page if the status is 400 or more. The list, a file, records which
+pages are done and which are left: after Ctrl-C or a kill, the next run continues where it was.
 
   --list FILE      the list (crawl.list)
-  --workers N      pages at a time (4, or fewer if fewer files may be open)
-  --delay MS       pause between two pages of one host (500)
-  --depth N        how many links away from the URLs, on the shortest path (5)
-  --host NAME      also follow links to this host, NAME or NAME:PORT; without it only to those of
-                   the URLs; may be given again
+  --workers N      pages fetched at a time (4, or fewer if the limit of open files is low)
+  --delay MS       pause between two fetches from one host, in milliseconds (500)
+  --depth N        maximum number of links from the URLs, on the shortest path (5)
+  --host NAME      also follow links to this host, NAME or NAME:PORT; can be repeated; the default is
+                   only the hosts of the URLs
   --any-host       follow links to all hosts
-  --timeout S      longest time for one page, in seconds (10)
-  --max-pages N    follow no more links when the list has so many addresses (100000); the URLs are
-                   never left out
-  --max-links N    follow no more than so many links of a page (5000)
-  --max-url N      follow no links to addresses that are longer than so many bytes (2000)
-  --max-bytes N    read no more than that of a page (1000000)
-  --for S          stop after so long
+  --timeout S      time-out for one page, in seconds (10)
+  --max-pages N    follow no more links when the list has N addresses (100000); the URLs are always
+                   fetched
+  --max-links N    maximum number of links to follow from a page (5000)
+  --max-url N      maximum length of a link's address, in bytes (2000)
+  --max-bytes N    maximum number of bytes to read from a page (1000000)
+  --for S          stop after S seconds
   --fail-on-error  end with exit code 4 if a page has answered with a status of 400 or more
-  --no-sync        do not wait for the disk: survives being killed, but not a power cut
+  --no-sync        do not wait for the disk: the list survives a kill, but not a power cut
   --help           this text
 
-The list keeps --depth, --host, --any-host and the hosts of the first URLs, which decide what belongs
-to it. When it is run again they need not be given, and cannot be changed: begin another list.
+The list stores --depth, --host, --any-host and the hosts of the first URLs, because they decide which
+pages belong to it. Later runs need not repeat them and cannot change them: start another list.
 
-A page that does not answer is tried again when crawl is run again. So is a page of which a --max
-limit has left links out, which is reported: run it again with a larger limit. An answer is an
-answer, also 404. Pages are fetched level by level, and a page is fetched again only if it is not
+The next run retries each page that did not answer. It also retries each page from which a --max limit
+has skipped links; crawl reports these pages: run it again with a larger limit. Any status is an
+answer, including 404. Pages are fetched level by level. A page is fetched again only if it is not
 done, or if a shorter path to it was found after it was fetched.
 
-It does not read robots.txt: crawl your own sites. The second Ctrl-C does not wait for pages that
-are being fetched. If the output or the list cannot be written to, it stops; a page is done when
-both are written. Control characters are printed as \t, \n, \r or \xHH, and a backslash as \\.
+crawl does not read robots.txt: crawl your own sites. The second Ctrl-C does not wait for fetches in
+progress. crawl stops if the output or the list cannot be written; a page is done when both are
+written. Control characters are printed as \t, \n, \r or \xHH, and a backslash as \\.
 
-exit code: 0 all done; 1 an error; 2 wrong usage; 3 something is left for the next time; 4 all done,
-but with --fail-on-error a page has answered with an error, in this run or in an earlier one
+exit code: 0 all done; 1 an error; 2 wrong usage; 3 pages are left for the next run; 4 all done, but
+with --fail-on-error a page has answered with an error, in this run or in an earlier one
 )";
 
 constexpr int page_failed = 4;  // an exit code
 
 struct settings {
   std::string file = "crawl.list";
-  std::size_t workers = 0;  // 0: as many as usual, and possible
+  std::size_t workers = 0;  // 0: the default, or fewer if descriptors are short
   std::size_t delay_ms = 500;
   std::optional<std::size_t> depth;
   std::set<std::string> hosts;
@@ -96,7 +96,7 @@ settings read_settings(const std::vector<std::string>& words) {
   line.number("--depth", s.depth, 0);
   line.value("--host", [&](const std::string& v) {
     const std::optional<std::string> url = web::normal_url("http://" + v + "/");
-    if (!url) throw tool::misuse("'" + v + "' is no host");
+    if (!url) throw tool::misuse("'" + v + "' is not a host");
     s.hosts.insert(web::host_of(*url));
   });
   line.flag("--any-host", s.any_host);
@@ -111,7 +111,7 @@ settings read_settings(const std::vector<std::string>& words) {
   for (const std::string& text : line.parse(words)) {
     const std::optional<std::string> url = web::normal_url(text);
     if (!url)
-      throw tool::misuse("'" + text + "' is no address that begins with http:// or https://");
+      throw tool::misuse("'" + text + "' is not an address that begins with http:// or https://");
     if (url->size() > s.links.url) {
       throw tool::misuse("a URL has " + std::to_string(url->size()) + " bytes, and --max-url is " +
                          std::to_string(s.links.url));
@@ -120,19 +120,20 @@ settings read_settings(const std::vector<std::string>& words) {
     s.hosts.insert(web::host_of(*url));
   }
   if (s.urls.empty() && !std::filesystem::exists(s.file)) {
-    throw tool::misuse("no URL, and there is no file '" + s.file + "' to go on with");
+    throw tool::misuse("no URL, and no list '" + s.file + "' to continue");
   }
   return s;
 }
 
-// What a list was begun with decides which links of its confirmed pages were followed: with other
-// filters, what these left out would be lost. \throws misuse if other ones are given.
+// The filters of a list decided which links of its completed pages were followed. With other
+// filters, links that were filtered out would be lost. \throws misuse if the command line has other
+// filters.
 void check_filters(const settings& s, const crawl::filters& kept) {
   std::string hosts;
   for (const std::string& host : kept.hosts) hosts += ' ' + host;
-  const auto refuse = [](const std::string& given, const std::string& begun_with) {
-    throw tool::misuse(given + ", but the list was begun with " + begun_with +
-                       ": begin another one with --list");
+  const auto refuse = [](const std::string& given, const std::string& created_with) {
+    throw tool::misuse(given + ", but the list was created with " + created_with +
+                       ": start another list with --list");
   };
   if (s.depth && *s.depth != kept.depth) {
     refuse("--depth " + std::to_string(*s.depth), "--depth " + std::to_string(kept.depth));
@@ -145,20 +146,20 @@ void check_filters(const settings& s, const crawl::filters& kept) {
 
 bool has_items(const takt::work_counts& counts) { return counts.waiting + counts.completed != 0; }
 
-// Called before anything in the file is changed. \throws if it is not a list of this version.
+// Called before the file is changed. \throws if it is not a list of this version.
 void check_list(const std::string& metadata, const takt::work_counts& items, const settings& s) {
   const std::optional<crawl::filters> kept = crawl::parse_filters(metadata);
   if (!kept && (has_items(items) || !metadata.empty())) {
-    throw std::runtime_error("'" + s.file + "' was begun by crawl 0.1.0 or by another program, " +
-                             "and does not say which links to follow: begin another list");
+    throw std::runtime_error("'" + s.file + "' was created by crawl 0.1.0 or by another program " +
+                             "and does not store which links to follow: start another list");
   }
   if (has_items(items)) check_filters(s, *kept);
 }
 
-// The filters of a list: those that it keeps, or, in a new list, the ones that are given.
+// Returns the filters stored in the list. A new list stores those of the command line first.
 crawl::filters filters_of(takt::file_work_queue& list, const settings& s) {
-  if (!has_items(list.counts())) {  // also if a process has been killed before it accepted its URLs
-    if (s.urls.empty()) throw tool::misuse("no URL, and nothing in the list '" + s.file + "'");
+  if (!has_items(list.counts())) {  // also true if a process was killed before it enqueued its URLs
+    if (s.urls.empty()) throw tool::misuse("no URL, and no pages in the list '" + s.file + "'");
     crawl::filters given{.any_host = s.any_host, .hosts = s.hosts};
     given.depth = s.depth.value_or(given.depth);
     list.set_metadata(crawl::to_text(given));
@@ -167,15 +168,15 @@ crawl::filters filters_of(takt::file_work_queue& list, const settings& s) {
   return crawl::parse_filters(list.metadata()).value();
 }
 
-// What a kill or a power cut has left is dropped when the list is opened.
+// Opening the list drops a record that a kill or a power cut left incomplete.
 void report_recovery(const takt::file_work_queue_recovery& found, const settings& s) {
   if (found.dropped_records == 0) return;
-  std::fprintf(stderr, "crawl: %s: the last step was incomplete, and is dropped (%llu bytes)\n",
+  std::fprintf(stderr, "crawl: %s: the last record was incomplete and was dropped (%llu bytes)\n",
                tool::printable(s.file).c_str(),
                static_cast<unsigned long long>(found.dropped_bytes));
 }
 
-// When each host may be asked next. Used by one thread at a time.
+// Reserves fetch times so that each host has its pause. Requires external synchronisation.
 class politeness {
  public:
   explicit politeness(std::chrono::milliseconds delay) : delay_(delay) {}
@@ -192,7 +193,7 @@ class politeness {
   }
 
  private:
-  // No page waits for longer: schedulers have a greatest delay.
+  // Maximum delay of a page: schedulers limit delays.
   static constexpr std::chrono::hours longest{24 * 100};
 
   const std::chrono::milliseconds delay_;
@@ -204,13 +205,13 @@ std::string host_of(const takt::work_item& item) {
   return page ? web::host_of(page->url) : std::string();
 }
 
-// The URL of an item, for people.
+// The URL of an item, safe to print.
 std::string name_of(const takt::work_item& item) {
   const std::optional<crawl::page> page = crawl::parse_key(item.key);
   return tool::printable(page ? page->url : item.key);
 }
 
-// Where an item was found: its data.
+// The page that links to an item, which is stored as the item's data.
 std::string referrer_of(const takt::work_item& item) {
   return item.data.empty() ? "" : " linked from " + tool::printable(item.data);
 }
@@ -224,7 +225,7 @@ void report(const takt::work_item& item, const std::string& what) {
                what.c_str());
 }
 
-// What is done with a page. Called by many threads.
+// Fetches a page, prints its line, and returns its links. Thread-safe.
 class visitor {
  public:
   visitor(const settings& s, crawl::filters followed, takt::file_work_queue& file,
@@ -240,9 +241,9 @@ class visitor {
     }
   }
 
-  // errno of the output; 0 if it works.
+  // The errno of a failed write to the output; 0 if there was none.
   [[nodiscard]] int output_error() const { return output_error_; }
-  // Whether a page has ever answered with an error status.
+  // Returns true if a page has ever answered with a status of 400 or more.
   [[nodiscard]] bool has_error_status() const {
     const std::lock_guard lock(mu_);
     return followed_.has_error_status;
@@ -259,7 +260,7 @@ class visitor {
                     page.depth, name_of(item).c_str(), answer.is_whole ? "" : " (cut)",
                     is_error ? referrer_of(item).c_str() : "") < 0) {
       output_error_ = errno;
-      throw takt::cancelled();  // it is not done
+      throw takt::cancelled();  // the page is not done
     }
     std::vector<takt::work_item> found;
     if (page.depth >= followed_.depth) return found;
@@ -271,33 +272,33 @@ class visitor {
     return found;
   }
 
-  // A page of which a limit has left out links is not done.
+  // A page from which a limit has skipped links is not done.
   void report_cuts(const takt::work_item& item, const web::page& answer,
                    const crawl::links& links) {
     const auto cut = [&](const std::string& what) {
       list_.put_aside(item.key);
-      report(item, "links were left out: " + what);
+      report(item, "links were skipped: " + what);
     };
     if (answer.is_html && !answer.is_whole) {
       cut("the page is longer than --max-bytes " + std::to_string(s_.max_bytes));
     }
     if (links.has_more) cut("there are more than --max-links " + std::to_string(s_.links.links));
     if (links.too_long != 0) {
-      cut(std::to_string(links.too_long) + " of them longer than --max-url " +
+      cut(std::to_string(links.too_long) + " of them are longer than --max-url " +
           std::to_string(s_.links.url));
     }
   }
 
-  // \throws if somebody else has put it into the list.
+  // \throws if the item was not added by crawl.
   static crawl::page page_of(const takt::work_item& item) {
     const std::optional<crawl::page> page = crawl::parse_key(item.key);
     if (!page || web::normal_url(page->url) != page->url) {
-      throw std::runtime_error("was not put into the list by crawl");
+      throw std::runtime_error("was not added to the list by crawl");
     }
     return *page;
   }
 
-  // In the list, so that it is known after a restart: before the page is confirmed.
+  // Stores the error in the list's metadata before the page completes, so it survives a restart.
   void note_error_status() {
     const std::lock_guard lock(mu_);
     if (followed_.has_error_status) return;
@@ -324,7 +325,8 @@ void report_failure(const takt::work_item& item, const std::exception_ptr& error
   }
 }
 
-// Until all is done, somebody stops it, its time is over, or nobody reads what it says.
+// Waits until the crawler is done, a signal arrives, the time of --for is over, or the output
+// fails.
 void follow(takt::crawler& crawler, const takt::work_queue& list, const settings& s,
             const takt::stop_signals& signals, const visitor& pages) {
   using namespace std::chrono_literals;
@@ -332,23 +334,23 @@ void follow(takt::crawler& crawler, const takt::work_queue& list, const settings
                                 : takt::steady.now() + std::chrono::seconds(s.for_s);
   tool::progress line;
   crawler.start();
-  crawler.shutdown();  // there are no more to come but what it finds
+  crawler.shutdown();  // accepts only items that it finds itself
   while (!crawler.await_termination(200ms, signals.stop_token())) {
     if (signals.stop_token().stop_requested() || takt::steady.now() >= end ||
         pages.output_error() != 0) {
       crawler.shutdown_and_cancel();
       if (!crawler.await_termination(signals.force_token())) {
-        tool::leave_at_once("crawl", tool::unfinished);  // the file survives that
+        tool::leave_at_once("crawl", tool::unfinished);  // the list stays valid
       }
       break;
     }
     const takt::work_counts now = list.counts();
     line.show(std::to_string(now.completed) + " done, " + std::to_string(now.claimed) +
-              " under way, " + std::to_string(now.waiting) + " to go");
+              " in progress, " + std::to_string(now.waiting) + " left");
   }
 }
 
-// How many pages are fetched at a time. \throws misuse if the user wants more than possible.
+// Maximum number of parallel fetches. \throws misuse if --workers is more than possible.
 std::size_t parallel_fetches(const settings& s) {
   constexpr std::size_t usual = 4;
   return tool::parallel_limit({.doing = "fetching",
@@ -361,7 +363,7 @@ std::size_t parallel_fetches(const settings& s) {
 int run(const std::vector<std::string>& words) {
   const settings s = read_settings(words);
   const std::size_t workers = parallel_fetches(s);
-  tool::ignore_broken_pipes();  // the output, and what a server does to an encrypted connection
+  tool::ignore_broken_pipes();       // of the output, and of TLS connections that a server closes
   const takt::stop_signals signals;  // first: before any thread
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   takt::file_work_queue file(
@@ -396,11 +398,11 @@ int run(const std::vector<std::string>& words) {
   const takt::work_counts counts = list.counts();
   if (list.is_full()) {
     std::fprintf(stderr,
-                 "crawl: links were left out: the list has --max-pages %zu addresses or more\n",
+                 "crawl: links were skipped: the list has --max-pages %zu addresses or more\n",
                  s.max_pages);
   }
   std::fprintf(stderr, "crawl: %zu done, %zu left%s\n", counts.completed, counts.waiting,
-               counts.waiting == 0 ? "" : "; run it again to go on");
+               counts.waiting == 0 ? "" : "; run it again to continue");
   if (crawler.error() != nullptr) std::rethrow_exception(crawler.error());
   if (pages.output_error() != 0) {
     throw std::system_error(pages.output_error(), std::generic_category(),

@@ -10,7 +10,7 @@
 namespace crawl {
 namespace {
 
-// Without spaces around it and its fragment, neither of which counts for the length of an address.
+// Removes surrounding spaces and the fragment, which do not count for the length limit.
 std::string_view bare(std::string_view link) {
   link = link.substr(0, link.find('#'));
   link.remove_prefix(std::min(link.find_first_not_of(" \t\r\n\f\v"), link.size()));
@@ -26,7 +26,7 @@ links links_of(const web::page& answer, const std::string& url, const filters& f
   const auto take = [&](const std::string& link) {
     if (stop.stop_requested()) throw takt::cancelled();
     const std::string_view text = bare(link);
-    // The beginning of a link that is too long tells whether it would be followed.
+    // For a link that is too long, its beginning decides whether it would be followed.
     const std::optional<std::string> to =
         web::normal_url(std::string(text.substr(0, limits.url)), url);
     if (!to || !followed.allow_host(web::host_of(*to))) return true;

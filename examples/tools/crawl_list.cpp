@@ -18,7 +18,7 @@ std::optional<std::size_t> parse_number(std::string_view text) {
   return n;
 }
 
-// The depth of an item; 0 for what crawl has not put into the list.
+// The depth of an item; 0 for items that crawl has not added.
 std::size_t depth_of(std::string_view key) {
   const std::optional<page> p = parse_key(key);
   return p ? p->depth : 0;
@@ -54,7 +54,7 @@ std::optional<filters> parse_filters(std::string_view text) {
       all.hosts.emplace(value);
     }
   }
-  if (to_text(all) != text) return std::nullopt;  // something is missing, unknown or misspelt
+  if (to_text(all) != text) return std::nullopt;  // a line is missing, unknown or malformed
   return all;
 }
 
@@ -91,7 +91,7 @@ bool page_list::is_superseded(std::string_view key) const {
   return at != best_.end() && at->second < p->depth;
 }
 
-// The items whose pages are new, or were found by a shorter path: at most so many of them.
+// Selects items whose pages are new or were found by a shorter path, at most `most` of them.
 page_list::selection page_list::wanted(std::span<const takt::work_item> items,
                                        std::size_t most) const {
   selection some;
@@ -110,13 +110,13 @@ page_list::selection page_list::wanted(std::span<const takt::work_item> items,
   return some;
 }
 
-// The file has accepted these.
+// Records items that the file has accepted.
 void page_list::remember(std::span<const takt::work_item> items) {
   for (const takt::work_item& item : items) note_best(item.key);
   keys_ += items.size();
 }
 
-// A page is no longer under way.
+// Records that a page is no longer claimed.
 void page_list::leave(std::string_view key) {
   const auto at = under_way_.find(depth_of(key));
   if (at != under_way_.end() && --at->second == 0) under_way_.erase(at);
@@ -181,7 +181,8 @@ void page_list::put_aside(std::string_view key) {
 takt::work_counts page_list::counts() const {
   const std::lock_guard lock(mu_);
   takt::work_counts now = file_.counts();
-  const std::size_t kept = aside_.size() + (next_ ? 1 : 0);  // claimed from the file by this list
+  const std::size_t kept =
+      aside_.size() + (next_ ? 1 : 0);  // claimed from the file, but not by the crawler
   now.claimed -= kept;
   now.waiting += kept;
   return now;

@@ -1,5 +1,5 @@
-// The list of the program crawl: which pages belong to it, at which depth, and in which order they
-// are fetched.
+// The list of pages of the program crawl: which pages belong to it, at which depth, and in which
+// order they are fetched.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@
 
 namespace crawl {
 
-// What decides which links are followed, and so which pages belong to a list: kept in its metadata,
-// as a page that is confirmed has only had the links followed that these let through.
+// The filters that decide which links are followed, and so which pages belong to a list. They are
+// stored in the list's metadata, because completed pages were filtered with them.
 struct filters {
   std::size_t depth = 5;
   bool any_host = false;
   std::set<std::string> hosts{};
-  bool has_error_status = false;  // a page has answered with 400 or more: no filter, but kept there
+  bool has_error_status = false;  // a page has answered with 400 or more; not a filter
 
   [[nodiscard]] bool allow_host(const std::string& host) const {
     return any_host || hosts.contains(host);
@@ -32,12 +32,12 @@ struct filters {
   friend bool operator==(const filters&, const filters&) = default;
 };
 
-// As lines of text, and back. None if the text was not written by to_text().
+// Conversion to lines of text and back. parse_filters() returns nothing for other text.
 std::string to_text(const filters& all);
 std::optional<filters> parse_filters(std::string_view text);
 
-// A page at a depth: how many links it is away from the URLs. URL#DEPTH is its key in the list: the
-// addresses there have no fragment.
+// A page at a depth, its distance from the URLs in links. Its key in the list is URL#DEPTH;
+// addresses in the list have no fragment.
 struct page {
   std::string url;
   std::size_t depth = 0;
@@ -46,26 +46,27 @@ struct page {
 std::string key_of(const page& p);
 std::optional<page> parse_key(std::string_view key);
 
-// What the crawler of the program takes its items from: a file_work_queue, and three rules.
+// The work queue of the crawler: a file_work_queue with three rules.
 //
-// Levels: no page is handed out while a page of a lower depth is under way, so that the shortest
-// path to a page is usually found first, and it is fetched once.
+// Levels: claim() returns no page while a page of a lower depth is claimed. So the shortest path to
+// a page is usually found first, and the page is fetched once.
 //
-// The shorter path wins: a page may yet be found by a shorter path later, as a page on that path
-// did not answer before, or was added as a URL. Then it is accepted again, with its smaller depth;
-// a longer path is never accepted after a shorter one, and pages that wait at the greater depth are
-// confirmed and not handed out. So the pages that were fetched in the end are those within the
+// The shorter path wins: a page may be found again later by a shorter path, because a page on that
+// path did not answer before or was added as a URL. Then it is enqueued again with the smaller
+// depth. A longer path is never accepted after a shorter one, and items that wait at the greater
+// depth are completed without being claimed. So the fetched pages are exactly those within the
 // depth, whatever the timing and the order.
 //
 // The limit: complete() adds links only while the list has fewer than `max_pages` keys. A page
-// whose links do not fit is not confirmed. enqueue() is for the URLs of the command line: they
-// count, but the limit leaves none of them out, as nothing in the file would mention them.
+// whose links do not fit is not completed. enqueue() is for the URLs of the command line: they
+// count, but the limit rejects none of them, because the file would have no trace of a rejected
+// URL.
 //
-// The file has all that this needs: opened again, it goes on in the same way. The public members
-// are thread-safe.
+// All state that these rules need is in the file and is restored when it is opened. The public
+// members are thread-safe.
 class page_list final : public takt::work_queue {
  public:
-  // The file outlives it.
+  // The file must outlive the list.
   page_list(takt::file_work_queue& file, std::size_t max_pages);
 
   std::size_t enqueue(std::span<const takt::work_item> items) override;
@@ -74,24 +75,24 @@ class page_list final : public takt::work_queue {
   using work_queue::complete;
   std::size_t complete(std::string_view key, std::span<const takt::work_item> found) override;
   void release(std::string_view key) override;
-  // Pages that were put aside count as waiting.
+  // Pages that are put aside count as waiting.
   [[nodiscard]] takt::work_counts counts() const override;
   [[nodiscard]] std::vector<takt::work_item> incomplete() const override;
 
-  // A page that is under way will not be confirmed by this process; it waits for the next one. What
-  // it has found may still be confirmed, and is accepted.
+  // Marks a claimed page so that this process does not complete it: the next process fetches it
+  // again. The links that it has found are still accepted.
   void put_aside(std::string_view key);
 
-  // Whether links were left out as the list is full.
+  // Returns true if links were skipped because the list is full.
   [[nodiscard]] bool is_full() const;
 
  private:
   struct selection {
     std::vector<takt::work_item> items;
-    bool is_all = true;  // false: there was no room for others
+    bool is_all = true;  // false: some items did not fit
   };
 
-  // With mu_ locked.
+  // Require mu_.
   [[nodiscard]] selection wanted(std::span<const takt::work_item> items, std::size_t most) const;
   void remember(std::span<const takt::work_item> items);
   void note_best(std::string_view key);
@@ -102,9 +103,9 @@ class page_list final : public takt::work_queue {
   const std::size_t max_pages_;
   mutable std::mutex mu_;
   std::unordered_map<std::string, std::size_t> best_;  // URL -> smallest depth in the list
-  std::size_t keys_ = 0;                               // in the list, of all kinds
-  std::optional<takt::work_item> next_;                // claimed, and waits for lower depths
-  std::map<std::size_t, std::size_t> under_way_;       // depth -> how many pages
+  std::size_t keys_ = 0;                               // number of keys in the list
+  std::optional<takt::work_item> next_;           // claimed from the file, waiting for lower depths
+  std::map<std::size_t, std::size_t> under_way_;  // depth -> number of claimed pages
   std::unordered_set<std::string> aside_;
   bool is_full_ = false;
 };

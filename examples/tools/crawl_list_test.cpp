@@ -65,7 +65,7 @@ TEST_F(crawl_list, hands_out_level_by_level) {
   EXPECT_EQ(claim(), "a#0");
   EXPECT_EQ(claim(), "b#0");
   list->complete("a#0", items{{"c#1"}, {"d#1"}});
-  EXPECT_EQ(claim(), "") << "b is under way";
+  EXPECT_EQ(claim(), "") << "b is claimed";
   EXPECT_EQ(list->counts(), (takt::work_counts{.waiting = 2, .claimed = 1, .completed = 1}));
   list->complete("b#0", {});
   EXPECT_EQ(claim(), "c#1");

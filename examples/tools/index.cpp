@@ -1,5 +1,5 @@
-// Crawls a directory tree, and makes an index of the words in its files: a pipeline of a walk,
-// readers, and one who keeps the index.
+// Walks a directory tree and builds an index of the words in its files: a pipeline of a walk,
+// parallel readers, and a last stage that owns the index.
 #include <algorithm>
 #include <atomic>
 #include <cctype>
@@ -28,24 +28,24 @@ namespace {
 
 constexpr const char* help = R"(usage: index [OPTION]... FOLDER
 
-Prints the words in the files of a folder and of those below it, each with the files that it is in
-and how often: word, tab, count, space, file, tab, count, space, file, and so on.
+Prints the words in the files below a folder. Each line has a word, and the files that contain it with
+counts: word, tab, count, space, file, tab, count, space, file, and so on.
 
-  --out FILE      write it there, when all is done, instead of to the output
-  --readers N     files that are read at a time (2)
-  --min N         leave out words of fewer letters (3)
-  --max-bytes N   leave out files that are larger (1000000), and always such as are not text
+  --out FILE      write the index to FILE when it is complete, instead of to the output
+  --readers N     number of files read at a time (2)
+  --min N         skip words of fewer letters (3)
+  --max-bytes N   skip larger files (1000000); files that are not text are always skipped
   --help          this text
 
-In words and in names of files, a tab is printed as \t, a line feed as \n, a carriage return as \r,
-a backslash as \\, and each byte of other control characters and of invalid UTF-8 as \xHH. So a line
-has one word, and each name can be restored.
+In words and file names, a tab is printed as \t, a line feed as \n, a carriage return as \r,
+a backslash as \\, and each byte of other control characters and of invalid UTF-8 as \xHH. So each
+line has one word, and each name can be restored.
 
-What cannot be read is named, and left out. Ctrl-C ends it without an index; what was in FILE is
-still there then, as it is if FILE cannot be written. FILE is replaced in one step, by way of a
-temporary file beside it; of two runs at once, the last one to end wins.
+Files and folders that cannot be read are reported and skipped. Ctrl-C stops the program without an
+index. If it is stopped or cannot write FILE, FILE is unchanged. FILE is replaced atomically, through
+a temporary file beside it; of two simultaneous runs, the last one to end wins.
 
-exit code: 0 done; 1 an error, or something could not be read; 2 wrong usage; 3 it was stopped
+exit code: 0 done; 1 an error, or a file could not be read; 2 wrong usage; 3 stopped
 )";
 
 struct settings {
@@ -65,9 +65,9 @@ settings read_settings(const std::vector<std::string>& words) {
   line.number("--max-bytes", s.max_bytes, 1);
   const std::vector<std::string> rest = line.parse(words);
   if (rest.empty()) throw tool::misuse("no folder");
-  if (rest.size() > 1) throw tool::misuse("one folder, not '" + rest[1] + "', too");
+  if (rest.size() > 1) throw tool::misuse("unexpected argument '" + rest[1] + "'");
   s.folder = rest[0];
-  if (!fs::is_directory(s.folder)) throw tool::misuse("'" + rest[0] + "' is no folder");
+  if (!fs::is_directory(s.folder)) throw tool::misuse("'" + rest[0] + "' is not a folder");
   return s;
 }
 
@@ -78,7 +78,7 @@ struct indexed_file {
   word_counts words;
 };
 
-// What could not be read. Used by many threads.
+// Reports and counts files that could not be read. Thread-safe.
 class complaints {
  public:
   void add(const fs::path& file, const std::error_code& why) {
@@ -92,7 +92,7 @@ class complaints {
   std::atomic<std::size_t> count_ = 0;
 };
 
-// All that is in a file; nothing if that is not text, or cannot be read.
+// The contents of a file; empty if the file is skipped or cannot be read.
 std::string text_of(const fs::path& file, std::size_t max_bytes, complaints& unread) {
   try {
     return tool::read_regular_file(file, max_bytes).value_or("");
@@ -102,7 +102,7 @@ std::string text_of(const fs::path& file, std::size_t max_bytes, complaints& unr
   }
 }
 
-// Letters and digits are words; bytes above 127 are taken for letters, as UTF-8 has them.
+// Words consist of letters and digits; bytes above 127 count as letters, because of UTF-8.
 word_counts words_of(const std::string& text, std::size_t shortest) {
   word_counts words;
   if (text.find('\0') != std::string::npos) return words;  // not text
@@ -119,8 +119,7 @@ word_counts words_of(const std::string& text, std::size_t shortest) {
   return words;
 }
 
-// Puts the files of a folder, and of those below it, into the pipeline. A folder that cannot be
-// read is passed over.
+// Pushes the files below a folder into the pipeline. Reports folders that cannot be read.
 void walk(const settings& s, takt::outlet<fs::path>& out, complaints& unread) {
   std::vector<fs::path> folders{s.folder};
   while (!folders.empty() && !out.stop().stop_requested()) {
@@ -146,7 +145,7 @@ void walk(const settings& s, takt::outlet<fs::path>& out, complaints& unread) {
 
 using word_index = std::map<std::string, std::vector<std::pair<std::size_t, std::string>>>;
 
-// A pipe, a device: what is there stays, and is written into.
+// Returns true for pipes and devices: they are written into, not replaced.
 bool is_written_into(const fs::path& file) {
   return fs::exists(file) && !fs::is_regular_file(file);
 }
@@ -163,7 +162,7 @@ void each_line(const word_index& index, Write write) {
   }
 }
 
-// \return whether all is written; if not, why is in errno.
+// \return true if everything was written; otherwise the error is in errno.
 bool print(const word_index& index, std::FILE* to) {
   each_line(index, [&](const std::string& line) { std::fwrite(line.data(), 1, line.size(), to); });
   return std::fflush(to) == 0 && std::ferror(to) == 0;
@@ -181,8 +180,8 @@ void write_into(const fs::path& file, const word_index& index) {
   throw std::system_error(why, std::generic_category(), "cannot write '" + file.string() + "'");
 }
 
-// A file is replaced, so that it is the old index or the new one, and never half of one.
-// \throws takt::cancelled, and leaves the old one, if stop is requested before it is replaced.
+// Replaces the file atomically: it contains the old index or the new one, never a part.
+// \throws takt::cancelled, and keeps the old file, if stop is requested before the replacement.
 void write_to(const fs::path& file, const word_index& index, const std::stop_token& stop) {
   const auto check = [&] {
     if (stop.stop_requested()) throw takt::cancelled();
@@ -210,7 +209,7 @@ int run(const std::vector<std::string>& words) {
   std::optional<takt::stop_signals> signals(std::in_place);  // first: before any thread
 
   complaints unread;
-  word_index index;  // only the last stage touches it
+  word_index index;  // used only by the last stage, then by this thread
   std::atomic<std::size_t> files = 0;
   takt::pipeline indexing =
       takt::pipeline::from<fs::path>([&](takt::outlet<fs::path>& out) { walk(s, out, unread); },
@@ -246,14 +245,14 @@ int run(const std::vector<std::string>& words) {
     return tool::unfinished;
   };
   if (stop.stop_requested()) return stopped();
-  indexing.join();  // throws what went wrong
+  indexing.join();  // throws the error of a stage
   for (auto& [word, where] : index) {
     if (stop.stop_requested()) return stopped();
     std::sort(where.begin(), where.end());
   }
   std::fprintf(stderr, "index: %zu words in %zu files\n", index.size(), files.load());
   if (s.out.empty() || is_written_into(s.out)) {
-    signals.reset();  // who reads it may take long, and Ctrl-C may end that at once
+    signals.reset();  // the reader of the output may be slow: Ctrl-C ends the program
     if (stop.stop_requested()) return stopped();
   }
   if (!s.out.empty()) {

@@ -1,5 +1,5 @@
-// Copies the lines of its input to a file, through a log_service: a slow disk does not hold up who
-// writes the lines, as far as there is room, and each line is accounted for when it is stopped.
+// Copies the lines of its input to a file through a log_service: a slow disk does not block the
+// writer of the input until the queue is full, and every line is accounted for at the end.
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,21 +29,20 @@ namespace {
 
 constexpr const char* help = R"(usage: logpump [OPTION]... FILE
 
-Adds the lines of its input to the end of FILE. At the end of the input, and when Ctrl-C is pressed,
-it writes what it has read, and tells how many lines that were. The second Ctrl-C does not wait for
-a disk that is slow.
+Appends the lines of its input to FILE. At the end of the input and after Ctrl-C, it writes the lines
+that it has read and reports their number. The second Ctrl-C does not wait for a slow disk.
 
-  --capacity N   at most so many lines wait for the disk (1024)
-  --bytes N      and at most so many bytes, or a single line (16000000)
-  --drop         while as much is waiting, drop lines and count them, instead of keeping the writer
-                 of the input waiting
-  --truncate     delete what is in the file first
-  --sync         have each line on the disk before it counts as written
-  --wait S       at the end of the input, or after Ctrl-C, wait so long for the disk (10)
+  --capacity N   maximum number of lines that wait for the disk (1024)
+  --bytes N      maximum number of bytes that wait for the disk; a longer line waits alone (16000000)
+  --drop         while the queue is full, drop and count lines instead of blocking the writer of the
+                 input
+  --truncate     delete the contents of FILE first
+  --sync         count a line as written only when it is on the disk
+  --wait S       at the end of the input or after Ctrl-C, wait at most S seconds for the disk (10)
   --help         this text
 
-A line of more than a million bytes is written as several. If FILE is a pipe that nobody reads any
-more, that is an error.
+A line of more than a million bytes is written as several lines. A FILE that is a pipe without a
+reader is an error.
 
 exit code: 0 every line is written; 1 an error; 2 wrong usage; 3 lines were dropped or not written
 )";
@@ -69,19 +68,19 @@ settings read_settings(const std::vector<std::string>& words) {
   line.number("--wait", s.wait_s, 0);
   const std::vector<std::string> rest = line.parse(words);
   if (rest.empty()) throw tool::misuse("no file");
-  if (rest.size() > 1) throw tool::misuse("one file, not '" + rest[1] + "', too");
+  if (rest.size() > 1) throw tool::misuse("unexpected argument '" + rest[1] + "'");
   s.file = rest[0];
   return s;
 }
 
-// Bounds the bytes of the lines that were read and not written yet; a log_service bounds only their
-// number. A line that is longer than the bound is let in when nothing else is queued.
+// Bounds the bytes of queued lines; a log_service bounds only their number. A line that is longer
+// than the bound is accepted when nothing else is queued.
 class byte_budget {
  public:
   explicit byte_budget(std::size_t most) : most_(most) {}
 
-  // Reserves room for a line. Waits for it, unless `drop`. \return false if there is none, or stop
-  // was requested while it waited.
+  // Reserves bytes for a line. Waits until they are free, unless `drop`. \return false if they are
+  // not free, or stop was requested while waiting.
   [[nodiscard]] bool reserve(std::size_t bytes, bool drop, const std::stop_token& stop) {
     std::unique_lock lock(mu_);
     const auto has_room = [&] {
@@ -96,7 +95,7 @@ class byte_budget {
     used_ -= bytes;
     changed_.notify_all();
   }
-  // Nothing is written any more, so that nobody waits for room.
+  // The file has failed: releases all waiting threads.
   void fail() {
     const std::lock_guard lock(mu_);
     failed_ = true;
@@ -111,9 +110,9 @@ class byte_budget {
   bool failed_ = false;
 };
 
-// The sink of the file. It releases the bytes of lines when they are flushed: until then they are
-// in a buffer. While the reader of the input waits for room, the log runs out of lines, and
-// flushes.
+// A sink that releases the bytes of lines when they are flushed; until then they are in a buffer.
+// This cannot deadlock: while the reader of the input waits for bytes, the log runs out of lines
+// and flushes.
 class budgeted_sink final : public takt::log_sink {
  public:
   budgeted_sink(std::unique_ptr<takt::log_sink> file, byte_budget& budget)
@@ -145,8 +144,8 @@ class budgeted_sink final : public takt::log_sink {
   std::size_t unflushed_ = 0;
 };
 
-// Requests stop when the program has waited long enough for the file: some time after the first
-// signal, or at the second one.
+// Requests stop when the program must not wait for the file any longer: `wait` after the first
+// signal, or at the second signal.
 class patience {
  public:
   patience(const takt::stop_signals& signals, std::chrono::seconds wait)
@@ -182,13 +181,14 @@ class patience {
   std::jthread timer_;
 };
 
-// Says from time to time how far it is, unless somebody types the lines on that terminal.
-class telling {
+// Shows progress from time to time, unless the input is typed on a terminal.
+class progress_report {
  public:
-  telling(const takt::log_service& log, const std::size_t& lines) : log_(log), lines_(lines) {}
+  progress_report(const takt::log_service& log, const std::size_t& lines)
+      : log_(log), lines_(lines) {}
 
   static constexpr std::chrono::milliseconds pause{200};
-  void tell() {
+  void update() {
     const auto now = takt::steady.now();
     if (is_typed_ || now < next_) return;
     next_ = now + pause;
@@ -204,11 +204,11 @@ class telling {
   tool::progress line_;
 };
 
-// Gives each line of the input to the log, until the input ends or stop is requested. Counts the
-// lines that it has read, those that were dropped or refused included.
+// Passes each line of the input to the log, until the input ends or stop is requested. Counts all
+// lines that it has read, including dropped and rejected ones.
 class pump {
  public:
-  // `over`: stop waiting for room.
+  // `over`: ends waits for queue space.
   pump(takt::log_service& log, byte_budget& budget, bool drop, const takt::stop_signals& signals,
        std::stop_token over, std::size_t& lines)
       : log_(log),
@@ -218,14 +218,15 @@ class pump {
         over_(std::move(over)),
         lines_(lines) {}
 
-  // \throws what the log throws, when the lines that were read are counted.
+  // \throws what the log throws, after counting all lines that were read.
   void run() {
     const tool::stop_descriptor stopped(signals_.stop_token());
     std::array<char, 65'536> block{};
-    telling progress(log_, lines_);
+    progress_report progress(log_, lines_);
     while (failed_ == nullptr) {
-      progress.tell();
-      if (!stopped.wait_for(STDIN_FILENO, POLLIN, static_cast<int>(telling::pause.count()))) {
+      progress.update();
+      if (!stopped.wait_for(STDIN_FILENO, POLLIN,
+                            static_cast<int>(progress_report::pause.count()))) {
         if (signals_.stop_token().stop_requested()) break;
         continue;
       }
@@ -235,7 +236,7 @@ class pump {
       if (n == 0) break;
       split({block.data(), static_cast<std::size_t>(n)});
     }
-    if (!line_.empty()) give();
+    if (!line_.empty()) log_line();
     if (failed_ != nullptr) std::rethrow_exception(failed_);
   }
 
@@ -245,18 +246,18 @@ class pump {
   void split(std::string_view rest) {
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
-      if (end != 0 && line_.size() == longest) give();  // the line goes on: here begins another one
+      if (end != 0 && line_.size() == longest) log_line();  // splits a long line
       const std::size_t taken = std::min(end, longest - line_.size());
       line_.append(rest.substr(0, taken));
       rest.remove_prefix(taken);
       if (taken == end && !rest.empty()) {
         rest.remove_prefix(1);  // the line feed
-        give();
+        log_line();
       }
     }
   }
 
-  void give() {
+  void log_line() {
     std::string line = std::exchange(line_, {});
     ++lines_;
     if (failed_ != nullptr) return;
@@ -279,14 +280,14 @@ class pump {
   std::exception_ptr failed_;
 };
 
-// An error of the log: it is told at the end, in the words of this program.
-class silence final : public takt::unhandled_hook {
+// Ignores errors of the log: run() reports them at the end.
+class ignore_errors final : public takt::unhandled_hook {
  public:
   void on_unhandled(takt::unhandled, const std::exception_ptr&) const noexcept override {}
 };
 
 int run(const std::vector<std::string>& words) {
-  const silence told_below;
+  const ignore_errors reported_below;
   const settings s = read_settings(words);
   tool::ignore_broken_pipes();
   byte_budget budget(s.bytes);
@@ -295,12 +296,13 @@ int run(const std::vector<std::string>& words) {
                     {.append = !s.truncate,
                      .sync = s.sync ? takt::file_sync::at_flush : takt::file_sync::at_close}),
       budget);
-  const takt::stop_signals signals;  // before any thread; Ctrl-C ends a wait for a pipe's reader
+  const takt::stop_signals
+      signals;  // before any thread; until here Ctrl-C ends a wait for a pipe's reader
   takt::log_service log{std::move(file),
                         {.capacity = s.capacity,
                          .rejection = s.drop ? takt::when_full::drop() : takt::when_full::wait(),
                          .flush_every = s.sync ? std::size_t{1} : std::size_t{64},
-                         .unhandled = &told_below}};
+                         .unhandled = &reported_below}};
   const std::chrono::seconds wait(s.wait_s);
   const patience limit(signals, wait);
   const std::stop_token over = limit.over();
@@ -317,14 +319,14 @@ int run(const std::vector<std::string>& words) {
   log.shutdown();
   bool has_ended = log.await_termination(wait, over);
   if (!has_ended) {
-    static_cast<void>(log.shutdown_now());  // they are in the account
+    static_cast<void>(log.shutdown_now());  // counted as returned
     has_ended = log.await_termination(std::chrono::seconds(1));
   }
   const takt::log_statistics account = log.statistics();
   const unsigned long long lost = lines - account.written;
   std::fprintf(stderr, "logpump: %llu lines written, %llu not\n",
                static_cast<unsigned long long>(account.written), lost);
-  if (!has_ended) tool::leave_at_once("logpump", tool::unfinished);  // a write that does not end
+  if (!has_ended) tool::leave_at_once("logpump", tool::unfinished);  // a write blocks
   if (log.error() != nullptr) std::rethrow_exception(log.error());
   if (!good) return tool::failure;
   return lost == 0 ? tool::success : tool::unfinished;

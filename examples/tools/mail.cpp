@@ -29,13 +29,13 @@ class socket_handle {
   int descriptor_;
 };
 
-// How long an attempt may last, and what ends it before.
+// The limits of an attempt: its deadline, and a stop request.
 class attempt {
  public:
   attempt(takt::clock::time_point deadline, const tool::stop_descriptor& stopped)
       : deadline_(deadline), stopped_(stopped) {}
 
-  // \throws no_greeting if the deadline is over; takt::cancelled if stop is requested.
+  // \throws no_greeting if the deadline has passed; takt::cancelled if stop is requested.
   void wait_for(int descriptor, short events) const {
     using namespace std::chrono_literals;
     for (;;) {
@@ -82,7 +82,7 @@ std::string greeting_of(const addrinfo& address, const attempt& limits) {
   for (const std::string_view start : {"220", "+OK", "* OK", "* PREAUTH"}) {
     if (text.starts_with(start)) return text;
   }
-  throw std::runtime_error("does not greet as a mail server does: " + text);
+  throw std::runtime_error("does not greet like a mail server: " + text);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Mail servers: their addresses, and the greeting with which they begin a connection.
+// Looks up mail servers and reads the greetings with which they start a connection.
 #pragma once
 
 #include <netdb.h>
@@ -23,19 +23,20 @@ struct free_addresses {
 };
 using addresses = std::unique_ptr<addrinfo, free_addresses>;
 
-// The addresses of a server, at least one. Cannot be interrupted. \throws std::runtime_error.
+// Returns the addresses of a server, at least one. Cannot be interrupted. \throws
+// std::runtime_error.
 addresses look_up(const server& which);
 
-// A server did not greet in time.
+// Thrown if a server did not greet in time.
 class no_greeting : public std::runtime_error {
  public:
   no_greeting() : std::runtime_error("no answer") {}
 };
 
-// The first line that a server sends. Tries the addresses in turn, and divides the time that is
-// left among those that are left, until one greets as a mail server does.
-// \throws takt::cancelled if stop is requested; no_greeting if the last address was silent;
-// std::exception for what else was wrong with it.
+// Returns the first line that a server sends. Tries the addresses in turn until one greets like a
+// mail server, and divides the remaining time among the remaining addresses.
+// \throws takt::cancelled if stop is requested; otherwise the error of the last address:
+// no_greeting if it was silent, or another std::exception.
 std::string greeting(const addrinfo* servers, takt::clock::time_point deadline,
                      const tool::stop_descriptor& stopped);
 

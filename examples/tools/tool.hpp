@@ -1,5 +1,5 @@
-// What the programs of this folder have in common: a command line, text from elsewhere that is safe
-// to print, and progress on a terminal.
+// Code that the programs of this folder share: command-line parsing, safe printing of untrusted
+// text, progress on a terminal, and exit codes.
 #pragma once
 
 #include <fcntl.h>
@@ -28,37 +28,38 @@
 
 namespace tool {
 
-// A wrong command line: a line on stderr, and exit code 2.
+// Thrown for a wrong command line. run() prints it on stderr and returns exit code 2.
 class misuse : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a program ends with; the same in all of them, and in their --help.
+// Exit codes of all programs; --help lists them.
 enum exit_code : int { success = 0, failure = 1, wrong_usage = 2, unfinished = 3 };
 
-// Options and what else is on the command line: --name, --name VALUE or --name=VALUE; after "--"
-// nothing is an option.
+// Parses options (--name, --name VALUE or --name=VALUE) and other arguments. Arguments after "--"
+// are not options.
 class command_line {
  public:
-  // An option with a value, and one without.
+  // Adds an option with a value.
   void value(std::string name, std::function<void(const std::string&)> set) {
     options_.push_back({std::move(name), std::move(set), true});
   }
+  // Adds an option without a value.
   void flag(std::string name, bool& set) {
     options_.push_back({std::move(name), [&set](const std::string&) { set = true; }, false});
   }
-  // A number from `least` to `most`.
+  // Adds an option with a number from `least` to `most`.
   void number(const std::string& name, std::size_t& set, std::size_t least,
               std::size_t most = 1'000'000'000) {
     value(name, [=, &set](const std::string& text) { set = parse(name, text, least, most); });
   }
-  // The same, which stays empty if the option is not given.
+  // The same; `set` stays empty if the option is not given.
   void number(const std::string& name, std::optional<std::size_t>& set, std::size_t least,
               std::size_t most = 1'000'000'000) {
     value(name, [=, &set](const std::string& text) { set = parse(name, text, least, most); });
   }
 
-  // What is no option. \throws misuse.
+  // \return the arguments that are not options. \throws misuse.
   [[nodiscard]] std::vector<std::string> parse(const std::vector<std::string>& words) const {
     std::vector<std::string> rest;
     bool only_rest = false;
@@ -114,8 +115,7 @@ class command_line {
   std::vector<option> options_;
 };
 
-// The UTF-8 character at `at`: its code point, and its length in bytes. Length 0: there is none, as
-// the bytes are not valid UTF-8.
+// A UTF-8 character: its code point, and its length in bytes. Length 0 means invalid UTF-8.
 struct utf8_character {
   char32_t code = 0;
   std::size_t length = 0;
@@ -132,23 +132,24 @@ inline utf8_character utf8_at(std::string_view text, std::size_t at) {
     if ((byte(i) & 0xC0U) != 0x80) return {};
     code = code << 6U | (byte(i) & 0x3FU);
   }
-  constexpr char32_t least[] = {0x80, 0x800, 0x10000};  // less: a longer form than necessary
+  constexpr char32_t least[] = {0x80, 0x800, 0x10000};  // smaller values are overlong encodings
   const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;
   if (code < least[length - 2] || code > 0x10FFFF || is_surrogate) return {};
   return {code, length};
 }
 
-// Whether a character moves the cursor, ends a line, controls the terminal, or changes the order in
-// which other characters are shown.
+// Returns true if a character moves the cursor, ends a line, controls the terminal, or changes the
+// display order of other characters.
 inline bool is_control(char32_t c) {
   if (c < 0x20 || (c >= 0x7F && c <= 0x9F)) return true;
   if (c == 0x061C || c == 0x200E || c == 0x200F || c == 0xFEFF) return true;
   return (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
-// Text from elsewhere (a server, a page, a file name) as one line that is safe to print. UTF-8 text
-// stays as it is. A backslash becomes \\, a tab \t, a line feed \n, a carriage return \r; each byte
-// of other control characters and of invalid UTF-8 becomes \xHH. The original can be restored.
+// Escapes untrusted text (from a server, a page, a file name) so that it is one line and safe to
+// print. UTF-8 text is unchanged. A backslash becomes \\, a tab \t, a line feed \n, a carriage
+// return
+// \r; each byte of other control characters and of invalid UTF-8 becomes \xHH. Reversible.
 inline std::string printable(std::string_view text) {
   constexpr const char* digits = "0123456789ABCDEF";
   std::string safe;
@@ -173,18 +174,18 @@ inline std::string printable(std::string_view text) {
   return safe;
 }
 
-// Whether there is a terminal for progress.
+// Returns true if stderr is a terminal and NO_PROGRESS is not set.
 inline bool shows_progress() {
   static const bool shows = isatty(STDERR_FILENO) == 1 && std::getenv("NO_PROGRESS") == nullptr;
   return shows;
 }
 
-// What a line for this stream has to begin with: it may come on top of progress.
+// Prefix for a line on this stream: clears the progress line if the stream is the same terminal.
 inline const char* line_start(int stream) {
   return shows_progress() && isatty(stream) == 1 ? "\r\033[K" : "";
 }
 
-// A line on stderr that is written over again and again, if that is a terminal. Used by one thread.
+// A progress line on stderr that is overwritten, if stderr is a terminal. For one thread.
 class progress {
  public:
   progress() = default;
@@ -222,14 +223,14 @@ class stop_descriptor {
   stop_descriptor(const stop_descriptor&) = delete;
   stop_descriptor& operator=(const stop_descriptor&) = delete;
 
-  // Whether stop was requested.
+  // Returns true if stop was requested.
   [[nodiscard]] bool is_requested() const {
     pollfd end = {.fd = ends_[0], .events = POLLIN, .revents = 0};
     return poll(&end, 1, 0) == 1;
   }
 
-  // Waits until `other` is ready for `events`, stop is requested, or the time is over. \return
-  // whether `other` is ready. May be called by several threads at once.
+  // Waits until `other` is ready for `events`, stop is requested, or the time-out expires. \return
+  // true if `other` is ready. Thread-safe.
   [[nodiscard]] bool wait_for(int other, short events, int timeout_ms = -1) const {
     for (;;) {
       pollfd both[2] = {{.fd = other, .events = events, .revents = 0},
@@ -247,8 +248,8 @@ class stop_descriptor {
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
 };
 
-// The bytes of a regular file; none if it has more than `most`, or is something else: a pipe is not
-// waited for, and a link is not followed. \throws std::system_error if it cannot be read.
+// Reads a regular file. \return nothing if the file has more than `most` bytes or is not a regular
+// file; never blocks on a pipe, and follows no link. \throws std::system_error if reading fails.
 inline std::optional<std::string> read_regular_file(const std::filesystem::path& file,
                                                     std::size_t most) {
   const auto fail = [] { throw std::system_error(errno, std::generic_category()); };
@@ -271,18 +272,18 @@ inline std::optional<std::string> read_regular_file(const std::filesystem::path&
     if (n == -1) fail();
     if (n == 0) return bytes;
     if (static_cast<std::size_t>(n) > most - bytes.size())
-      return std::nullopt;  // it may have grown
+      return std::nullopt;  // the file may have grown
     bytes.append(block, static_cast<std::size_t>(n));
   }
 }
 
-// What a program does when it is told to stop for the second time, and what it waits for does not
-// end: it leaves, without looking back. It waits neither for a reader of stderr nor for a thread
-// that holds the lock of a stream: it writes the line only if there is room, and not through stdio.
+// Ends the program at the second signal, when the work that it waits for does not end. Never
+// blocks: it writes a line to stderr only if that does not block, and not through stdio, whose lock
+// another thread may hold.
 [[noreturn]] inline void leave_at_once(const char* name, exit_code code) {
   char line[200];
   const int length =
-      std::snprintf(line, sizeof line, "%s%s: stopped without waiting for what was under way\n",
+      std::snprintf(line, sizeof line, "%s%s: stopped without waiting for work in progress\n",
                     line_start(STDERR_FILENO), name);
   pollfd to = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
   if (length > 0 && poll(&to, 1, 0) == 1 && (to.revents & POLLOUT) != 0) {
@@ -292,27 +293,27 @@ inline std::optional<std::string> read_regular_file(const std::filesystem::path&
   std::_Exit(code);
 }
 
-// What was printed is where it belongs. \throws if it is not.
+// Flushes stdout. \throws std::system_error if any output could not be written.
 inline void finish_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
   throw std::system_error(errno, std::generic_category(), "cannot write to the output");
 }
 
-// A write to a pipe that nobody reads, or to a connection that was closed, fails with EPIPE instead
-// of ending the program: so the error is reported, and what was done is accounted for.
+// Makes writes to a pipe without reader or to a closed connection fail with EPIPE instead of ending
+// the program, so that the program can report the error and its totals.
 inline void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
 
-// A program that was started without one of its three streams must not take the next file that it
-// opens for it: gives it one that cannot be used.
+// Opens /dev/null, for the wrong direction, in place of each missing standard stream. Otherwise the
+// next file that the program opens would become its standard stream.
 inline void occupy_standard_streams() {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     if (fcntl(stream, F_GETFD) != -1) continue;
-    // The lowest number that is free; for the wrong direction.
+    // open() returns the lowest free descriptor.
     if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) std::abort();
   }
 }
 
-// Runs a program: --help, its errors and its exit code.
+// Runs the body of a program: handles --help, prints errors, and returns the exit code.
 inline int run(const char* name, const char* help, int argc, char** argv,
                const std::function<int(const std::vector<std::string>&)>& body) {
   occupy_standard_streams();

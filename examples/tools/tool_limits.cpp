@@ -15,7 +15,7 @@ std::size_t free_descriptors() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
   limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);  // or it stays
+  setrlimit(RLIMIT_NOFILE, &limit);  // on failure the limit is unchanged
   getrlimit(RLIMIT_NOFILE, &limit);
   std::error_code error;
   std::size_t used = 0;
@@ -23,7 +23,7 @@ std::size_t free_descriptors() {
        at.increment(error)) {
     ++used;
   }
-  constexpr std::size_t own = 16;  // of the program: signals, the output, what may yet be opened
+  constexpr std::size_t own = 16;  // for signals, the output, and files opened later
   const std::size_t all = std::min<std::size_t>(limit.rlim_cur, 1'000'000);
   return all - std::min(all, std::max(used, std::size_t{3}) + own);
 }
@@ -33,7 +33,7 @@ std::size_t parallel_limit(const parallel_work& work, std::size_t wanted, bool i
   if (wanted <= possible) return wanted;
   if (is_given || possible == 0) {
     throw misuse(work.doing + ' ' + std::to_string(wanted) + ' ' + work.things +
-                 " at a time needs more open files than this process may have, which are enough " +
+                 " at a time needs more open files than this process may have; they are enough " +
                  "for " + std::to_string(possible) + " (" + work.option + ", ulimit -n)");
   }
   return possible;

@@ -1,4 +1,4 @@
-// How many things a program may do at a time: as many as it has descriptors for.
+// Limits parallel work to the available file descriptors.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +6,21 @@
 
 namespace tool {
 
-// How many descriptors the work of this program may take. Raises the limit as far as the system
-// lets a process do that; leaves some for the program itself.
+// Returns the number of descriptors that are available for the program's work. Raises the soft
+// limit to the hard limit, and reserves some descriptors for the program itself.
 std::size_t free_descriptors();
 
-// Work that is done many times at once.
+// Describes work that is done in parallel.
 struct parallel_work {
   std::string doing;   // "checking"
   std::string things;  // "hosts"
-  std::string option;  // the one that says how many: "--parallel"
+  std::string option;  // the option that sets the number: "--parallel"
   std::size_t descriptors_each = 1;
 };
 
-// How many of these to do at a time: `wanted`; if that is too many and not `is_given` by the user,
-// as many as possible. \throws misuse if the user wants more than possible, or not even one is.
+// Returns how many to run in parallel: `wanted`, or the maximum possible if that is less and the
+// user has not set the option (`is_given`). \throws misuse if the user wants more than possible, or
+// if not even one is possible.
 std::size_t parallel_limit(const parallel_work& work, std::size_t wanted, bool is_given);
 
 }  // namespace tool

@@ -1,4 +1,4 @@
-"""What the checks of the programs have in common."""
+"""Helpers for the end-to-end tests of the programs."""
 import faulthandler
 import fcntl
 import os
@@ -13,11 +13,11 @@ import termios
 import time
 import unittest
 
-SECONDS = 60  # no program takes as long, unless it hangs
+SECONDS = 60  # a program that takes longer hangs
 PROGRAMS = pathlib.Path(sys.argv[-1]).resolve()
 
 
-# Runs a command within a limit. Not by preexec_fn, which may hang in a process that has threads, such as those of a server.
+# Runs a command with a resource limit. Not by preexec_fn, which may deadlock in a process with threads.
 WITHIN_LIMIT = """
 import os, resource, signal, sys
 limit, value = map(int, sys.argv[1:3])
@@ -35,12 +35,12 @@ def run(name, *arguments, limit=(), **more):
 
 
 def full_disk(size):
-    """For run(): no file becomes longer than that."""
+    """For run(): limits the size of files."""
     return resource.RLIMIT_FSIZE, size
 
 
 def files_at_most(count):
-    """For run(): the program may not have more files open."""
+    """For run(): limits the number of open files."""
     return resource.RLIMIT_NOFILE, count
 
 
@@ -55,28 +55,28 @@ class Tool(unittest.TestCase):
         for text in texts:
             self.assertIn(text, result.stdout + result.stderr)
 
-    def comes_true(self, condition):
-        """Looks again and again, for SECONDS at most."""
+    def wait_until(self, condition):
+        """Polls a condition, for SECONDS at most."""
         end = time.monotonic() + SECONDS
         while not condition():
             self.assertLess(time.monotonic(), end, "the condition did not become true")
             time.sleep(0.01)
 
     def sleeps(self, process):
-        """Waits until all that a process does is to wait."""
+        """Waits until a process sleeps."""
         stat = pathlib.Path(f"/proc/{process.pid}/stat")
-        self.comes_true(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S")
+        self.wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S")
 
     def waits_to_write(self, process, descriptor):
-        """Whether the main thread of a process is in a call of the system for that descriptor."""
+        """Returns True if the main thread of a process is in a system call on this descriptor."""
         try:
             call = pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()
         except PermissionError:
-            self.skipTest("the system does not tell what a process waits for")
+            self.skipTest("the system does not show the system calls of a process")
         return len(call) > 1 and call[1] == hex(descriptor)
 
     def is_blocked(self, process):
-        """Whether the main thread of a process waits for something else than its input, which is there to be read."""
+        """Returns True if the main thread of a process sleeps although its input has data."""
         stat = pathlib.Path(f"/proc/{process.pid}/stat")
         for _ in range(20):
             if stat.read_text().rpartition(")")[2].split()[0] != "S" or self.unread(process.stdin) < 32_768:
@@ -85,7 +85,7 @@ class Tool(unittest.TestCase):
         return True
 
     def full_pipe(self):
-        """Two ends; a write to it waits."""
+        """Returns the two ends of a full pipe: a write to it blocks."""
         reading, writing = os.pipe()
         self.addCleanup(os.close, reading)
         fcntl.fcntl(writing, 1031, 4096)  # F_SETPIPE_SZ
@@ -101,7 +101,7 @@ class Tool(unittest.TestCase):
 
     @staticmethod
     def rest_of(pipe):
-        """What was written to a full pipe."""
+        """The bytes that were written to a full pipe after it was filled."""
         rest = b""
         while block := os.read(pipe, 65_536):
             rest += block
@@ -113,7 +113,7 @@ class Tool(unittest.TestCase):
 
     @staticmethod
     def is_pending(pid):
-        """Whether a signal is on its way to a process."""
+        """Returns True if a signal is pending for a process."""
         try:
             status = pathlib.Path(f"/proc/{pid}/status").read_text()
         except OSError:
@@ -121,7 +121,7 @@ class Tool(unittest.TestCase):
         return any(int(line.split()[1], 16) for line in status.splitlines() if line.startswith("ShdPnd"))
 
     def interrupted(self, process):
-        """Its exit code and output after Ctrl-C."""
+        """Sends Ctrl-C, and returns the exit code and the output."""
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=SECONDS)
         return process.returncode, (out or "") + (err or "")
@@ -131,5 +131,5 @@ def main(usage):
     if len(sys.argv) != 2:
         sys.exit(usage)
     sys.argv.pop()
-    faulthandler.dump_traceback_later(4 * SECONDS, exit=True)  # says where it hangs, before ctest ends it
+    faulthandler.dump_traceback_later(4 * SECONDS, exit=True)  # prints where it hangs before ctest kills it
     unittest.main()

@@ -25,7 +25,7 @@ using multi_handle = std::unique_ptr<CURLM, freed_by<curl_multi_cleanup>>;
 using url_handle = std::unique_ptr<CURLU, freed_by<curl_url_cleanup>>;
 using text_handle = std::unique_ptr<char, freed_by<curl_free>>;
 
-// Before any thread of this program asks for a page.
+// Initialises libcurl before any thread uses it.
 struct library {
   library() { curl_global_init(CURL_GLOBAL_DEFAULT); }
   ~library() { curl_global_cleanup(); }
@@ -52,7 +52,7 @@ bool is_html_type(std::string type) {
   return type.find("html") != std::string::npos;
 }
 
-// What has come in so far.
+// The part of an answer that was received so far.
 struct incoming {
   page got;
   std::size_t max_bytes = 0;
@@ -64,18 +64,18 @@ std::size_t take_body(const char* bytes, std::size_t /*one*/, std::size_t count,
   try {
     in.got.body.append(bytes, std::min(room, count));
   } catch (const std::bad_alloc&) {
-    return 0;  // who called is C; it gives up
+    return 0;  // exceptions must not pass through C; libcurl fails the transfer
   }
   if (count <= room) return count;
   in.got.is_whole = false;
-  return 0;  // enough
+  return 0;  // ends the transfer
 }
 
 void require(CURLMcode code) {
   if (code != CURLM_OK) throw no_answer(curl_multi_strerror(code));
 }
 
-// A transfer that is under way.
+// A transfer in progress.
 class transfer {
  public:
   transfer(CURLM* multi, CURL* easy) : multi_(multi), easy_(easy) {
@@ -90,7 +90,7 @@ class transfer {
   CURL* easy_;
 };
 
-// &amp; is the only reference that stands in addresses.
+// &amp; is the only character reference that is common in addresses.
 std::string without_references(std::string_view text) {
   constexpr std::string_view reference = "&amp;";
   std::string plain;
@@ -104,7 +104,7 @@ std::string without_references(std::string_view text) {
   }
 }
 
-// Goes through the attributes of a tag, from `at` to its end.
+// Iterates over the attributes of a tag, from `at` to its end.
 class attributes {
  public:
   attributes(std::string_view html, std::size_t at) : html_(html), at_(at) {}
@@ -128,7 +128,7 @@ class attributes {
     if (quote == '"' || quote == '\'') {
       ++at_;
       found.value = until([quote](char c) { return c == quote; });
-      if (at_ == html_.size()) return std::nullopt;  // it never ends
+      if (at_ == html_.size()) return std::nullopt;  // the quote is not closed
       ++at_;
     } else {
       found.value = until([](char c) { return is_space(c) || c == '>'; });
@@ -152,7 +152,7 @@ class attributes {
   std::size_t at_;
 };
 
-// One step to the normal form of an address.
+// Performs one step of the normalisation of an address.
 std::optional<std::string> closer_to_normal(const std::string& text, const std::string& base) {
   std::string trimmed = text;
   while (!trimmed.empty() && is_space(trimmed.back())) trimmed.pop_back();
@@ -180,8 +180,8 @@ std::optional<std::string> closer_to_normal(const std::string& text, const std::
 
 }  // namespace
 
-// libcurl decodes a host and reads numeric ones in different steps: %30 becomes 0, which only then
-// becomes 0.0.0.0. So it is done until nothing changes.
+// libcurl decodes a host and parses numeric hosts in different steps: %30 becomes 0, which becomes
+// 0.0.0.0 only in the next step. So the step repeats until nothing changes.
 std::optional<std::string> normal_url(const std::string& text, const std::string& base) {
   constexpr int most = 4;
   std::optional<std::string> url = closer_to_normal(text, base);
@@ -239,7 +239,7 @@ page fetch(const std::string& url, const fetch_options& how, const std::stop_tok
   curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, &take_body);
   curl_easy_setopt(c, CURLOPT_WRITEDATA, &in);
 
-  CURLcode result = CURLE_FAILED_INIT;  // unless it is told otherwise
+  CURLcode result = CURLE_FAILED_INIT;  // until a message reports the result
   {
     const transfer under_way(multi.get(), c);
     const std::stop_callback on_stop(stop, [&] { curl_multi_wakeup(multi.get()); });

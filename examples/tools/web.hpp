@@ -1,4 +1,4 @@
-// Pages of the web: fetching one, and finding its links. With libcurl.
+// Fetches web pages and finds their links, with libcurl.
 #pragma once
 
 #include <chrono>
@@ -12,16 +12,16 @@
 
 namespace web {
 
-// An address in the one form in which it is compared: absolute, http or https, without a fragment
-// or a default port, the host in small letters. Of any length. `base` is what a relative one
-// belongs to. None if it is no such address. Of a normal address, the address itself.
+// Normalises an address for comparison: absolute, http or https, without fragment and default port,
+// the host in lower case. `base` resolves relative addresses. The length is not limited. Returns
+// nothing if the text is not such an address. Idempotent.
 std::optional<std::string> normal_url(const std::string& text, const std::string& base = {});
 
-// The host of a normal address, with its port if it has one. Of anything else: nothing.
+// Returns the host of a normalised address, with its port if it has one; otherwise an empty string.
 std::string host_of(const std::string& url);
 
-// Calls `take` with each link of an HTML page, as it stands there, until that returns false. Takes
-// any bytes, in a time that is proportional to their number.
+// Calls `take` with each link of an HTML page, unresolved, until `take` returns false. Accepts any
+// bytes, in linear time.
 void each_link(std::string_view html, const std::function<bool(const std::string&)>& take);
 
 struct fetch_options {
@@ -29,25 +29,25 @@ struct fetch_options {
   std::size_t max_bytes = 1'000'000;
 };
 
-// The answer of a server, of whatever kind.
+// The answer of a server, with any status.
 struct page {
   long status = 0;
   std::string body{};    // up to max_bytes
-  bool is_whole = true;  // false: it was longer
+  bool is_whole = true;  // false: the body was longer
   bool is_html = false;
-  std::string redirect{};  // where it sends us to; else empty
+  std::string redirect{};  // target of a redirect, or empty
 };
 
-// There was no answer. what() says why.
+// Thrown if there was no answer. what() has the reason.
 class no_answer : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// As many descriptors as one fetch may have open: connections to two addresses of a host, what
-// wakes libcurl and its look-up of the name, and the files and the socket of that look-up.
+// Maximum number of descriptors that a fetch has open: connections to two addresses of a host,
+// wake-up descriptors of libcurl and its name look-up, and the files and the socket of the look-up.
 constexpr std::size_t descriptors_of_fetch = 10;
 
-// Asks for a page; follows no redirects. Returns at once when stop is requested.
+// Fetches a page without following redirects. Ends at once when stop is requested.
 // \throws takt::cancelled if stop is requested; no_answer.
 page fetch(const std::string& url, const fetch_options& how, const std::stop_token& stop);
 
