@@ -13,7 +13,7 @@
 namespace bench {
 namespace {
 
-// Every combination of the values of the parameters; one empty setting if there are none.
+// Returns every combination of the parameters' values; one empty setting if there are none.
 std::vector<setting> settings_of(const workload& what, bool quick) {
   std::vector<setting> all{{}};
   for (const parameter& p : what.parameters) {
@@ -53,7 +53,7 @@ bool contains(const setting& parameters, const setting& part) {
   });
 }
 
-// What the rounds gave in the setting which has these values instead; null if it was not run.
+// The results in the setting with these values instead; null if it was not run.
 const case_result* case_with(const workload_result& result, setting parameters,
                              const setting& values) {
   for (auto& [name, value] : parameters) {
@@ -65,7 +65,7 @@ const case_result* case_with(const workload_result& result, setting parameters,
   return found == result.cases.end() ? nullptr : &*found;
 }
 
-// How many times the median is below the limit. None at all is as far as can still be written.
+// Factor by which the median is below the limit, at most 1000.
 double below(double limit, const std::vector<double>& samples) {
   return limit / std::max(median(samples), limit / 1000);
 }
@@ -146,7 +146,7 @@ workload_result run(const workload& what, const run_options& options, progress& 
     figures.samples.resize(competitors.size());
 
     shown.setting(to_string(parameters));
-    for (int round = 0; round <= options.rounds; ++round) {  // round 0 warms up
+    for (int round = 0; round <= options.rounds; ++round) {  // round 0 is the warm-up
       shown.round(round, options.rounds);
       std::ranges::shuffle(order, shuffler);
       for (const std::size_t index : order) {

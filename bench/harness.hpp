@@ -2,9 +2,9 @@
 /// The benchmark harness: workloads, their competitors, and rounds that interleave them.
 ///
 /// A workload is data (see any <workload>/workload.cpp). A competitor is a function that sets
-/// itself up, times only what the workload is about, and returns one number for each metric.
+/// itself up, times only the operation in question, and returns one number for each metric.
 ///
-/// Every figure is meant to be read as a ratio to the workload's reference, within one run.
+/// Read every figure as a ratio to the workload's reference within one run.
 #pragma once
 
 #include <cstdint>
@@ -20,40 +20,42 @@ namespace bench {
 
 enum class better : std::uint8_t { lower, higher };
 
-/// What a workload measures, e.g. {"p99", "us"}.
+/// A metric of a workload, e.g. {"p99", "us"}.
 struct metric {
   std::string name;
   std::string unit;
   better direction = better::lower;
 };
 
-/// A parameter of a workload. It runs once for each value (with several parameters: for each
-/// combination). With --quick the quick values are taken, if there are any.
+/// A parameter of a workload. The workload runs once for each value or, with several parameters,
+/// for each combination. --quick uses the quick values, if there are any.
 struct parameter {
   std::string name;
   std::vector<std::int64_t> values;
   std::vector<std::int64_t> quick_values{};
 };
 
-/// One value for each parameter, in the order in which the workload declares them.
+/// One value for each parameter, in the workload's order.
 using setting = std::vector<std::pair<std::string, std::int64_t>>;
 
-/// What one run of a competitor is asked for.
+/// The input of one run of a competitor.
 struct request {
   setting parameters;
   bool quick = false;
 
-  /// The value of a parameter; throws std::out_of_range if the workload has none of that name.
+  /// Returns the value of a parameter. \throws std::out_of_range if the workload has no such
+  /// parameter.
   std::int64_t operator[](std::string_view name) const;
 
-  /// How much to do: all of `full`, or a tenth of it in a quick run.
+  /// Returns the amount of work: `full`, or a tenth of it in a quick run.
   [[nodiscard]] std::int64_t amount(std::int64_t full) const { return quick ? full / 10 : full; }
 };
 
-/// One number for each metric of the workload, in the order in which it declares them.
+/// One number for each metric, in the workload's order.
 using numbers = std::vector<double>;
 
-/// Thrown by a competitor that cannot run here. what() is the reason that the report states.
+/// Thrown by a competitor that cannot run on this machine. what() is the reason, which the report
+/// shows.
 class unavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -64,12 +66,12 @@ struct competitor {
   std::function<numbers(const request&)> run;
 };
 
-/// A promise that --check tests: in every setting, `who` is at least `at_least` times ahead of
-/// `of` (below 1: at most so far behind). Without `of` it is a limit instead: the median is at most
-/// `at_most`, for promises that no peer makes; it should leave room for slower machines. With both,
-/// either of them is enough. With `grown_from` the limit is a factor: the median is at most so many
-/// times what it is in the setting that has these values instead. An empty metric means each one.
-/// `where` narrows it to the settings that contain these values.
+/// A bar that --check tests: in every setting, `who` is at least `at_least` times ahead of `of` (a
+/// value below 1 allows it to be behind). Without `of` the bar is a limit: the median is at most
+/// `at_most`; such a bar is for promises that no peer makes, and should leave room for slower
+/// machines. With both, either is enough. With `grown_from` the limit is a factor: the median is at
+/// most that many times the median in the setting with these values. An empty metric means all
+/// metrics. `where` restricts the bar to settings with these values.
 struct bar {
   std::string who;
   double at_least = 1.0;
@@ -89,8 +91,7 @@ struct workload {
   std::vector<bar> bars{};
 };
 
-/// What the rounds of one setting gave: samples[competitor][metric][round]. A competitor that was
-/// skipped has no samples.
+/// Results of one setting: samples[competitor][metric][round]. A skipped competitor has no samples.
 struct case_result {
   setting parameters;
   std::vector<std::vector<std::vector<double>>> samples;
@@ -102,34 +103,34 @@ struct workload_result {
   std::vector<case_result> cases{};
 };
 
-/// A bar held against the figures of one setting. It is not measured when one of the two was
-/// skipped, or is not among the settings.
+/// The result of a bar in one setting. It is not measured if one of the two competitors was
+/// skipped, or is not in this setting.
 struct verdict {
   std::string text;
   bool measured = false;
   bool held = false;
-  double ratio = 0;  ///< How many times ahead, of the other or of the limit.
+  double ratio = 0;  ///< Factor by which it is ahead of the peer or of the limit.
 };
 
 struct run_options {
   int rounds = 7;
   bool quick = false;
-  bool twin = false;  ///< The reference competes with itself too: its ratio is the noise.
+  bool twin = false;  ///< The reference also competes with itself: its ratio is the noise.
 };
 
 class progress;
 
-/// Runs every setting of a workload: a warm-up round, which is dropped, and then the rounds, each
-/// of which runs every competitor once, in an order that is shuffled anew.
-/// Throws std::logic_error if a competitor returns something else than one finite number for
-/// each metric, and whatever else a competitor throws.
+/// Runs every setting of a workload: a warm-up round, which is discarded, and then the rounds. Each
+/// round runs every competitor once, in an order that is shuffled anew. \throws std::logic_error if
+/// a competitor does not return one finite number for each metric; any exception of a competitor
+/// except `unavailable`.
 workload_result run(const workload& what, const run_options& options, progress& shown);
 
-/// Holds each bar of the workload against each setting that it is about. Throws std::logic_error
-/// for a bar that names a competitor or metric which the workload does not have.
+/// Checks each bar of the workload in each setting that it applies to. \throws std::logic_error if
+/// a bar names a competitor or metric that the workload does not have.
 std::vector<verdict> check(const workload_result& result);
 
-/// "producers=2", or "" for a workload without parameters.
+/// Returns e.g. "producers=2", or "" for a workload without parameters.
 std::string to_string(const setting& parameters);
 
 }  // namespace bench

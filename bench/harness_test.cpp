@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-// Gives the same number in every run, and notes that it ran.
+// Returns the same number in every run, and records that it ran.
 competitor constant(const std::string& name, double value, std::string* calls = nullptr) {
   return {name, [=](const request&) -> numbers {
             if (calls != nullptr) *calls += name[0];
@@ -68,7 +68,7 @@ TEST(harness, every_round_runs_every_competitor_once_in_changing_order) {
   std::string calls;
   const auto result =
       run_quietly(small({constant("a", 1, &calls), constant("b", 2, &calls)}), {.rounds = 7});
-  ASSERT_THAT(calls, SizeIs(2 * (7 + 1)));  // with the warm-up
+  ASSERT_THAT(calls, SizeIs(2 * (7 + 1)));  // including the warm-up
   bool a_was_first = false;
   bool b_was_first = false;
   for (std::size_t i = 0; i < calls.size(); i += 2) {
@@ -146,7 +146,7 @@ TEST(harness, progress_is_a_line_per_round_or_per_workload) {
     return log.str();
   };
   EXPECT_EQ(shown(false), "0:00  1 of 3: small\n0:00  2 of 3: small\n0:00  3 of 3: small\n");
-  const std::string over = "\r\033[K";  // to the beginning of the line, and clear it
+  const std::string over = "\r\033[K";  // return to the start of the line, and clear it
   std::string expected;
   for (const char* round : {"warming up", "round 1 of 2", "round 2 of 2"}) {
     expected += over + "0:00  1 of 3: small, " + round;

@@ -1,5 +1,5 @@
 /// \file
-/// Says how far a run is.
+/// Shows the progress of a run.
 #pragma once
 
 #include <cstddef>
@@ -10,31 +10,30 @@
 
 namespace bench {
 
-/// Where somebody watches: one line, written over again with each round. Elsewhere: a line for each
-/// workload.
+/// On a terminal: one line, which each round overwrites. Otherwise: one line per workload.
 class progress {
  public:
-  /// `live`: `out` is a terminal. There will be so many workloads.
+  /// `live`: `out` is a terminal. `workloads`: their total number.
   progress(std::ostream& out, bool live, std::size_t workloads)
       : out_(out), live_(live), workloads_(workloads) {}
   ~progress() { clear(); }
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
 
-  /// The next workload has so many settings.
+  /// Starts the next workload, with this number of settings.
   void workload(const std::string& id, std::size_t settings);
-  /// The next one of these: "pending=1000", or "" where there is only one.
+  /// Starts the next setting: "pending=1000", or "" if there is only one.
   void setting(const std::string& text);
-  /// A round begins; the 0th warms up.
+  /// Starts a round; round 0 is the warm-up.
   void round(int number, int of);
-  /// Takes the line away, for what is printed next.
+  /// Clears the line before other output.
   void clear();
 
  private:
   std::ostream& out_;
   bool live_;
   std::size_t workloads_;
-  std::size_t workload_ = 0;  // the number of the one that runs, like the next
+  std::size_t workload_ = 0;  // number of the current workload
   std::size_t setting_ = 0;
   std::size_t settings_ = 0;
   std::string id_{};

@@ -30,7 +30,7 @@ std::ostream& operator<<(std::ostream& out, quoted q) {
   return out << '"';
 }
 
-// Writes a comma before every element but the first.
+// Writes a comma before every element except the first.
 class separator {
  public:
   explicit separator(std::string_view between) : between_(between) {}
@@ -55,8 +55,7 @@ std::optional<spread> ratio_to_reference(const workload& what, const case_result
 
 bool is_takt(const competitor& who) { return who.name.starts_with("takt"); }
 
-// The one that a user would pick in takt's place: of all that are not takt, the best by its median.
-// None if no peer ran.
+// The best competitor that is not takt, by its median. None if no peer ran.
 std::optional<std::size_t> best_peer(const workload& what, const case_result& at,
                                      std::size_t metric_index) {
   const bool lower = what.metrics[metric_index].direction == better::lower;

@@ -1,5 +1,5 @@
 /// \file
-/// The few statistics that the harness reports.
+/// The statistics that the harness reports.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace bench {
 
-/// The value that a share of `part` (0 to 1) of the samples does not exceed, interpolated. There is
-/// at least one sample, as for the next two.
+/// Returns the quantile `part` (0 to 1) of the samples, interpolated. Requires at least one sample,
+/// as do the next two functions.
 double quantile(std::vector<double> samples, double part);
 
 double median(std::vector<double> samples);
 
-/// The minimum where lower is better, else the maximum.
+/// The minimum where lower is better, otherwise the maximum.
 double best(const std::vector<double>& samples, better direction);
 
 struct spread {
@@ -26,10 +26,10 @@ struct spread {
   bool operator==(const spread&) const = default;
 };
 
-/// How many times `who` is ahead of `of` (below 1: behind). The ratio is taken within each round,
-/// between runs that were neighbours in time, so that a drift of the machine cancels out; the
-/// median over the rounds then drops those in which only one of the two was disturbed. Empty if
-/// there is nothing to divide: no samples, or one that is not above 0.
+/// Factor by which `who` is ahead of `of` (below 1: behind). The ratio is computed within each
+/// round, between runs that were close in time, so that drift of the machine cancels out; the
+/// median over the rounds then ignores rounds in which only one of the two was disturbed. Empty if
+/// no ratio is defined: no samples, or a sample that is not above 0.
 std::optional<spread> paired_ratio(const std::vector<double>& who, const std::vector<double>& of,
                                    better direction);
 

@@ -1,6 +1,6 @@
 /// \file
-/// The workloads, each declared in <name>/workload.cpp, those of pools in pool/workloads.cpp and
-/// scheduled/workloads.cpp.
+/// The workloads. Each is declared in <name>/workload.cpp, those of pools in pool/workloads.cpp,
+/// those of timers with threads in scheduled/workloads.cpp.
 #pragma once
 
 #include "harness.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// The life of a type-erased callable: made, moved, called, destroyed.
+/// The life of a type-erased callable: construction, move, call, destruction.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace bench {
 numbers callable_std_function(const request& asked);
 numbers callable_takt(const request& asked);
 
-/// A callable of that size, as a closure over a pointer and some state would be.
+/// A callable of this size, like a closure over a pointer and some state.
 template <std::size_t Bytes>
 struct capture {
   std::int64_t* sum = nullptr;
@@ -26,9 +26,9 @@ struct capture {
   void operator()() const { ++*sum; }
 };
 
-/// In batches, as if they went through a queue of that length. Both 1 and many are measured, since
-/// each favours one side: at 1 an allocation is served from the thread's cache, and a move has to
-/// read back in one piece what was just written in several; with many neither is so.
+/// Works in batches, as if the callables passed through a queue of that length. Both 1 and many are
+/// measured, since each favours one side: at 1 an allocation is served from the thread's cache, and
+/// a move reads in one piece bytes that were just written in several; with many, neither holds.
 template <class Function, std::size_t Bytes>
 numbers callable_life(const request& asked) {
   static_assert(sizeof(capture<Bytes>) == Bytes);
@@ -55,7 +55,7 @@ numbers callable_life(const request& asked) {
   return {result};
 }
 
-/// Function is a wrapper of signature void().
+/// Function is a wrapper with the signature void().
 template <class Function>
 numbers callable_life_of_size(const request& asked) {
   switch (asked["bytes"]) {

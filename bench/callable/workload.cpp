@@ -17,7 +17,7 @@ workload callable_workload() {
           .competitors = {{"std::function", callable_std_function},
                           {"takt::move_only_function", callable_takt}},
           // At 200 bytes both allocate once and execute as many instructions: a bar of 1 would be
-          // held or missed by chance.
+          // met or missed by chance.
           .bars = {ahead(1.0, 24), ahead(1.0, 48), ahead(0.9, 200)}};
 }
 

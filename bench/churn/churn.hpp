@@ -1,15 +1,14 @@
 /// \file
-/// One-shots that are scheduled and then all cancelled, which is what time-outs do.
+/// One-shots that are scheduled and then all cancelled, as time-outs are.
 ///
-/// A competitor's class (see peers/) is what one thread has of its timers. It is made of a
-/// Timers::service, which the threads share, and for a number of timers, and has
+/// A competitor's class (see peers/) holds the timers of one thread. Its constructor takes a
+/// Timers::service, which the threads share, and the number of timers. Members:
 ///   schedule(index, delay, callback)
-///   cancel(index)                    tells whether it has prevented the callback, and drops what
-///                                    the user has of the timer
-///   move(index, delay, callback)     tells whether the timer was pending; the callback is the old
-///                                    one, for those who have to give it again
-///   settle()                         is not timed: waits for what cancel() and move() left to
-///                                    others, and makes the indices usable again
+///   cancel(index)                  returns true if it has prevented the callback; drops the handle
+///   move(index, delay, callback)   returns true if the timer was pending; `callback` is the old one,
+///                                  for competitors that need it again
+///   settle()                       not timed: waits for work that cancel() and move() have left to
+///                                  other threads, and makes the indices usable again
 #pragma once
 
 #include <algorithm>
@@ -44,19 +43,20 @@ inline void require_no_loss(std::size_t prevented, std::size_t expected, const t
   }
 }
 
-/// How often a run schedules and cancels all that are pending, and is timed. Once more comes
-/// before: that gets the memory, which others have, or have a heap for, from earlier runs.
+/// Number of timed repetitions in which a run schedules and cancels all timers. One more repetition
+/// runs before them, to allocate the memory that others have, or have a heap for, from earlier
+/// runs.
 inline std::int64_t churn_repetitions(const request& asked) {
   return std::max<std::int64_t>(1, asked.amount(100'000) / asked["pending"]);
 }
 
-/// When the first of them is due. Of 10 M the slower competitors have not cancelled the last one
-/// within 10 s; then all are due 90 s later.
+/// Delay of the first timer. With 10 M timers, slow competitors have not cancelled the last timer
+/// within 10 s; then all delays are 90 s longer.
 inline std::chrono::nanoseconds churn_least_delay(std::size_t pending) {
   return std::chrono::seconds(pending > 1'000'000 ? 100 : 10);
 }
 
-/// churn and growth: nanoseconds for each timer.
+/// churn and growth: nanoseconds per timer.
 template <class Timers>
 numbers churn_with(const request& asked) {
   const auto pending = static_cast<std::size_t>(asked["pending"]);

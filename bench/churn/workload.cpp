@@ -47,7 +47,7 @@ workload churn_workload() {
                                 {"libevent (no threads)", churn_libevent}},
                 .bars = {ahead_of(java, pool, 2)}};
   for (const char* const who : {wheel, unstamped}) {
-    // Ahead of each of those that are thread-safe is ahead of the best.
+    // A competitor that is ahead of each thread-safe peer is ahead of the best one.
     for (const char* const peer : {naive, java, netty, asio}) {
       what.bars.push_back(ahead_of(peer, who, 1.5));
     }
@@ -56,7 +56,7 @@ workload churn_workload() {
   return what;
 }
 
-// churn for the plot of it, with ten times as many in the end and so with fewer competitors.
+// churn with up to ten times as many timers, for its plot, and so with fewer competitors.
 workload growth_workload() {
   return {.id = "growth",
           .title = "As churn, with up to 10 M one-shots pending",

@@ -1,5 +1,5 @@
 /// \file
-/// One-shots that several threads schedule and then cancel.
+/// One-shots that several threads schedule and cancel.
 #pragma once
 
 #include <array>
@@ -23,9 +23,9 @@ numbers churn_mt_java(const request& asked);
 numbers churn_mt_netty(const request& asked);
 numbers churn_mt_asio(const request& asked);
 
-inline constexpr std::int64_t churn_mt_pending = 100'000;  ///< By all threads together.
+inline constexpr std::int64_t churn_mt_pending = 100'000;  ///< Total of all threads.
 
-/// Twice, of which the second time counts, as in churn.
+/// Runs twice; the second run counts, as in churn.
 template <class Timers>
 double churn_together(std::int64_t threads, bool new_heads) {
   using clock = std::chrono::steady_clock;
@@ -46,7 +46,7 @@ double churn_together(std::int64_t threads, bool new_heads) {
     for (int repetition = 0; repetition < 2; ++repetition) {
       together.arrive_and_wait();
       for (std::size_t i = 0; i < count; ++i) {
-        // Half a millisecond earlier than the one before, whichever thread has made that.
+        // Half a millisecond earlier than the previous timer of any thread.
         const std::chrono::nanoseconds delay =
             new_heads ? std::chrono::seconds(110) - heads.fetch_add(1, std::memory_order_relaxed) *
                                                         std::chrono::microseconds(500)
@@ -74,10 +74,10 @@ double churn_together(std::int64_t threads, bool new_heads) {
   return std::chrono::duration<double, std::nano>(marks[3] - marks[2]).count() / churn_mt_pending;
 }
 
-/// churn-mt: each thread schedules its share of the timers, and cancels it. Nanoseconds for each
-/// pair of the two, of the time that all threads take together: with another timer that is due
-/// before them all, and where each is due before all that were scheduled earlier. For the latter
-/// threads share a counter, which is a part of the figure.
+/// churn-mt: each thread schedules and cancels its share of the timers. Nanoseconds per pair of
+/// both operations, of the elapsed time: with another timer that is due before all others, and with
+/// each timer due before all earlier ones. For the latter the threads share a counter, whose cost
+/// is part of the figure.
 template <class Timers>
 numbers churn_mt_with(const request& asked) {
   return {churn_together<Timers>(asked["threads"], false),

@@ -1,11 +1,10 @@
-// Runs each hot path a fixed number of times, so that callgrind counts its instructions: see
-// tools/instructions.py. Outside of callgrind it only runs them.
+// Runs each hot path a fixed number of times, so that callgrind can count its instructions; see
+// tools/instructions.py. Without callgrind it only runs them.
 //
-// What is counted is all that the process does from the beginning of a path to its end, on all
-// threads. So that it is the same each time, no two threads work at once: tasks are queued while
-// the only worker is kept busy, and run while who has queued them sleeps; time stands still until
-// it is told to pass. The few instructions in which a thread falls asleep or wakes are shared by
-// ten thousand operations.
+// The count covers all instructions of the process from the start of a path to its end, on all
+// threads. To make it repeatable, no two threads work at once: tasks are queued while the only
+// worker is kept busy, and run while the producer sleeps; time passes only in advance(). The few
+// instructions in which a thread falls asleep or wakes are divided among ten thousand operations.
 #include <valgrind/callgrind.h>
 
 #include <chrono>
@@ -41,7 +40,7 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t operations = 10'000;
 
-// The dump of callgrind bears the name of the path and the number of operations.
+// callgrind's dump has the name of the path and the number of operations.
 template <class Work>
 void count(const std::string& path, Work work, std::int64_t number = operations) {
   const std::string label = path + "/" + std::to_string(number);
@@ -57,7 +56,7 @@ auto each(Operation operation) {
   };
 }
 
-// `add(f)` gives the pool, which has one thread, a task.
+// `add(f)` submits a task to the pool, which has one thread.
 template <class Pool, class Add>
 void queued_and_run(const std::string& name, Pool& pool, Add add) {
   std::int64_t ran = 0;
@@ -86,7 +85,7 @@ void pools() {
   queued_and_run("stealing_pool, execute", stealing, executed(stealing));
 }
 
-// Each task gives the pool the next one.
+// Each task submits the next one.
 struct link {
   takt::stealing_pool& pool;
   takt::parker& done;
@@ -116,8 +115,8 @@ void inside_of_a_pool() {
       (std::int64_t{1} << depth) - 1);
 }
 
-// `schedule(delay, f)` gives a handle. One timer is due before all others, so that none of those
-// has a thread look at the clock again.
+// `schedule(delay, f)` returns a handle. One timer is due before all others, so that the others
+// make no thread read the clock again.
 template <class Schedule>
 void timers(const std::string& name, takt::manual_clock& time, Schedule schedule) {
   const auto delays = bench::random_delays(operations);
@@ -131,7 +130,7 @@ void timers(const std::string& name, takt::manual_clock& time, Schedule schedule
   const auto cancel_all = [&] {
     for (const takt::timer_handle& handle : handles) handle.cancel();
   };
-  schedule_all();  // gets the memory
+  schedule_all();  // allocates the memory
   cancel_all();
   handles.clear();
   count(name + ": schedule", schedule_all);
@@ -197,7 +196,7 @@ void on_the_calling_thread() {
         }));
 }
 
-// Scheduled, half of them cancelled, the others fired, in steps of a second.
+// Half of the timers are cancelled, the others fire, in steps of a second.
 template <class Set>
 void life_of_timers(const std::string& name) {
   const auto delays = bench::random_delays(operations);

@@ -1,5 +1,5 @@
 /// \file
-/// Items from several threads to one.
+/// Items passed from several threads to one.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace bench {
 numbers mpsc_mutex_deque(const request& asked);
 numbers mpsc_takt(const request& asked);
 
-/// From the moment the producers are let go until the last item has arrived. The items exist
-/// before, and what travels is a pointer. Queue has an item type with a value, push(item&), and
-/// drain(f), which calls f(item&) for what is there. A consumer that finds nothing yields:
-/// sleeping and waking is the matter of the workloads wake and park.
+/// Measures from the release of the producers until the last item has arrived. The items exist
+/// before; pointers are passed. Queue has an item type with a value, push(item&), and drain(f),
+/// which calls f(item&) for each queued item. A consumer that finds no item yields: the workloads
+/// wake and park measure sleeping and waking.
 template <class Queue>
 numbers mpsc_through(const request& asked) {
   using item = typename Queue::item;

@@ -6,7 +6,7 @@
 namespace bench {
 namespace {
 
-// The consumer swaps the whole deque out, so it takes the lock once for many items.
+// The consumer swaps out the whole deque, so it takes the lock once for many items.
 class mutex_deque {
  public:
   struct item {
@@ -31,7 +31,7 @@ class mutex_deque {
  private:
   std::mutex mutex_;
   std::deque<item*> items_;
-  std::deque<item*> drained_;  // the consumer's
+  std::deque<item*> drained_;  // used only by the consumer
 };
 
 }  // namespace

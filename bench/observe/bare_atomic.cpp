@@ -5,7 +5,7 @@
 namespace bench {
 namespace {
 
-// No histogram at all: what a record cannot be faster than, on one thread.
+// No histogram: the lower bound of a record's cost on one thread.
 class bare_atomic {
  public:
   void record(std::chrono::nanoseconds /*duration*/) {

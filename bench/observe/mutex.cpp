@@ -9,7 +9,7 @@
 namespace bench {
 namespace {
 
-// Powers of two under a lock: what is written in an hour, with an error of up to 100 %.
+// Powers of two under a lock, a quick implementation with an error of up to 100 %.
 class mutex_histogram {
  public:
   void record(std::chrono::nanoseconds duration) {

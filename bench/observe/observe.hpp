@@ -1,5 +1,5 @@
 /// \file
-/// Durations recorded by several threads at once.
+/// Durations recorded by several threads concurrently.
 #pragma once
 
 #include <chrono>
@@ -19,10 +19,10 @@ numbers observe_bare_atomic(const request& asked);
 numbers observe_takt_histogram(const request& asked);
 numbers observe_takt_statistics(const request& asked);
 
-/// From the moment the threads are let go until the last one is done, as the time of one thread
-/// for one record: it stays the same with more threads if they do not disturb each other. All
-/// threads record into one Recorder, which has record(nanoseconds) and count(). The durations
-/// spread over a few powers of ten, as waiting times do, and are drawn before.
+/// Measures from the release of the threads until the last one is done, as the time of one thread
+/// per record: it stays constant with more threads if they do not disturb each other. All threads
+/// record into one Recorder, which has record(nanoseconds) and count(). The durations spread over a
+/// few powers of ten, as waiting times do, and are generated in advance.
 template <class Recorder>
 numbers observe_recording(const request& asked) {
   constexpr std::size_t kinds = 4096;
@@ -37,7 +37,7 @@ numbers observe_recording(const request& asked) {
   const std::int64_t total = asked.amount(4'000'000);
   Recorder recorder;
   producers recording(threads, total, [&](std::int64_t thread, std::int64_t share) {
-    // Each begins at another place, or they would take turns in one bucket.
+    // Each thread starts at another position; otherwise they would share one bucket in turn.
     const auto first = static_cast<std::size_t>(thread) * (kinds / 2);
     for (std::int64_t i = 0; i < share; ++i) {
       recorder.record(durations[(first + static_cast<std::size_t>(i)) % kinds]);

@@ -15,7 +15,7 @@ class histogram_recorder {
   takt::histogram histogram_;
 };
 
-// One record is the whole life of a task: submitted, started, finished. Without the time stamps.
+// One record is the whole life of a task: submitted, started, finished. Without time stamps.
 class statistics_recorder {
  public:
   void record(std::chrono::nanoseconds duration) {
@@ -23,7 +23,7 @@ class statistics_recorder {
     const task_event::time_point due{};
     const task_event::time_point began = due + duration;
     takt::task_observer& observer = statistics_;
-    escape(observer);  // an emitter does not know what it calls
+    escape(observer);  // an emitter does not know the type of its observer
     observer.on_event({.what = task_event::kind::submitted, .when = due, .due = due});
     observer.on_event({.what = task_event::kind::started, .when = began, .due = due});
     observer.on_event(

@@ -14,8 +14,8 @@ numbers park_condition_variable(const request& asked);
 numbers park_binary_semaphore(const request& asked);
 numbers park_takt(const request& asked);
 
-/// One round trip: wake the other thread and wait to be woken by it. Parker has park(), which
-/// takes a token or waits for one, and unpark(), which leaves it.
+/// One round trip: wakes the other thread and waits to be woken by it. Parker has park(), which
+/// takes a token or waits for one, and unpark(), which leaves one.
 template <class Parker>
 numbers ping_pong(const request& asked) {
   const std::int64_t trips = asked.amount(20'000);

@@ -9,7 +9,7 @@ workload park_workload() {
           .metrics = {{"round trip", "ns"}},
           .competitors = {{"mutex + condition_variable", park_condition_variable},
                           {"std::binary_semaphore", park_binary_semaphore},
-                          {"takt::parker", park_takt}}};  // no bar: none has been shown to hold
+                          {"takt::parker", park_takt}}};  // no bar: none is met reliably
 }
 
 }  // namespace bench

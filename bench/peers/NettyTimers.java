@@ -17,8 +17,8 @@ import java.util.stream.Collectors;
 
 /**
  * Netty's HashedWheelTimer, with a tick of 10 ms and 512 slots, in the workloads of churn.hpp and
- * churn_mt.hpp, which explain what is measured. Requests and answers are those of JavaTimers. It is
- * a file of its own because it takes a library.
+ * churn_mt.hpp, which explain what is measured. Requests and answers have the format of JavaTimers.
+ * It is a separate file because it needs a library.
  */
 public final class NettyTimers {
   private static final int WARM_UP_RUNS = 5;
@@ -63,7 +63,7 @@ public final class NettyTimers {
     return timer;
   }
 
-  /** As large as timer_callback: three words beside the count. */
+  /** As large as timer_callback: three words and the counter. */
   private static final class Callback implements TimerTask {
     private final LongAdder fired;
     private final long first;
@@ -106,7 +106,7 @@ public final class NettyTimers {
         }
         cancelling += System.nanoTime() - scheduled;
         scheduling += scheduled - start;
-        // Below 0 as well: a timer that is cancelled in the middle of a tick is taken off twice.
+        // Also below 0: a timer that is cancelled in the middle of a tick is subtracted twice.
         while (timer.pendingTimeouts() > 0) LockSupport.parkNanos(100_000);
       }
     } finally {
@@ -120,7 +120,7 @@ public final class NettyTimers {
     return new double[] {schedule, cancel, schedule + cancel};
   }
 
-  /** Once, as above. */
+  /** Runs once, as above. */
   private static double churnTogether(int pending, int threads, boolean newHeads)
       throws Exception {
     long[] delays = delays(pending);

@@ -1,5 +1,5 @@
 /// \file
-/// The timers of one thread in asio. Only if TAKT_BENCH_HAS_ASIO.
+/// The timers of one thread in asio. Requires TAKT_BENCH_HAS_ASIO.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ struct asio_thread {
   std::thread thread{[this] { context.run(); }};
 };
 
-// In asio the user owns the timer objects, and a cancelled handler runs, with an error code. Each
-// object is for one thread, and the context for all.
+// In asio the user owns the timer objects, and a cancelled handler runs with an error code. Each
+// object belongs to one thread, the context to all.
 class asio_timer_set {
  public:
   using service = asio_thread;
@@ -52,7 +52,7 @@ class asio_timer_set {
 
   bool cancel(std::size_t index) { return timers_[index].cancel() == 1; }
 
-  // Ends the wait, as cancel() does, and waits again.
+  // Ends the wait, as cancel() does, and starts a new one.
   bool move(std::size_t index, std::chrono::nanoseconds delay, timer_callback callback) {
     const bool moved = timers_[index].expires_after(delay) == 1;
     wait(timers_[index], callback);
@@ -63,7 +63,7 @@ class asio_timer_set {
     while (ended_.load(std::memory_order_acquire) != waits_) std::this_thread::yield();
     timers_.clear();
     waits_ = 0;
-    ended_.store(0, std::memory_order_relaxed);  // no handler is left to race with
+    ended_.store(0, std::memory_order_relaxed);  // no handler is left that could race
   }
 
  private:
@@ -76,7 +76,7 @@ class asio_timer_set {
   }
 
   void note_end() {
-    // Only the one thread of the context writes while timers are pending.
+    // While timers are pending, only the thread of the context writes.
     ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#ifndef TAKT_BENCH_FOLDER  // the build gives the whole path
+#ifndef TAKT_BENCH_FOLDER  // the build defines the absolute path
 #define TAKT_BENCH_FOLDER "."
 #define TAKT_BENCH_RXJS "rxjs"
 #endif
@@ -23,11 +23,12 @@
 namespace bench {
 namespace {
 
-// A process that answers each line with a line, on a socket that is its input and its output. It
-// ends when its input does.
+// A process that answers each line with a line, through a socket that is its input and output. It
+// ends at the end of its input.
 class peer_process {
  public:
-  /// Throws unavailable if it does not start, for want of `package`, or does not get ready.
+  /// \throws unavailable if the process does not start, because `package` is missing, or is not
+  /// ready in time.
   peer_process(std::vector<std::string> command, const std::string& package) {
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -57,7 +58,7 @@ class peer_process {
   peer_process(const peer_process&) = delete;
   peer_process& operator=(const peer_process&) = delete;
 
-  /// Empty if the process is gone.
+  /// Returns an empty string if the process has ended.
   std::string ask(const std::string& question) {
     const std::string line = question + '\n';
     if (send(socket_, line.data(), line.size(), MSG_NOSIGNAL) !=
@@ -105,8 +106,8 @@ std::vector<std::string> java_command(const std::string& source, const java_libr
   if (!library.path.empty() && !std::filesystem::exists(library.path)) {
     throw unavailable(library.path + " was not found (" + library.package + ")");
   }
-  // A heap of fixed size and the collector for throughput: what is measured is the pool. Without
-  // a library the path of classes is empty.
+  // A heap of fixed size and the throughput collector, because the pool is measured and not the
+  // collector. Without a library the class path is empty.
   return {"java", "-XX:+UseParallelGC", "-Xms" + library.heap,         "-Xmx" + library.heap,
           "-cp",  library.path,         TAKT_BENCH_FOLDER "/" + source};
 }
@@ -119,7 +120,7 @@ std::vector<std::string> node_command(const std::string& source) {
           "--require", TAKT_BENCH_RXJS, TAKT_BENCH_FOLDER "/" + source};
 }
 
-// Each process is started by its first question.
+// The first request starts each process.
 template <class Command>
 numbers ask(const std::string& source, const std::string& question, const std::string& package,
             Command command) {

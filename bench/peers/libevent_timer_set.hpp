@@ -1,5 +1,5 @@
 /// \file
-/// The timers of a loop in libevent. Only if TAKT_BENCH_HAS_EVENT_CORE.
+/// The timers of an event loop in libevent. Requires TAKT_BENCH_HAS_EVENT_CORE.
 #pragma once
 
 #include <event2/event.h>
@@ -14,8 +14,7 @@
 
 namespace bench {
 
-// The base is one for one thread, as event_base_new() makes it unless told otherwise: without
-// locks.
+// The base is single-threaded, the default of event_base_new(), and so has no locks.
 struct libevent_loop {
   struct free_base {
     void operator()(event_base* b) const { event_base_free(b); }
@@ -56,10 +55,10 @@ class libevent_timer_set {
   };
   struct timer {
     std::unique_ptr<timer_callback> callback;
-    std::unique_ptr<event, free_event> handle;  // freed first: it refers to the callback
+    std::unique_ptr<event, free_event> handle;  // destroyed first: it refers to the callback
   };
 
-  // A timer that is pending gets the new time.
+  // event_add() gives a pending timer the new time.
   static bool start(const timer& which, std::chrono::nanoseconds delay) {
     const auto microseconds = std::chrono::ceil<std::chrono::microseconds>(delay).count();
     const timeval after{.tv_sec = microseconds / 1'000'000, .tv_usec = microseconds % 1'000'000};

@@ -1,5 +1,5 @@
 /// \file
-/// The timers of a loop in libuv. Only if TAKT_BENCH_HAS_UV.
+/// The timers of an event loop in libuv. Requires TAKT_BENCH_HAS_UV.
 #pragma once
 
 #include <uv.h>
@@ -13,8 +13,8 @@
 
 namespace bench {
 
-// A loop belongs to one thread, and so there is no lock in it. A timer has to be closed before it
-// can be freed, and that is up to the loop.
+// A loop belongs to one thread and has no locks. A timer must be closed by the loop before it can
+// be freed.
 struct libuv_loop {
   libuv_loop() { uv_loop_init(&loop); }
   ~libuv_loop() { uv_loop_close(&loop); }
@@ -57,7 +57,7 @@ class libuv_timer_set {
     timer_callback callback;
   };
 
-  // A timer that is pending gets the new time.
+  // uv_timer_start() gives a pending timer the new time.
   static bool start(timer& which, std::chrono::nanoseconds delay) {
     const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(delay);
     return uv_timer_start(

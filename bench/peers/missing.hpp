@@ -1,5 +1,5 @@
 /// \file
-/// Stand in for the competitors whose library was not found.
+/// Stand-ins for competitors whose library was not found.
 #pragma once
 
 #include "harness.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// What one writes without a library: a mutex, a heap, a map for cancellation and a thread.
+/// A timer without a library: a mutex, a heap, a map for cancellation and a thread.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 
 namespace bench {
 
-/// One-shot timers, done properly: the heap holds 16-byte entries, cancelling leaves them behind
-/// (they are swept out once they are the majority), the thread is woken only for an earlier head,
-/// and callbacks run and die unlocked.
+/// One-shot timers, written with care: the heap holds 16-byte entries; cancelling leaves entries
+/// behind, which are swept out when they are the majority; only an earlier head wakes the thread;
+/// callbacks run and are destroyed outside of the lock.
 class naive_timer {
  public:
   using clock = std::chrono::steady_clock;
@@ -48,9 +48,9 @@ class naive_timer {
     return mine;
   }
 
-  /// False if it has fired or was cancelled before.
+  /// Returns false if the timer has fired or was cancelled before.
   bool cancel(id timer) {
-    decltype(callbacks_)::node_type cancelled;  // dies after the lock
+    decltype(callbacks_)::node_type cancelled;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     cancelled = callbacks_.extract(timer);
     if (heap_.size() > 2 * callbacks_.size() + 64) sweep();
@@ -94,7 +94,7 @@ class naive_timer {
   std::unordered_map<id, std::function<void()>> callbacks_;
   id next_id_ = 1;
   bool closed_ = false;
-  std::jthread worker_{[this] { work(); }};  // the last member: it uses all the others
+  std::jthread worker_{[this] { work(); }};  // last: it uses all other members
 };
 
 }  // namespace bench

@@ -18,7 +18,7 @@ struct takt_pool : takt::scheduled_pool {
   takt_pool() : scheduled_pool({.threads = 1}) { prestart(); }
 };
 
-// Handle is what the user keeps of a timer.
+// Handle is the handle type that the user keeps.
 template <class Handle>
 class takt_timer_set {
  public:

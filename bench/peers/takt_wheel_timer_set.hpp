@@ -14,7 +14,7 @@
 
 namespace bench {
 
-// The tick and the slots are those of Netty's wheel beside it.
+// Tick and number of slots equal those of Netty's wheel.
 template <takt::timer_stamp Stamp>
 struct takt_wheel {
   takt_wheel() { pool.prestart(); }

@@ -19,14 +19,14 @@
 #include <event2/event.h>
 #endif
 
-#ifndef TAKT_BENCH_RXJS  // the build gives the whole path
+#ifndef TAKT_BENCH_RXJS  // the build defines the absolute path
 #define TAKT_BENCH_RXJS "rxjs"
 #endif
 
 namespace bench {
 namespace {
 
-// The first line that a command prints; empty if it cannot be run.
+// Returns the first line that a command prints; empty if the command cannot run.
 std::string said_by(const char* command) {
   std::FILE* const pipe = popen(command, "r");
   if (pipe == nullptr) return {};
@@ -38,7 +38,7 @@ std::string said_by(const char* command) {
   return line;
 }
 
-// Debian has a jar by two names: netty-common.jar and netty-common-4.1.48.Final.jar.
+// Debian installs a jar under two names: netty-common.jar and netty-common-4.1.48.Final.jar.
 std::string of_jar(const std::string& name) {
   std::error_code ignored;
   for (const auto& file : std::filesystem::directory_iterator("/usr/share/java", ignored)) {

@@ -1,5 +1,5 @@
 /// \file
-/// Which versions the peers are of.
+/// Versions of the peers.
 #pragma once
 
 #include <map>
@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// What takt_bench was built with, or will run. A peer that is not here is left out.
+/// Returns the versions that takt_bench was built with or will run. Missing peers are not listed.
 std::map<std::string, std::string> peer_versions();
 
 }  // namespace bench

@@ -20,9 +20,9 @@ import java.util.stream.Collectors;
 /**
  * The pools of java.util.concurrent in the workloads of pool.hpp, which explains what is measured.
  *
- * A request is a line "workload pool tasks [producers]"; the answer is a line with one number for
- * each metric, or a line that says what went wrong. The first request of a kind warms the compiler
- * up, and garbage is collected before each run, so that none pays for that of the run before.
+ * A request is a line "workload pool tasks [producers]". The answer is a line with one number for
+ * each metric, or a line with an error. The first request of a kind warms up the compiler. Garbage
+ * is collected before each run, so that no run pays for the garbage of the previous one.
  */
 public final class JavaPools {
   private static final int WORKERS = 2;
@@ -74,7 +74,7 @@ public final class JavaPools {
             WORKERS, WORKERS, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
         fixed.prestartAllCoreThreads();
         return fixed;
-      case "ForkJoinPool":  // in its FIFO mode, which is the one for tasks that nobody joins
+      case "ForkJoinPool":  // in FIFO mode, which is for tasks that are never joined
         return new ForkJoinPool(
             WORKERS, ForkJoinPool.defaultForkJoinWorkerThreadFactory, null, true);
       default:
@@ -94,7 +94,7 @@ public final class JavaPools {
     return new double[] {(double) (end - start) / tasks};
   }
 
-  /** The left half of a tree is forked, the right half counted here. */
+  /** The left half of a tree is forked, the right half is counted on this thread. */
   private static final class Leaves extends RecursiveTask<Long> {
     private final int depth;
 
@@ -164,7 +164,7 @@ public final class JavaPools {
         try {
           release.await();
         } catch (InterruptedException stopped) {
-          // as good as released
+          // counts as released
         }
       });
     }
@@ -181,7 +181,7 @@ public final class JavaPools {
     return new double[] {(returned - start) / 1e6, (end - start) / 1e6};
   }
 
-  /** An executor that runs one task at a time; each is a task of the executor below. */
+  /** An executor that runs one task at a time; each is a task of the underlying executor. */
   private static final class Serial implements Executor {
     private final Executor below;
     private final Queue<Runnable> waiting = new ArrayDeque<>();
@@ -213,7 +213,7 @@ public final class JavaPools {
     void produce(int share);
   }
 
-  /** Runs that many producers to their end; returns the time at which they were let go. */
+  /** Runs the producers to completion. Returns the time at which they were released. */
   private static long produce(int producers, int tasks, Produce produce) throws Exception {
     CountDownLatch ready = new CountDownLatch(producers);
     CountDownLatch go = new CountDownLatch(1);

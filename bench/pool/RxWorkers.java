@@ -8,10 +8,10 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A worker of RxJava's over a pool of 2 threads, in the workload serial of pool.hpp. A request is a
- * line "tasks producers tracked"; the rest is as in JavaPools. It is a file of its own because it
- * takes a library. RxJava keeps track of each task, as takt does, only if workers interrupt what
- * they run; that is what "tracked", true or false, asks for.
+ * A worker of RxJava over a pool of 2 threads, in the workload serial of pool.hpp. A request is a
+ * line "tasks producers tracked"; the rest is as in JavaPools. It is a separate file because it
+ * needs a library. RxJava tracks each task, as takt does, only if workers interrupt running tasks;
+ * "tracked", true or false, selects this.
  */
 public final class RxWorkers {
   private static final int WARM_UP_RUNS = 5;

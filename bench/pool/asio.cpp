@@ -35,7 +35,7 @@ class asio_pool {
 
   void join() { pool_.join(); }
 
-  // asio cannot give pending tasks back: the destructor of the pool destroys them.
+  // asio cannot return pending tasks: the pool's destructor destroys them.
   struct nothing {};
   nothing shutdown_now() {
     pool_.stop();

@@ -1,4 +1,4 @@
-// java.util.concurrent: see JavaPools.java; and RxJava: see RxWorkers.java.
+// java.util.concurrent (see JavaPools.java) and RxJava (see RxWorkers.java).
 #include "peers/java.hpp"
 
 #include <sstream>

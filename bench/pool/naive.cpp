@@ -1,4 +1,4 @@
-// What one writes without a library: a mutex, a condition variable and a deque of std::function.
+// A pool without a library: a mutex, a condition variable and a deque of std::function.
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -13,7 +13,7 @@
 namespace bench {
 namespace {
 
-// A FIFO pool, done properly: it notifies after unlocking, runs tasks unlocked, and drains.
+// A FIFO pool, written with care: it notifies after unlocking, runs tasks unlocked, and drains.
 class naive_pool {
  public:
   class strand;
@@ -84,8 +84,8 @@ class naive_pool {
   std::vector<std::jthread> workers_;
 };
 
-// As one gets a future out of it: std::function wants a copy, so the task is shared. Nobody looks
-// at the future.
+// A common way to return futures: std::function must be copyable, so the task is shared. The future
+// is ignored.
 class naive_pool_with_futures : public naive_pool {
  public:
   using naive_pool::naive_pool;
@@ -105,8 +105,8 @@ class naive_pool_with_futures : public naive_pool {
   }
 };
 
-// While tasks are waiting, one task of the pool runs them: those that it finds, then it queues
-// again behind the pool's other work.
+// While tasks are queued, one task of the pool runs all of them that it finds, and then requeues
+// itself behind the pool's other work.
 class naive_pool::strand {
  public:
   explicit strand(naive_pool& pool) : pool_(pool) {}

@@ -1,12 +1,12 @@
 /// \file
-/// Pools of 2 workers in five workloads, and what each of those measures.
+/// Pools of 2 workers in five workloads, and what each workload measures.
 ///
-/// A competitor's class has a constructor that takes the number of workers, and
+/// A competitor's class has a constructor that takes the number of workers, and as many of these
+/// members as its workloads need:
 ///   post(task)      from any thread
-///   join()          returns when everything posted has run; nothing is posted afterwards
-///   shutdown_now()  no pending task starts any more; returns them, with size(), if the pool can
-///   strand          a type made from the pool, with post(task): one after the other, in order
-/// as far as the workloads need it.
+///   join()          returns when all posted tasks have run; nothing is posted afterwards
+///   shutdown_now()  starts no pending task; returns them, with size(), if the pool can
+///   strand          a type constructed from the pool, with post(task): sequential, in order
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@
 
 namespace bench {
 
-/// What one pool, or one family of them, enters for each workload.
+/// The competitors of one pool, or family of pools, for each workload.
 struct pool_competitors {
   std::vector<competitor> submit{};
   std::vector<competitor> spawn{};
@@ -52,7 +52,7 @@ inline void require_count(std::int64_t found, std::int64_t expected) {
   }
 }
 
-/// submit: from the moment the producers are let go until the last task has run.
+/// submit: from the release of the producers until the last task has run.
 template <class Pool>
 numbers submit_into(const request& asked) {
   const std::int64_t tasks = asked.amount(many_tasks);
@@ -73,13 +73,13 @@ numbers submit_into(const request& asked) {
   return {each};
 }
 
-/// Of a quick run, which does a tenth of the work, the tree is that much lower.
+/// In a quick run, which does a tenth of the work, the tree has fewer levels.
 inline std::int64_t depth_of(const request& asked) {
   return spawn_depth - (asked.amount(many_tasks) == many_tasks ? 0 : 3);
 }
 
-/// spawn, where tasks cannot be joined: each makes two more, down to the depth; until the last one
-/// has run.
+/// spawn, for pools that cannot join tasks: each task makes two more, down to the depth. Measured
+/// until the last task has run.
 template <class Pool>
 numbers spawn_in(const request& asked) {
   struct node {
@@ -105,8 +105,8 @@ numbers spawn_in(const request& asked) {
   return {watch.nanoseconds_per(tasks)};
 }
 
-/// spawn, where they can: `count(depth)` counts the leaves of a tree, of which it gives the left
-/// half to the pool and does the right half itself. \return the time for each that it gave away.
+/// spawn, for pools that can: `count(depth)` counts the leaves of a tree; the left half is a task
+/// of the pool, the right half runs on the caller. \return the time per spawned task.
 template <class Count>
 numbers spawn_and_join(const request& asked, Count count) {
   const std::int64_t depth = depth_of(asked);
@@ -116,8 +116,8 @@ numbers spawn_and_join(const request& asked, Count count) {
   return {watch.nanoseconds_per(leaves)};
 }
 
-/// wake: from just before post() until the task runs. The posting thread sleeps in between, so that
-/// it takes no core from the workers, and long enough for them to be asleep again.
+/// wake: from just before post() until the task runs. Between two tasks the posting thread sleeps,
+/// so that it takes no core from the workers, until the workers are asleep again.
 template <class Pool>
 numbers wake_in(const request& asked) {
   std::vector<double> microseconds(static_cast<std::size_t>(asked.amount(wake_tasks)));
@@ -137,8 +137,8 @@ numbers wake_in(const request& asked) {
   return {quantile(microseconds, 0.5), quantile(microseconds, 0.99)};
 }
 
-/// serial: as submit, through one strand. The count is a plain integer: it comes out right only if
-/// no two tasks run at once.
+/// serial: as submit, through one strand. The count is a plain integer: it is correct only if no
+/// two tasks run at once.
 template <class Pool>
 numbers serial_over(const request& asked) {
   const std::int64_t tasks = asked.amount(many_tasks);
@@ -151,7 +151,7 @@ numbers serial_over(const request& asked) {
   });
   const stopwatch watch = posting.start();
   posting.join();
-  strand.post([&done] { done.count_down(); });  // behind all of them
+  strand.post([&done] { done.count_down(); });  // runs after all of them
   done.wait();
   const double each = watch.nanoseconds_per(tasks);
   pool.join();
@@ -159,7 +159,7 @@ numbers serial_over(const request& asked) {
   return {each};
 }
 
-/// stop: both workers are busy and the tasks pending. First figure: until shutdown_now() has
+/// stop: both workers are busy and the tasks are pending. First figure: until shutdown_now() has
 /// returned. Second: until the workers are joined and the tasks destroyed as well.
 template <class Pool>
 numbers stop_with_pending(const request& asked) {

@@ -55,7 +55,7 @@ struct takt_stealing_pool : takt_pool_of<takt::stealing_pool> {
   explicit takt_stealing_pool(std::size_t workers) : takt_pool_of({.threads = workers}) {}
 };
 
-// An Rx worker instead of a strand: each task can be given up, and is tracked.
+// An rx::worker instead of a strand: it tracks each task, which can be cancelled individually.
 struct takt_pool_with_worker : takt_pool {
   class strand {
    public:
@@ -73,7 +73,7 @@ struct takt_pool_with_worker : takt_pool {
   using takt_pool::takt_pool;
 };
 
-// Each task has a future, which nobody looks at.
+// Each task has a future, which is ignored.
 struct takt_pool_with_futures : takt_pool {
   using takt_pool::takt_pool;
 
@@ -87,7 +87,7 @@ struct figures_of_tasks {
   takt::task_statistics figures;
 };
 
-// With an observer that keeps figures of each task, and outlives the pool.
+// With an observer that records statistics of each task, and that outlives the pool.
 struct takt_pool_observed : private figures_of_tasks, takt_pool_of<takt::thread_pool> {
   explicit takt_pool_observed(std::size_t workers)
       : takt_pool_of({.core_threads = workers, .observer = &figures}) {}

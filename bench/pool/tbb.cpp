@@ -1,4 +1,4 @@
-// oneTBB has neither a strand nor a way to take back what was enqueued.
+// oneTBB has neither a strand nor a way to return enqueued tasks.
 #include "pool.hpp"
 
 #if TAKT_BENCH_HAS_TBB
@@ -12,8 +12,8 @@
 namespace bench {
 namespace {
 
-// The parallelism that TBB allows by default counts the calling thread, which on two cores leaves
-// one worker. Here no slot of the arena is kept for callers, and all of them have a worker.
+// TBB's default parallelism includes the calling thread, which on two cores leaves one worker. Here
+// no slot of the arena is reserved for callers, and each slot has a worker.
 class tbb_pool {
  public:
   explicit tbb_pool(std::size_t workers)
@@ -42,7 +42,7 @@ std::int64_t leaves(std::int64_t depth) {
   return left + right;
 }
 
-// The calling thread and one worker, as its documentation has it: two threads.
+// As documented, the calling thread and one worker: two threads.
 numbers spawn_children(const request& asked) {
   oneapi::tbb::task_arena arena(2);
   arena.initialize();

@@ -5,7 +5,7 @@
 namespace bench {
 namespace {
 
-// Of each pool what it enters for one workload; the naive one first, as the reference.
+// Collects the competitors of each pool for one workload; the naive one is first, as the reference.
 std::vector<competitor> all(std::vector<competitor> pool_competitors::* entered) {
   std::vector<competitor> found;
   for (const pool_competitors& family :
@@ -19,7 +19,7 @@ std::vector<competitor> all(std::vector<competitor> pool_competitors::* entered)
 constexpr const char* takt_pool = "takt::thread_pool";
 constexpr const char* stealing_pool = "takt::stealing_pool";
 
-// The peers are that close together, and a pool beside itself may come out at 0.9.
+// The peers are close together, and a pool compared with itself may get 0.9.
 bar wakes_like(const char* peer, const char* who = takt_pool) {
   return {.who = who, .at_least = 0.9, .of = peer, .metric = "p50"};
 }

@@ -18,8 +18,7 @@ numbers reschedule_asio(const request& asked);
 numbers reschedule_libuv(const request& asked);
 numbers reschedule_libevent(const request& asked);
 
-/// reschedule: moves all timers to a minute later. Twice, of which the second time counts, as in
-/// churn.
+/// reschedule: moves all timers to a minute later. Runs twice; the second run counts, as in churn.
 template <class Timers>
 numbers reschedule_with(const request& asked) {
   const auto pending = static_cast<std::size_t>(asked.amount(1'000'000));

@@ -1,6 +1,6 @@
 // The schedulers of rxjs in the workload of rx.hpp. A request is a line "actions batch chains"; the
-// answer a line of nanoseconds per action, for queue, asap and virtual time. The first request warms
-// the compiler up, and garbage is collected before each run.
+// answer is a line with nanoseconds per action for queue, asap and virtual time. The first request
+// warms up the compiler. Garbage is collected before each run.
 'use strict';
 
 const { asapScheduler, queueScheduler, VirtualTimeScheduler } = require(process.execArgv[process.execArgv.indexOf('--require') + 1]);
@@ -26,7 +26,7 @@ async function asap(count, batch) {
   const begin = now();
   for (let i = 0; i < count; i += batch) {
     for (let k = 0; k < batch; ++k) asapScheduler.schedule(() => { ++ran; });
-    await null;  // behind the batch
+    await null;  // after the batch
   }
   const each = per(begin, count);
   if (ran !== count) throw new Error(`${ran} actions instead of ${count}`);

@@ -1,9 +1,9 @@
 /// \file
-/// Actions: what it costs to run one, per action, where nothing waits.
+/// The cost of running one action when no action has to wait.
 ///
-/// queue: an action that schedules itself again without a delay, a million times. asap: batches of
-/// 1000 actions, each made anew. virtual time: a hundred actions that schedule themselves again,
-/// each with a delay of its own, until there were a million runs.
+/// queue: an action that reschedules itself without a delay, a million times. asap: batches of 1000
+/// new actions. virtual time: a hundred actions that reschedule themselves, each with its own
+/// delay, until there are a million runs.
 #pragma once
 
 #include <cstdint>

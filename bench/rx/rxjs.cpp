@@ -1,4 +1,4 @@
-// rxjs under node: see Actions.js.
+// rxjs, run by node; see Actions.js.
 #include <string>
 
 #include "peers/java.hpp"

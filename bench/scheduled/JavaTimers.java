@@ -17,12 +17,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 
 /**
- * ScheduledThreadPoolExecutor, of one thread, which removes what is cancelled, in the workloads of
+ * ScheduledThreadPoolExecutor with one thread and removal of cancelled tasks, in the workloads of
  * churn.hpp, churn_mt.hpp and scheduled.hpp, which explain what is measured.
  *
- * A request is a line "workload number..."; the answer is a line with one number for each metric,
- * or a line that says what went wrong. The first request of a kind warms the compiler up, and
- * garbage is collected before each run, so that none pays for that of the run before.
+ * A request is a line "workload number...". The answer is a line with one number for each metric,
+ * or a line with an error. The first request of a kind warms up the compiler. Garbage is collected
+ * before each run, so that no run pays for the garbage of the previous one.
  */
 public final class JavaTimers {
   private static final int WARM_UP_RUNS = 5;
@@ -74,7 +74,7 @@ public final class JavaTimers {
     }
   }
 
-  /** As large as timer_callback: three words beside the count. */
+  /** As large as timer_callback: three words and the counter. */
   private static final class Callback implements Runnable {
     private final LongAdder fired;
     private final long first;
@@ -92,7 +92,8 @@ public final class JavaTimers {
     public void run() { fired.increment(); }
   }
 
-  /** Without the repetition that gets the memory: the heap is there, and it would leave garbage. */
+  /** Without the repetition that allocates memory: the heap exists, and the repetition would leave
+  /** garbage. */
   private static double[] churn(ScheduledThreadPoolExecutor pool, int pending, int repetitions) {
     long least = pending > 1_000_000 ? 100_000_000_000L : 10_000_000_000L;
     long[] delays = delays(pending, least, least + 100_000_000_000L);
@@ -122,7 +123,7 @@ public final class JavaTimers {
     return new double[] {schedule, cancel, schedule + cancel};
   }
 
-  /** Once, as above. */
+  /** Runs once, as above. */
   private static double churnTogether(
       ScheduledThreadPoolExecutor pool, int pending, int threads, boolean newHeads)
       throws Exception {
@@ -215,7 +216,7 @@ public final class JavaTimers {
     return found;
   }
 
-  /** Each timer makes the next one. */
+  /** Each timer schedules the next one. */
   private static double[] late(ScheduledThreadPoolExecutor pool, int runs, int milliseconds)
       throws Exception {
     long[] lateness = new long[runs];

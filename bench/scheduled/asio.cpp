@@ -8,7 +8,7 @@
 namespace bench {
 namespace {
 
-// A timer is an object that has to live until its handler is called, and so is the handler's.
+// A timer object must live until its handler has been called, and so must the handler's data.
 class asio_context {
  public:
   ~asio_context() { shutdown_now(); }
@@ -28,7 +28,7 @@ class asio_context {
     repeat(std::make_unique<asio::steady_timer>(context_, first), each, callback);
   }
 
-  // It cannot give pending timers back: the destructor of the context destroys them.
+  // asio cannot return pending timers: the context's destructor destroys them.
   struct nothing {};
   nothing shutdown_now() {
     context_.stop();

@@ -1,4 +1,4 @@
-// What one writes without a library: see naive_timer; or a loop that sleeps, if that is all.
+// Timers without a library: naive_timer, or a loop that sleeps where that is enough.
 #include <cerrno>
 #include <ctime>
 

@@ -1,14 +1,14 @@
 /// \file
-/// Timers with threads, one of them unless its name says otherwise, in seven workloads, and what
-/// each of those measures.
+/// Timers with threads in seven workloads, and what each workload measures. They have one thread
+/// unless their name says otherwise.
 ///
-/// A competitor's class is made without arguments, and has
+/// A competitor's class has a default constructor, a destructor that waits for no timer, and as
+/// many of these members as its workloads need:
 ///   after(delay, callback)         from any thread
 ///   at(time, callback)             from any thread
-///   every(first, period, callback) from one thread; a run that is late is made up for
-///   shutdown_now()                 nothing pending fires any more; returns it, with size(), if it
-///   can
-/// as far as the workloads need it. The destructor waits for no timer.
+///   every(first, period, callback) from one thread; late runs are made up for
+///   shutdown_now()                 no pending timer fires afterwards; returns them, with size(), if
+///                                  the scheduler can
 #pragma once
 
 #include <malloc.h>
@@ -37,7 +37,7 @@
 
 namespace bench {
 
-/// What one kind of timers enters for each workload.
+/// The competitors of one kind of timers for each workload.
 struct timer_competitors {
   std::vector<competitor> fire{};
   std::vector<competitor> periodic{};
@@ -68,7 +68,7 @@ inline void require_timers(std::int64_t found, std::int64_t expected) {
   }
 }
 
-/// Of the whole process, in nanoseconds.
+/// Processor time of the whole process, in nanoseconds.
 inline double processor_time() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
@@ -78,8 +78,8 @@ inline double processor_time() {
   return nanoseconds(used.ru_utime) + nanoseconds(used.ru_stime);
 }
 
-/// fire: from the first call of after() until the last timer has fired. They are due in any order,
-/// 100 ns from each other in the mean.
+/// fire: from the first call of after() until the last timer has fired. The timers are due in
+/// random order, 100 ns apart on average.
 template <class Timers>
 numbers fire_with(const request& asked) {
   const std::int64_t count = asked.amount(many_timers);
@@ -97,7 +97,7 @@ numbers fire_with(const request& asked) {
   return {each, (processor_time() - used_before) / static_cast<double>(count)};
 }
 
-/// p50, p99, p99.9 and minimum of what was measured in nanoseconds, in microseconds.
+/// Returns p50, p99, p99.9 and minimum of samples in nanoseconds, in microseconds.
 inline numbers lateness_of(std::vector<double> nanoseconds) {
   std::ranges::sort(nanoseconds);
   numbers found;
@@ -107,14 +107,14 @@ inline numbers lateness_of(std::vector<double> nanoseconds) {
   return found;
 }
 
-/// That a timer was early is an error of takt, and a figure of others.
+/// An early timer is an error of takt; for peers it is a figure.
 inline numbers never_early(numbers found) {
   if (found[3] < 0) throw std::logic_error("a timer fired early");
   return found;
 }
 
-/// periodic: the first runs are spread over a period. Beside the lateness of all runs, the
-/// processor time for each.
+/// periodic: the first runs are spread over a period. Measures the lateness of all runs, and the
+/// processor time per run.
 template <class Timers>
 numbers periodic_with(const request& asked) {
   struct periodic_task {
@@ -156,10 +156,10 @@ numbers periodic_with(const request& asked) {
   return found;
 }
 
-/// How often late is measured, by its delay in ms.
+/// Number of timers in late, depending on the delay in ms.
 inline std::int64_t late_runs(const request& asked) { return asked.amount(1000 / asked["delay"]); }
 
-/// late: each timer makes the next one, so that no other thread is awake.
+/// late: each timer schedules the next one, so that no other thread is awake.
 template <class Timers>
 numbers late_with(const request& asked) {
   const std::chrono::milliseconds delay(asked["delay"]);
@@ -192,11 +192,11 @@ numbers late_with(const request& asked) {
   return lateness_of(std::move(lateness));
 }
 
-/// Voluntary context switches of each thread of this process, by its id.
+/// Voluntary context switches of each thread of this process, by thread id.
 std::map<std::string, std::int64_t> context_switches();
 
-/// idle: how often threads go to sleep, while a timer is an hour away. All threads count that
-/// Timers has brought with it.
+/// idle: how often threads go to sleep while a timer is an hour away. Counts all threads that
+/// Timers has started.
 template <class Timers>
 numbers idle_with(const request& asked) {
   const auto others = context_switches();
@@ -204,7 +204,7 @@ numbers idle_with(const request& asked) {
   tally fired;
   Timers timers;
   timers.after(std::chrono::hours(1), timer_callback{&fired, {}});
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until all is at rest
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until all threads sleep
   const auto before = context_switches();
   std::this_thread::sleep_for(watched);
   const auto after = context_switches();
@@ -218,7 +218,7 @@ numbers idle_with(const request& asked) {
   return {static_cast<double>(switches) / std::chrono::duration<double>(watched).count()};
 }
 
-/// memory: what the heap has got, for each timer, callback included; nobody keeps a handle.
+/// memory: heap memory per timer, including the callback; handles are dropped.
 template <class Timers>
 numbers memory_with(const request& asked) {
   const std::int64_t count = asked.amount(many_timers);
@@ -238,17 +238,17 @@ numbers memory_with(const request& asked) {
   return {each};
 }
 
-/// In the memory of the machine, of the whole process, in bytes.
+/// Resident memory of the whole process, in bytes.
 double resident_memory();
 
-/// memory-resident: what the process has got, for each timer, as above. Threads and all else that
-/// Timers brings with it are a part of it, and memory that was asked for and not touched is not.
+/// memory-resident: growth of the resident memory per timer, as above. It includes threads and all
+/// other memory of Timers, but not memory that was allocated and never touched.
 template <class Timers>
 numbers resident_with(const request& asked) {
   const std::int64_t count = asked.amount(many_timers);
   const auto delays = random_delays(static_cast<std::size_t>(count));
   tally fired;
-  malloc_trim(0);  // what earlier runs have left would not be seen
+  malloc_trim(0);  // memory left by earlier runs would hide the growth
   const double before = resident_memory();
   Timers timers;
   for (std::size_t i = 0; i < delays.size(); ++i) {
@@ -260,7 +260,7 @@ numbers resident_with(const request& asked) {
 }
 
 /// stop-delayed: first figure: until shutdown_now() has returned. Second: until the threads have
-/// ended and all that was pending is destroyed as well.
+/// ended and all pending timers are destroyed as well.
 template <class Timers>
 numbers stop_with_timers(const request& asked) {
   const std::int64_t count = asked.amount(many_timers);

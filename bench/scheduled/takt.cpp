@@ -32,7 +32,7 @@ class takt_pool {
   takt::scheduled_pool pool_{{.threads = Threads}};
 };
 
-// Each timer has a future, which nobody looks at.
+// Each timer has a future, which is ignored.
 struct takt_pool_with_futures : takt_pool<1> {
   template <class Callback>
   void after(std::chrono::nanoseconds delay, Callback callback) {

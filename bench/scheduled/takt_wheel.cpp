@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// On a grid of 1 ms, which tasks leave for a pool of one thread.
+// On a grid of 1 ms; tasks run in a pool of one thread.
 class takt_wheel {
  public:
   explicit takt_wheel(const takt::wheel_scheduler_options& how = {.tick = 1ms}) : wheel_(how) {
@@ -36,7 +36,7 @@ class takt_wheel {
 
  protected:
   takt::thread_pool pool_{{.core_threads = 1}};
-  takt::wheel_scheduler wheel_;  // the last member: its tasks use the pool
+  takt::wheel_scheduler wheel_;  // last: its tasks use the pool
 };
 
 struct takt_wheel_exact : takt_wheel {
@@ -47,7 +47,7 @@ struct takt_wheel_close : takt_wheel {
   takt::task_list shutdown_now() { return wheel_.close(takt::at_close::give_back); }
 };
 
-// The timer thread runs the tasks, as those of the peers do.
+// The timer thread runs the tasks, as the peers do.
 template <std::int64_t SpinMicroseconds>
 class takt_wheel_inline {
  public:
@@ -61,8 +61,8 @@ class takt_wheel_inline {
       {.tick = 1ms, .exact = true, .spin = std::chrono::microseconds(SpinMicroseconds)}};
 };
 
-// What fire cannot be faster than: scheduling, and the time until the last one is due. None of
-// these is.
+// The lower bound of fire: scheduling, plus the time until the last timer would be due. No timer
+// fires.
 numbers fire_floor(const request& asked) {
   const std::int64_t count = asked.amount(many_timers);
   auto delays = random_delays(static_cast<std::size_t>(count), 0ns, count * fire_spread);

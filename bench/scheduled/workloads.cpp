@@ -5,7 +5,7 @@
 namespace bench {
 namespace {
 
-// Of each kind what it enters for one workload; the naive one first, as the reference.
+// Collects the competitors of each kind for one workload; the naive one is first, as the reference.
 std::vector<competitor> all(std::vector<competitor> timer_competitors::* entered) {
   std::vector<competitor> found;
   for (const timer_competitors& family :
@@ -22,12 +22,12 @@ constexpr const char* exact = "takt::wheel_scheduler (exact)";
 constexpr const char* java = "java ScheduledThreadPoolExecutor";
 constexpr const char* asio = "asio::steady_timer";
 
-// 1, less the noise: a loop beside itself may come out at 0.9.
+// 1, less the noise: a loop compared with itself may get 0.9.
 bar not_later_than(const char* peer, const char* metric, const char* who = pool) {
   return {.who = who, .at_least = 0.9, .of = peer, .metric = metric};
 }
 
-// One wake-up in ten seconds would be too many. The limit has to be above 0, to be one.
+// One wake-up in ten seconds would be too many. A limit must be above 0.
 bar sleeps(const char* who) { return {.who = who, .at_most = 0.1}; }
 
 }  // namespace
@@ -41,7 +41,7 @@ workload fire_workload() {
                    {.who = wheel, .at_least = 5, .of = java, .metric = "timer"},
                    {.who = wheel, .at_least = 5, .of = asio, .metric = "timer"},
                    {.who = wheel,
-                    .at_least = 0.83,  // it takes at most 1.2 times as long
+                    .at_least = 0.83,  // at most 1.2 times as long as the floor
                     .of = "takt::wheel_scheduler (floor)",
                     .metric = "timer"}}};
 }

@@ -1,5 +1,5 @@
 /// \file
-/// What timers call.
+/// The callback of timers.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace bench {
 
-/// 32 bytes: it counts, and holds as much as a time-out needs to refer to what it times out.
+/// 32 bytes: a counter, and as much data as a time-out needs to refer to its object.
 struct timer_callback {
   tally* fired;
   std::array<std::uint64_t, 3> words;

@@ -1,5 +1,5 @@
 /// \file
-/// When timers are due.
+/// Delays of timers.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace bench {
 
-/// The same ones for every competitor; by default from 10 to 110 s, so that nothing fires.
+/// The same delays for every competitor; by default from 10 to 110 s, so that no timer fires.
 inline std::vector<std::chrono::nanoseconds> random_delays(
     std::size_t count, std::chrono::nanoseconds least = std::chrono::seconds(10),
     std::chrono::nanoseconds most = std::chrono::seconds(110)) {

@@ -1,5 +1,5 @@
 /// \file
-/// A tree of children, the work of spawn.
+/// A tree of children, the work of the workload spawn.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bench {
 
-/// The leaves of a binary tree, counted by children of a task.
+/// Counts the leaves of a binary tree by children of a task.
 inline std::int64_t leaves(std::int64_t depth, takt::stealing_pool& pool) {
   if (depth == 0) return 1;
   std::int64_t left = 0;

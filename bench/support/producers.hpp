@@ -1,5 +1,5 @@
 /// \file
-/// Threads that produce at the same time.
+/// Threads that produce concurrently.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace bench {
 
-/// Threads that wait for start() and then each call produce(producer, share), where the shares
-/// sum up to `total`. The destructor joins them.
+/// Threads that wait for start() and then each call produce(producer, share); the shares add up to
+/// `total`. The destructor joins them.
 class producers {
  public:
   template <class Produce>
@@ -27,8 +27,8 @@ class producers {
     }
   }
 
-  /// Lets them go as soon as all of them are there. The stopwatch starts before the first of them
-  /// does: this thread may well not run again until they are done.
+  /// Releases the threads when all of them are waiting. The stopwatch starts before the first
+  /// thread does: this thread may not run again until they are done.
   stopwatch start() {
     ready_.wait();
     const stopwatch watch;

@@ -1,5 +1,5 @@
 /// \file
-/// Time, and keeping the optimiser away from what is measured.
+/// Measuring time, and keeping the optimiser from removing measured code.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// Runs from its construction on.
+/// Starts at its construction.
 class stopwatch {
  public:
   [[nodiscard]] double nanoseconds() const {
@@ -23,7 +23,7 @@ class stopwatch {
   clock::time_point start_ = clock::now();
 };
 
-/// The compiler must assume that the object is read and changed here.
+/// Makes the compiler assume that the object is read and changed here.
 template <class T>
 void escape(T& object) noexcept {
   asm volatile("" : : "g"(&object) : "memory");

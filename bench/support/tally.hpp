@@ -1,5 +1,5 @@
 /// \file
-/// A count of tasks that have run, on whatever thread.
+/// Counts tasks that have run, on any thread.
 #pragma once
 
 #include <array>
@@ -11,14 +11,13 @@
 
 namespace bench {
 
-/// Threads count in cache lines of their own, so that the count costs them a few nanoseconds and no
-/// contention (java.util.concurrent's LongAdder, with which the peers in Java count, does the
-/// same).
+/// Threads count in cache lines of their own, so that counting costs a few nanoseconds and causes
+/// no contention. java.util.concurrent's LongAdder, which the Java peers use, does the same.
 class tally {
  public:
   void add() noexcept {
-    // Threads that share a line lose nothing: it is an atomic addition. Release: who has seen the
-    // whole count may free what the tasks used.
+    // Threads that share a line lose no counts: the addition is atomic. release: a thread that has
+    // seen the whole count may free data that tasks used.
     lines_[line_of_thread()].count.fetch_add(1, std::memory_order_release);
   }
 
@@ -28,7 +27,7 @@ class tally {
     return sum;
   }
 
-  /// For what offers nothing else to wait for. Looks rarely, so as to take no core from the tasks.
+  /// For competitors without another way to wait. Polls rarely, to take no core from the tasks.
   void wait_for(std::int64_t count) const {
     while (total() != count) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }

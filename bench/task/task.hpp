@@ -1,5 +1,5 @@
 /// \file
-/// A task and its future: what submitting work costs beyond the executor.
+/// A task and its future: the cost of submit() without the executor.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace bench {
 numbers task_std_packaged_task(const request& asked);
 numbers task_takt(const request& asked);
 
-/// Made from a closure, run, and its result fetched, on one thread: the result is there when it is
-/// asked for. `make(f)` gives the task.
+/// Makes the task from a closure, runs it, and gets its result, on one thread: get() never waits.
+/// `make(f)` returns the task.
 template <class Make>
 numbers task_life(const request& asked, Make make) {
   const std::int64_t count = asked.amount(2'000'000);

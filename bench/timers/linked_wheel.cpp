@@ -5,8 +5,9 @@
 namespace bench {
 namespace {
 
-// The classic hierarchical wheel: nodes that the user has, linked in both directions into slots of
-// 1 ms and of 64 times that per level, with a bitmap for each level. A slot is not ordered.
+// The classic hierarchical wheel (Varghese and Lauck): intrusive nodes owned by the user, doubly
+// linked into slots of 1 ms on the first level and 64 times as long on each further level, with a
+// bitmap per level. Slots are not ordered.
 class linked_wheel {
  public:
   explicit linked_wheel(std::size_t count) : nodes_(count) {

@@ -1,5 +1,5 @@
 /// \file
-/// The whole life of timers, in structures without threads.
+/// The whole life of timers in structures without threads.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,12 @@ numbers timers_delay_heap(const request& asked);
 numbers timers_hashed_wheel(const request& asked);
 numbers timers_timer_wheel(const request& asked);
 
-/// What a timer carries: its number, its deadline, and as much as makes a small callable.
+/// The value of a timer: its number, its deadline, and padding to the size of a small callable.
 struct timer_value {
   std::array<std::uint64_t, 4> words;
 };
 
-/// Delays from 10 to 110 s; the same ones for every competitor.
+/// Delays from 10 to 110 s, the same for every competitor.
 inline std::vector<std::int64_t> timer_delays(std::size_t count) {
   std::mt19937_64 random{11};
   std::uniform_int_distribution<std::int64_t> nanoseconds{10'000'000'000, 110'000'000'000};
@@ -36,13 +36,13 @@ inline std::vector<std::int64_t> timer_delays(std::size_t count) {
   return delays;
 }
 
-/// Timers is made for a number of them and has schedule(i, deadline, value), cancel(i), which
-/// returns the value, and fire(now, f), which calls f(value) for all that are due.
+/// Timers is constructed with the number of timers and has schedule(i, deadline, value), cancel(i),
+/// which returns the value, and fire(now, f), which calls f(value) for all timers that are due.
 ///
-/// All are scheduled; of ten, those that the parameter says are cancelled, in the order in which
-/// they were scheduled; then time passes in steps of 1 ms until the rest has fired. The first of
-/// two lives is not timed: it gets the memory. What is timed begins with the places in the disorder
-/// that the first life has left.
+/// All timers are scheduled. Of ten, the number in the parameter are cancelled, in the order in
+/// which they were scheduled. Then time passes in steps of 1 ms until the rest have fired. The
+/// first of two lives is not timed: it allocates the memory. The timed life starts with the slots
+/// in the random order that the first life has left.
 template <class Timers>
 numbers timers_with(const request& asked) {
   const auto count = static_cast<std::size_t>(asked.amount(1'000'000));
