@@ -252,8 +252,8 @@ TEST(options, what_is_not_understood_is_named) {
     return "accepted";
   };
   EXPECT_EQ(message({"--fast"}), "unknown option '--fast'");
-  EXPECT_EQ(message({"--workload"}), "--workload wants a value");
-  EXPECT_EQ(message({"--json", ""}), "--json wants a value");
+  EXPECT_EQ(message({"--workload"}), "--workload needs a value");
+  EXPECT_EQ(message({"--json", ""}), "--json needs a value");
   for (const char* rounds : {"0", "-1", "7x", "1001", "99999999999"}) {
     EXPECT_THAT(message({"--rounds", rounds}), HasSubstr("from 1 to 1000")) << rounds;
   }

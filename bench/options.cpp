@@ -15,7 +15,7 @@ int parse_rounds(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rounds);
   if (error != std::errc{} || end != text.data() + text.size() || rounds < 1 ||
       rounds > most_rounds) {
-    throw bad_option("--rounds wants a number from 1 to 1000, not '" + std::string(text) + "'");
+    throw bad_option("--rounds needs a number from 1 to 1000, not '" + std::string(text) + "'");
   }
   return rounds;
 }
@@ -34,15 +34,15 @@ std::vector<std::string> split(std::string_view list) {
 
 const char* const usage =
     "usage: takt_bench [options]\n"
-    "  --workload A,B  only the workloads with these ids (--list shows them)\n"
-    "  --rounds N      rounds per setting (7; 3 with --quick)\n"
-    "  --quick         fewer settings, a tenth of the work: to try things\n"
-    "                  out; its figures are not to be quoted\n"
-    "  --twin          let each reference compete with itself as well: its ratio is\n"
-    "                  the noise\n"
+    "  --workload A,B  run only workloads with these ids (--list shows them)\n"
+    "  --rounds N      number of rounds per setting (7; 3 with --quick)\n"
+    "  --quick         fewer settings and a tenth of the work, for trying things\n"
+    "                  out; do not quote its figures\n"
+    "  --twin          also let each reference compete with itself: its ratio is the\n"
+    "                  noise\n"
     "  --json FILE     write all samples to FILE\n"
-    "  --check         hold the figures against the declared bars; exit 1 if one is missed\n"
-    "  --list          list workloads, settings and competitors, and run nothing\n"
+    "  --check         check the declared bars; exit with 1 if one is missed\n"
+    "  --list          list workloads, settings and competitors without running them\n"
     "  --help          this text\n";
 
 command_line parse(std::span<const char* const> arguments) {
@@ -52,7 +52,7 @@ command_line parse(std::span<const char* const> arguments) {
     const std::string_view option = arguments[i];
     const auto value = [&]() -> const char* {
       if (i + 1 == arguments.size() || arguments[i + 1][0] == '\0') {
-        throw bad_option(std::string(option) + " wants a value");
+        throw bad_option(std::string(option) + " needs a value");
       }
       return arguments[++i];
     };

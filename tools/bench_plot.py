@@ -1,8 +1,8 @@
-"""Plots as SVG, without any library. Used by bench_report.py.
+"""Draws plots as SVG, without a library. Used by bench_report.py.
 
-Of each workload: bars, or lines where a single parameter has four values or more. Of a whole run:
-tasks per second, how cost grows with what is pending, how lateness is distributed. Every text has a
-row or column of its own, so that nothing overlaps. The colours follow the reader's light or dark mode.
+Each workload gets bars, or lines if a single parameter has four values or more. The whole run gets three
+plots: tasks per second, cost as a function of pending timers, and the distribution of lateness. Every text
+has a separate row or column, so that nothing overlaps. Colours follow the reader's light or dark mode.
 """
 import math
 from html import escape
@@ -10,9 +10,9 @@ from html import escape
 WIDTH = 760
 MARGIN = 16
 ROW = 22            # a bar and its label
-CHARACTER = 6.8     # about the width of one, at 12 px
+CHARACTER = 6.8     # approximate width of a character at 12 px
 VALUE_COLUMN = 150  # right of the longest bar: the figure and the ratio
-LINE_HEIGHT = 220   # of the area of a line plot
+LINE_HEIGHT = 220   # height of the area of a line plot
 
 STYLE = """<style>
   text { font: 12px system-ui, sans-serif; fill: #24292f; }
@@ -56,7 +56,7 @@ def text(x, y, content, css=""):
 
 
 def colours(workload):
-    """A class suffix per competitor: takt stands out, the reference is grey."""
+    """The CSS class suffix of each competitor: takt stands out, the reference is grey."""
     chosen, others = {}, 0
     for name in workload["competitors"]:
         if name.startswith("takt"):
@@ -70,7 +70,7 @@ def colours(workload):
 
 
 def dashes(workload):
-    """A number per competitor, which tells those apart that share a colour."""
+    """The dash style of each competitor, which distinguishes competitors of the same colour."""
     chosen, used = {}, {}
     colour = colours(workload)
     for name in workload["competitors"]:
@@ -94,7 +94,7 @@ def heading(metric, y):
 
 
 def scale_of(workload, metric):
-    """The largest figure, for the axis; never 0."""
+    """The largest figure, for the axis. Never 0."""
     figures = [max(r["median"], r["best"]) for case in workload["cases"] for r in results_of(case, metric)]
     return max([f for f in figures if f > 0], default=1.0)
 
@@ -144,13 +144,13 @@ def legend(workload, y):
 
 
 def tick_of(largest):
-    """The step of an axis of four steps: 1, 2, 2.5 or 5 times a power of ten."""
+    """The step of an axis with four steps: 1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(largest / 4))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power * 4 >= largest)
 
 
 def curves(workload, series):
-    """A line with dots per competitor: series[name] is a list of points."""
+    """Draws a line with dots per competitor; series[name] is a list of points."""
     colour, parts = colours(workload), []
     for name, points in series.items():
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
@@ -160,7 +160,7 @@ def curves(workload, series):
 
 
 def lines(workload, metric, y):
-    """A line per competitor; the values of the parameter at equal distances."""
+    """Draws a line per competitor, with the parameter's values at equal distances."""
     parameter = next(iter(workload["cases"][0]["parameters"]))
     largest = 4 * tick_of(scale_of(workload, metric))
     left, right = MARGIN + 52, WIDTH - MARGIN - 24
@@ -187,11 +187,11 @@ QUANTILES = ("minimum", "p50", "p99", "p99.9")
 
 
 def quantiles(workload, case, y):
-    """Lateness in one setting: a line per competitor over the quantiles, on a logarithmic scale."""
+    """Draws lateness in one setting: a line per competitor over the quantiles, on a logarithmic scale."""
     metrics = [m for name in QUANTILES for m in workload["metrics"] if m["name"] == name]
     figures = {(r["competitor"], m["name"]): r["median"] for m in metrics for r in results_of(case, m)}
     above = [f for f in figures.values() if f > 0] or [1.0]
-    low = max(-1, math.floor(math.log10(min(above))))  # below a tenth is as good as none
+    low = max(-1, math.floor(math.log10(min(above))))  # figures below 0.1 are drawn as 0.1
     high = max(low + 1, math.ceil(math.log10(max(above))))
     left, right = MARGIN + 52, WIDTH - MARGIN - 24
     top = y + 30
@@ -225,7 +225,7 @@ def picture(title, parts, y, note):
 
 
 def changed(workload, metric, new_metric, change):
-    """The workload with one metric, whose figures are changed: change(figure, competitor)."""
+    """A copy of the workload with one metric, with figures change(figure, competitor)."""
     cases = []
     for case in workload["cases"]:
         results = []
@@ -238,7 +238,7 @@ def changed(workload, metric, new_metric, change):
 
 
 def throughput(workloads):
-    """Tasks per second of each competitor, of the workloads whose figure is ns/task; None without any."""
+    """Draws tasks per second of each competitor in workloads that measure ns/task; None without such workloads."""
     parts, y = [], MARGIN
     for workload in workloads:
         for metric in workload["metrics"]:
@@ -253,8 +253,8 @@ def throughput(workloads):
 
 
 def growth(workloads):
-    """What a timer costs with more of them pending, beside the fewest, of the workload that goes furthest;
-    None unless that was measured."""
+    """Draws the cost of a timer relative to the smallest number of pending timers, for the workload with the
+    largest number; None if it was not measured."""
     grown = [w for w in workloads if len(w["cases"]) > 1 and list(w["cases"][0]["parameters"]) == ["pending"]]
     if not grown:
         return None
@@ -272,7 +272,7 @@ def growth(workloads):
 
 
 def lateness(workloads):
-    """How late timers are, by quantiles; None unless that was measured."""
+    """Draws the lateness of timers by quantiles; None if it was not measured."""
     parts, y = [], MARGIN
     for workload in workloads:
         if {"p50", "p99.9"} - {m["name"] for m in workload["metrics"]} or not workload["cases"]:
@@ -285,14 +285,14 @@ def lateness(workloads):
     return picture("How late timers are", parts, y, "each point: the median over the rounds") if parts else None
 
 
-# Of a whole run: the name of the file, what it shows, and how it is made.
+# The plots of a whole run: file name, title, function.
 OVERVIEWS = (("throughput", "Tasks per second", throughput),
              ("growth", "What a timer costs with more of them pending", growth),
              ("lateness", "How late timers are", lateness))
 
 
 def svg(workload):
-    """The whole picture of a workload that bench_report.parse has checked."""
+    """The complete plot of a workload that bench_report.parse has checked."""
     as_lines = len(workload["cases"]) >= 4 and len(workload["cases"][0]["parameters"]) == 1
     parts, y = [], MARGIN
     if as_lines:

@@ -3,8 +3,8 @@
 
 usage: tools/bench_report.py RESULTS.json [--out DIR]
 
-Writes DIR/report.md, one DIR/<workload>.svg per workload, and those of the whole run: throughput.svg,
-growth.svg, lateness.svg (DIR: the folder of the JSON).
+Writes DIR/report.md, DIR/<workload>.svg for each workload, and three plots of the whole run: throughput.svg,
+growth.svg, lateness.svg. DIR defaults to the folder of the JSON.
 """
 import argparse
 import json
@@ -18,11 +18,11 @@ FORMAT = 2
 
 
 class BadInput(Exception):
-    """The JSON is not what takt_bench writes; the message says what is wrong."""
+    """The JSON does not have the format of takt_bench; the message says where."""
 
 
 def expect(value, kind, where):
-    """Returns value if it is of that kind, else says where it is not."""
+    """Returns the value if it has this type; otherwise raises BadInput with its location."""
     names = {dict: "an object", list: "a list", str: "a string", float: "a number", bool: "a truth value"}
     if kind is float:
         fits = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
@@ -86,7 +86,7 @@ def check_workload(workload, where):
 
 
 def parse(text):
-    """The report's data, checked in full, so that nothing after it meets a surprise."""
+    """Parses and validates the data of the report."""
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
@@ -109,7 +109,7 @@ def parse(text):
 
 
 def number(value):
-    """Three significant digits, but never fewer than the whole number has."""
+    """Formats with three significant digits, but never fewer than the integer part has."""
     if value == 0:
         return "0"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
@@ -145,7 +145,7 @@ def table(workload, metric):
 
 
 def beside_best(workloads):
-    """What takt is beside the best of its peers: one row per setting, metric and way to use takt."""
+    """Compares takt with its best peer: one row per setting, metric and competitor of takt."""
     lines = ["| workload | setting | metric | takt | median | best | best peer | median | best | ratio | "
              "middle half of the ratios |", "|---|---|---|---|---:|---:|---|---:|---:|---:|---:|"]
     for workload in workloads:
@@ -205,8 +205,8 @@ def markdown(data):
 
 def main(arguments):
     parser = argparse.ArgumentParser(description="Markdown and SVG from the JSON of takt_bench")
-    parser.add_argument("results", type=Path, help="what takt_bench --json wrote")
-    parser.add_argument("--out", type=Path, help="where to write (the folder of the JSON)")
+    parser.add_argument("results", type=Path, help="the output of takt_bench --json")
+    parser.add_argument("--out", type=Path, help="output folder (default: the folder of the JSON)")
     options = parser.parse_args(arguments)
     out = options.out or options.results.parent
     try:

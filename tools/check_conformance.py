@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares takt's tests with the lists of upstream tests that takt answers to, and counts.
+"""Compares takt's tests with lists of upstream tests, and counts.
 Usage: check_conformance.py [--root DIR] [--lists DIR] [--open] | --self-test
 
-A GoogleTest named suite.case answers to the upstream test of that class and name. What has no
-meaning in C++ is a row `suite.name | reason` in docs/conformance.md, which also explains how
-titles in plain English become names. Open names are counted, and printed with --open.
-Fails on: an unknown reason; an exclusion of no upstream test; a name both tested and excluded."""
+A GoogleTest suite.case corresponds to the upstream test of that class and name. An upstream test without
+a meaning in C++ has a row `suite.name | reason` in docs/conformance.md, which also explains how titles
+become identifiers. Open names are counted; --open prints them.
+Fails on an unknown reason, an exclusion that does not exist upstream, and a name that is both tested and excluded."""
 import argparse
 import collections
 import contextlib
@@ -19,13 +19,13 @@ import tempfile
 REASONS = ["null collection", "null unit", "security manager", "garbage collection",
            "Java subclassing", "operators out of scope", "deliberate difference"]
 
-# RxJava 3: the other classes test its internals.
+# Classes of RxJava 3 that test behaviour; the others test its internals.
 RXJAVA3 = ["AbstractSchedulerTests", "AbstractSchedulerConcurrencyTests", "ExecutorScheduler*Test",
            "CachedThreadSchedulerTest", "CompositeDisposableTest", "TrampolineSchedulerTest", "TestSchedulerTest"]
 
 
 def identifier(title):
-    """A title as an identifier: > and = become words, every run of other characters becomes one underscore."""
+    """Converts a title to an identifier: > and = become words, every run of other characters one underscore."""
     title = title.replace(">", " greater than ").replace("=", " is ")
     return re.sub(r"[^A-Za-z0-9]+", "_", title).strip("_")
 
@@ -151,7 +151,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     root = pathlib.Path(__file__).resolve().parent.parent
     parser.add_argument("--root", type=pathlib.Path, default=root)
-    parser.add_argument("--lists", type=pathlib.Path, help="default: ../shared/conformance, beside the checkout")
+    parser.add_argument("--lists", type=pathlib.Path, help="folder of the lists (default: ../shared/conformance, beside the checkout)")
     parser.add_argument("--open", action="store_true", help="print the open names too")
     parser.add_argument("--self-test", action="store_true")
     arguments = parser.parse_args()

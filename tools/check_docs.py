@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the Markdown files: links to files and headings lead somewhere, a program that is announced
-by <!-- path --> is that file, one announced by <!-- from path --> is a part of it (indented there or not), and the
-tokens of model checks name tests that exist. Usage: check_docs.py [--root DIR] | --self-test"""
+"""Checks the Markdown files: targets of links to files and headings exist, a program after <!-- path --> equals
+that file, a program after <!-- from path --> is a part of it (indented there or not), and tokens of model checks name
+tests that exist. Usage: check_docs.py [--root DIR] | --self-test"""
 import pathlib
 import re
 import tempfile
@@ -16,13 +16,13 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def anchors(text):
-    """The anchors of the headings, as GitHub makes them."""
+    """The anchors of the headings, as GitHub generates them."""
     headings = re.findall(r"^#+ (.+)$", FENCED.sub("", text), re.M)
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
 def check(root):
-    """All violations below root, one line each."""
+    """Returns all violations below root, one line each."""
     found = []
     root = pathlib.Path(root)
     tests = "".join(file.read_text() for file in root.glob("tests/model/*.cpp"))

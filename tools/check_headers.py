@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks takt's public headers: each has #pragma once and compiles alone, its classes have a
-comment, takt/takt.hpp includes every one, and takt/fwd.hpp declares every public class, itself or by
-a header that it includes, and nothing else.
+"""Checks takt's public headers: each has #pragma once and compiles alone, its classes have comments,
+takt/takt.hpp includes all of them, and takt/fwd.hpp declares exactly the public classes, itself or through
+a header that it includes.
 Usage: check_headers.py [--root DIR] | --self-test
 
-Classes are found by the format that clang-format keeps: declarations in a namespace are not
-indented, and the end of a namespace is marked by a comment."""
+It finds classes by clang-format's layout: declarations in a namespace are not indented, and a comment
+marks the end of a namespace."""
 import concurrent.futures
 import pathlib
 import re
@@ -25,7 +25,7 @@ CLASS = re.compile(r"^(?:template <.*> )?(?:class|struct|enum class) " + ATTRIBU
 
 
 def classes(text):
-    """The classes at namespace scope, declared or defined, with the names of their namespaces."""
+    """Returns the classes at namespace scope, declared or defined, with their namespaces."""
     found, scopes = set(), []
     for line in text.splitlines():
         if OPEN.match(line) and "}" not in line:
@@ -39,7 +39,7 @@ def classes(text):
 
 
 def without_comment(text):
-    """The classes at namespace scope whose definition has no comment above it."""
+    """Returns the classes at namespace scope whose definition has no comment."""
     found, comment = [], False
     for line in text.splitlines():
         if line.startswith("///"):
@@ -53,7 +53,7 @@ def without_comment(text):
 
 
 def compiles(compiler, source, root, model):
-    """The error messages of compiling the source text against root/include."""
+    """Compiles the source text against root/include and returns the error messages."""
     flags = ["-std=c++20", "-fsyntax-only", "-xc++", "-Wall", "-Wextra", "-Werror", f"-I{root}/include"]
     flags += ["-DTAKT_MODEL=1", f"-I{root}/{MODEL}"] if model else []
     command = [compiler, *flags, "-"]
@@ -62,7 +62,7 @@ def compiles(compiler, source, root, model):
 
 
 def check(root, compilers):
-    """All violations below root, one text each."""
+    """Returns all violations below root, one text each."""
     found = []
     root = pathlib.Path(root)
     include = root / "include"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that takt's modules include each other downwards only, private headers included, and that
-concurrency goes through the sync shim. Usage: check_layering.py [--root DIR] | --self-test"""
+"""Checks that includes between takt's modules point downwards only, private headers included, and that code
+uses threads, atomics and locks through the sync shim. Usage: check_layering.py [--root DIR] | --self-test"""
 import pathlib
 import posixpath
 import re
@@ -8,8 +8,7 @@ import tempfile
 
 import checking
 
-# A module, and the modules that it may use; what those may use, it may use too.
-# Siblings (rx, service) do not reach each other.
+# Each module, and the modules that it may include, transitively. Siblings (rx, service) cannot include each other.
 MODULES = {
     "base": [],
     "clock": ["base"],
@@ -21,15 +20,15 @@ MODULES = {
     "rx": ["sched"],
     "service": ["sched"],
     "job": ["service"],
-    # The checker stands beside the library and instruments it: it may use every module.
+    # The checker instruments the library: it may include every module.
     "model": ["rx", "job"],
 }
 
-# (file, included header): the two places where the library knows the checker.
+# (file, included header): the two places where the library includes the checker.
 ALLOWED = {
-    # The shim is what the checker replaces.
+    # The checker replaces the shim.
     ("include/takt/base/detail/sync.hpp", "takt/model/sync.hpp"),
-    # In the model build a failed assertion ends the run, with its replay token.
+    # In the model build a failed assertion ends the run and prints its replay token.
     ("src/base/assert.cpp", "takt/model/explore.hpp"),
 }
 
@@ -55,14 +54,14 @@ def reachable(module):
 
 
 def without_comments(text):
-    """The text with comments and literals blanked, line by line as before."""
+    """Blanks comments and literals, keeping the lines."""
     token = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
     blank = lambda m: m.group() if m.group().endswith('.hpp"') else re.sub(r"[^\n]", " ", m.group())
     return token.sub(blank, text)
 
 
 def module_of(path):
-    """The module of include/takt/<module>/x.hpp or src/<module>/x.cpp; None for include/takt/x.hpp and other folders."""
+    """Returns the module of include/takt/<module>/x.hpp or src/<module>/x.cpp; None for include/takt/x.hpp and other folders."""
     parts = pathlib.PurePath(path).parts
     if parts[:2] == ("include", "takt"):
         below = parts[2:]
@@ -74,7 +73,7 @@ def module_of(path):
 
 
 def check_include(path, module, is_test, quote, name):
-    """What is wrong with this include; None if nothing is."""
+    """Returns the violation of this include, or None."""
     if quote == "<" and not name.startswith("takt/"):
         return None
     if name.startswith("takt/"):
@@ -93,7 +92,7 @@ def check_include(path, module, is_test, quote, name):
 
 
 def check(root):
-    """All violations below root, one line each."""
+    """Returns all violations below root, one line each."""
     found = []
     root = pathlib.Path(root)
     files = [p for d in ("include", "src") for p in sorted((root / d).rglob("*.[ch]pp"))]
@@ -117,7 +116,7 @@ def check(root):
 
 
 def self_test():
-    cases = {  # path: (content, what the complaint contains, or None)
+    cases = {  # path: (content, part of the expected message, or None)
         "src/base/a.cpp": ("#include <takt/timer/wheel.hpp>\n", "module base may not include module timer"),
         "src/base/ok.cpp": ("#include <takt/base/detail/sync.hpp>\n// std::mutex in a comment\n", None),
         "src/rx/a.cpp": ("#include <takt/service/group.hpp>\n", "module rx may not include module service"),

@@ -1,4 +1,4 @@
-"""What the checks of takt's tree have in common: their command line and their exit code."""
+"""The command line and the exit code that all checks of the tree share."""
 import argparse
 import pathlib
 import sys
@@ -7,7 +7,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def main(document, what, check, self_test):
-    """Ends the program. check(root) gives all violations below root, one text each."""
+    """Runs a check and exits. check(root) returns all violations below root, one text each."""
     parser = argparse.ArgumentParser(description=document, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", default=ROOT)
     parser.add_argument("--self-test", action="store_true")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Prints as a Markdown table what including takt's headers costs the one who includes them: the time to compile a
-file of nothing else with -O2, its lines after preprocessing, and the size of its object file.
+"""Prints a Markdown table of the cost of including takt's headers: the time to compile a file with only the
+include and -O2, its lines after preprocessing, and the size of its object file.
 Usage: include_cost.py [--rounds N] [--headers N] [--compiler CXX]... [--only X] [--std-of X]
 
-Rows: standard headers and asio, to compare with; takt/takt.hpp; all headers of each module; and the N headers that
-have the most lines alone. A time is the median of the rounds of the compiler's own time in user mode, which other
-work on the machine disturbs least; in each round every row is compiled once. --only X takes the rows whose name
-contains X. --std-of takt/x.hpp prints instead which standard headers it brings in directly, with the lines that
-each has alone: where to look for what is dear."""
+Rows: standard headers and asio, for comparison; takt/takt.hpp; all headers of each module; and the N headers that
+have the most lines alone. Times are medians over the rounds of the compiler's user time, which other work on the
+machine disturbs least; each round compiles every row once. --only X selects the rows whose name contains X.
+--std-of takt/x.hpp instead lists the standard headers that takt's headers below x.hpp include, with the lines of each
+alone, to find the expensive ones."""
 import argparse
 import concurrent.futures
 import functools
@@ -34,7 +34,7 @@ def source(headers):
 
 
 def run(compiler, headers, *flags):
-    """The compiler's output for a file that includes the headers, and its seconds in user mode."""
+    """Compiles a file that includes the headers. Returns the compiler's output and its user time in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     command = [compiler, "-std=c++20", f"-I{INCLUDE}", "-xc++", *flags, "-"]
     done = subprocess.run(command, input=source(headers).encode(), capture_output=True)
@@ -49,7 +49,7 @@ def lines(compiler, *headers):
 
 
 def object_size(compiler, headers):
-    """Of code and data: the sections that would be a part of a program."""
+    """Returns the size of code and data, the sections that a program would contain."""
     with tempfile.NamedTemporaryFile(suffix=".o") as file:
         run(compiler, headers, "-O2", "-c", "-o", file.name)
         text, data, bss = subprocess.check_output(["size", file.name], text=True).splitlines()[1].split()[:3]
@@ -62,12 +62,12 @@ def exists(compiler, header):
 
 
 def rows(compiler, heaviest):
-    """Name and headers of each row."""
+    """Returns the name and the headers of each row."""
     modules = {}
     for file in sorted(INCLUDE.glob("takt/*/*.hpp")):
         modules.setdefault(file.parent.name, []).append(file.relative_to(INCLUDE).as_posix())
     every = sum(modules.values(), [])
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:  # nothing is timed yet
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:  # not timed
         count = dict(zip(every, pool.map(lambda h: lines(compiler, h), every)))
     single = sorted(every, key=count.get, reverse=True)[:heaviest]
     by_module = [(f"all of {module}", headers) for module, headers in modules.items()]
@@ -77,7 +77,7 @@ def rows(compiler, heaviest):
 
 
 def standard_headers_of(compiler, header):
-    """The standard headers that takt's headers below this one include, and the lines of each alone."""
+    """Returns the standard headers that takt's headers below this one include, with the lines of each alone."""
     listing = subprocess.run([compiler, "-std=c++20", f"-I{INCLUDE}", "-H", "-fsyntax-only", "-xc++", "-"],
                              input=source([header]), capture_output=True, text=True)
     if listing.returncode:
@@ -98,7 +98,7 @@ def main():
     compilers = arguments.compiler or ["g++", "clang++-19"]
     for compiler in compilers:
         if not shutil.which(compiler):
-            fail(f"no compiler {compiler} here; choose with --compiler")
+            fail(f"compiler {compiler} not found; select one with --compiler")
     if arguments.rounds < 1 or arguments.headers < 1:
         fail("--rounds and --headers need at least 1")
 

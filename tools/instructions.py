@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Counts the instructions of each hot path, and holds them against the baseline.
+"""Counts the instructions of each hot path and compares them with the baseline.
 
 usage: tools/instructions.py PROGRAM [--update] [--baseline FILE] [--tolerance PERCENT]
 
-PROGRAM is takt_instructions, which runs under callgrind. Exits 1, naming each path, if one takes more
-instructions than the baseline has for it, by more than the tolerance; if it is missing in one of the two;
-or if the baseline is of another compiler. --update writes the baseline instead.
+PROGRAM is takt_instructions, which runs under callgrind. Exits with 1 and names each path that exceeds its
+baseline by more than the tolerance, or that is missing on either side; also if the baseline is from another
+compiler. --update writes the baseline instead.
 """
 import argparse
 import json
@@ -16,15 +16,15 @@ import tempfile
 from pathlib import Path
 
 BASELINE = Path(__file__).resolve().parent.parent / "bench/instructions/baseline.json"
-TOLERANCE = 3.0  # per cent; docs/performance.md says what the noise is
+TOLERANCE = 3.0  # per cent; see docs/performance.md for the noise
 
 
 class Failed(Exception):
-    """What went wrong, for the user."""
+    """An error that is reported to the user."""
 
 
 def path_in(dump):
-    """(path, instructions per operation) of the text of one dump; None if no path ended with it."""
+    """Returns (path, instructions per operation) of one dump; None for a dump that ends no path."""
     label = re.search(r"^desc: Trigger: Client Request: (.+)/(\d+)$", dump, re.MULTILINE)
     total = re.search(r"^totals: (\d+)", dump, re.MULTILINE)
     if not label:
@@ -35,7 +35,7 @@ def path_in(dump):
 
 
 def measure(program):
-    """The compiler that the program is of, and its paths with their instructions per operation."""
+    """Runs the program. Returns its compiler, and its paths with their instructions per operation."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", str(program)]
         try:
@@ -52,7 +52,7 @@ def measure(program):
 
 
 def compare(found, baseline, tolerance):
-    """Lines of a table, and lines for what is wrong."""
+    """Returns the lines of a table, and the lines of errors."""
     lines, wrong = [f"{'instructions':>12} {'baseline':>9} {'change':>8}"], []
     if found["compiler"] != baseline["compiler"]:
         return lines, [f"the baseline is of {baseline['compiler']}, this is {found['compiler']}: not comparable"]
@@ -85,7 +85,7 @@ def main(arguments):
     parser = argparse.ArgumentParser(description="instructions of each hot path, beside the baseline")
     parser.add_argument("program", type=Path, help="takt_instructions")
     parser.add_argument("--update", action="store_true", help="write the baseline instead")
-    parser.add_argument("--baseline", type=Path, default=BASELINE, help="what to compare with")
+    parser.add_argument("--baseline", type=Path, default=BASELINE, help="the baseline to compare with")
     parser.add_argument("--tolerance", type=float, default=TOLERANCE, help="in per cent (%(default)s)")
     options = parser.parse_args(arguments)
     try:

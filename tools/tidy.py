@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy-19 on C++ files, two at a time, without a build: takt's headers are enough.
-Usage: tidy.py [--minutes N] FILE...   With --minutes no file is begun after N minutes."""
+"""Runs clang-tidy-19 on C++ files, two at a time, without a build.
+Usage: tidy.py [--minutes N] FILE...   With --minutes no file is started after N minutes."""
 import argparse
 import concurrent.futures
 import subprocess
@@ -18,7 +18,7 @@ def flags(path):
 
 
 def tidy(path, deadline):
-    """True, False, or None when there was no time left."""
+    """Returns True if the file is clean, None if there was no time left."""
     if deadline and time.monotonic() > deadline:
         return None
     command = ["clang-tidy-19", "--quiet", "--warnings-as-errors=*", path, "--", *flags(path)]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints what has to be tested after a change beyond ./dev test: stages, and build targets for the sanitizers.
+"""Prints the tests that a change needs beyond ./dev test: stages, and build targets for the sanitizers.
 Usage: touched.py < PATHS | --self-test
 
-PATHS are the files that the change touches, one a line. The answer is one word a line: stage:NAME, target:NAME, or the
-single word everything. A module's tests are affected by every module that the module may include."""
+PATHS are the changed files, one per line. The output has one word per line: stage:NAME, target:NAME, or the single word
+everything. A module's tests are affected by every module that it may include."""
 import re
 import sys
 
@@ -18,7 +18,7 @@ TESTED = [module for module in MODULES if module not in ("model", "job")]
 
 
 def after_module(module):
-    """A change of the library itself: the module, and all that may include it."""
+    """Returns the targets that a change of a library module affects: the module, and all that may include it."""
     affected = [m for m in TESTED if module in reachable(m)]
     words = {f"target:takt_{m}_tests" for m in affected} | MODEL | STRESS | SANITIZERS
     words |= {"stage:" + s for s in ("fuzz", "deep", "release", "oracle", "lint", "package", "docs")}
@@ -30,7 +30,7 @@ def after_test(module):
 
 
 LINT = {"stage:lint"}
-# The first pattern that matches decides.
+# The first matching pattern decides.
 RULES = [
     (r"(?:src|tests)/model/", lambda m: MODEL | SANITIZERS | LINT | {"stage:deep", "stage:portable"}),
     (r"src/(\w+)/\w+_test\.cpp$", lambda m: after_test(m[1])),
@@ -62,7 +62,7 @@ def touched(paths):
 
 
 def self_test():
-    cases = [  # paths, words that are there, words that are not
+    cases = [  # paths, expected words, unexpected words
         (["docs/rx.md", "README.md"], {"stage:docs"}, {"stage:asan", "stage:lint"}),
         (["src/rx/worker.cpp"], {"target:takt_rx_tests", "stage:tsan"}, {"target:takt_service_tests", "stage:portable"}),
         (["include/takt/sched/when.hpp"], {"target:takt_rx_tests", "target:takt_service_tests"}, {"target:takt_exec_tests"}),

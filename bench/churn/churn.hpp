@@ -5,8 +5,8 @@
 /// Timers::service, which the threads share, and the number of timers. Members:
 ///   schedule(index, delay, callback)
 ///   cancel(index)                  returns true if it has prevented the callback; drops the handle
-///   move(index, delay, callback)   returns true if the timer was pending; `callback` is the old one,
-///                                  for competitors that need it again
+///   move(index, delay, callback)   returns true if the timer was pending; `callback` is the old
+///                                  callback, for competitors that need it again
 ///   settle()                       not timed: waits for work that cancel() and move() have left to
 ///                                  other threads, and makes the indices usable again
 #pragma once

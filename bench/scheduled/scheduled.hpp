@@ -7,8 +7,8 @@
 ///   after(delay, callback)         from any thread
 ///   at(time, callback)             from any thread
 ///   every(first, period, callback) from one thread; late runs are made up for
-///   shutdown_now()                 no pending timer fires afterwards; returns them, with size(), if
-///                                  the scheduler can
+///   shutdown_now()                 no pending timer fires afterwards; returns the pending timers,
+///                                  with size(), if the scheduler can
 #pragma once
 
 #include <malloc.h>
