@@ -1,5 +1,5 @@
-// The program crawl on a web site of the test's own, stopped and killed at random moments until it
-// is done: no page is lost, and none is fetched again that was confirmed.
+// Stops and kills the program crawl at random moments, on a local web site, until it is done: no
+// page is lost, and no completed page is fetched again.
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -28,7 +28,7 @@
 #include "../support/temporary_folder.hpp"
 #include "web_site.hpp"
 
-#ifndef TAKT_CRAWL  // the build gives the whole path
+#ifndef TAKT_CRAWL  // the build defines the absolute path
 #define TAKT_CRAWL "crawl"
 #endif
 
@@ -70,7 +70,7 @@ class process {
     if (!status_ && waitpid(id_, &status, WNOHANG) == id_) status_ = status;
     return status_.has_value();
   }
-  // Its exit code, or minus the signal that ended it.
+  // Returns the exit code, or the negated number of the signal that ended the process.
   [[nodiscard]] int result() const {
     return WIFEXITED(*status_) ? WEXITSTATUS(*status_) : -WTERMSIG(*status_);
   }
@@ -80,7 +80,7 @@ class process {
   std::optional<int> status_;
 };
 
-// Looks again and again, until the deadline.
+// Polls until the deadline.
 template <class Condition>
 bool comes_true(time_point deadline, Condition condition) {
   while (!condition()) {
@@ -95,7 +95,8 @@ std::uint64_t seed_of_this_run() {
   return given == nullptr ? std::random_device()() : std::strtoull(given, nullptr, 10);
 }
 
-// The pages that are open in a list, and how often each was accepted: again for each shorter path.
+// The incomplete pages of a list, and how often each page was accepted: a page is accepted again
+// for each shorter path.
 struct pages_in_list {
   std::set<std::string> open;
   std::map<std::string, int> accepted;
@@ -126,8 +127,8 @@ TEST(crawl, loses_nothing_when_it_is_stopped_and_killed) {
   const std::filesystem::path file = folder / "list";
   constexpr std::size_t workers = 8;
 
-  pages_in_list before;         // at the end of the last round
-  std::set<std::string> asked;  // what was ever asked for
+  pages_in_list before;         // at the end of the previous round
+  std::set<std::string> asked;  // all pages requested so far
   std::size_t again = 0;
   int rounds = 0;
   int result = -1;
@@ -140,7 +141,8 @@ TEST(crawl, loses_nothing_when_it_is_stopped_and_killed) {
     if (up_to(2) == 0) arguments.emplace_back("--no-sync");
     process crawl(arguments);
 
-    // Stopped, killed, or both, after it has asked for some pages; in the end it is let alone.
+    // Stops or kills the process, or both, after some requests; in the last rounds it runs to its
+    // end.
     const std::size_t enough = site.requests() + up_to(60);
     const std::uint64_t how = rounds < 20 ? up_to(4) : 4;
     ASSERT_TRUE(comes_true(
@@ -157,10 +159,10 @@ TEST(crawl, loses_nothing_when_it_is_stopped_and_killed) {
     result = crawl.result();
     site.settle();
     const std::map<std::string, int> now = site.take_asked();
-    // What asks it to stop kills it only if it comes before anything else has happened.
+    // A signal kills the process only if it arrives before the process has made any request.
     const bool too_early = now.empty() && (result == -SIGINT || result == -SIGTERM);
     ASSERT_TRUE(result == 0 || result == 3 || result == -SIGKILL || too_early) << result;
-    const takt::file_work_queue list(file);  // not refused, whatever was done to the process
+    const takt::file_work_queue list(file);  // opens, whatever has happened to the process
     pages_in_list after = read_list(list, site);
     for (const auto& [path, times] : now) {
       const int was_open = before.open.contains(path) ? 1 : 0;

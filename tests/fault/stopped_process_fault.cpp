@@ -1,5 +1,5 @@
-// A process that is stopped for ten seconds (SIGSTOP), as by a debugger, a full disk or a busy
-// host, and goes on: its periodic tasks do not storm, unless they were told to.
+// A process is stopped with SIGSTOP for ten seconds, as a debugger, a full disk or a busy host may
+// do, and continues. Its periodic tasks do not run in a burst, unless their policy says so.
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -21,12 +21,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the child tells, in memory that both see.
+// The child's report, in shared memory.
 struct report {
   std::atomic<std::size_t> runs{0};
-  std::atomic<std::size_t> late_runs{0};  // by more than a second
-  std::atomic<std::size_t> gaps{0};       // how often runs were left out
-  std::atomic<std::size_t> missed{0};     // how many
+  std::atomic<std::size_t> late_runs{0};  // late by more than a second
+  std::atomic<std::size_t> gaps{0};       // number of missed events
+  std::atomic<std::size_t> missed{0};     // number of missed runs
 };
 
 class reporter final : public takt::task_observer {
@@ -47,7 +47,7 @@ class reporter final : public takt::task_observer {
   report& to_;
 };
 
-// Another process, with a task that is due a hundred times a second, until it is killed.
+// A process with a task that is due a hundred times a second, until it is killed.
 class child {
  public:
   explicit child(takt::missed_runs policy) {
@@ -76,7 +76,7 @@ class child {
   [[nodiscard]] bool exists() const { return process_ > 0; }
   [[nodiscard]] const report& told() const { return *told_; }
 
-  // Returns when it has stopped.
+  // Returns after the process has stopped.
   void stop() const {
     kill(process_, SIGSTOP);
     int status = 0;
@@ -91,7 +91,7 @@ class child {
   report* told_ = nullptr;
 };
 
-// Looks every 10 ms, for a minute at most.
+// Polls every 10 ms, for at most a minute.
 template <class Condition>
 bool comes_true(Condition condition) {
   for (int i = 0; i < 6000; ++i) {
@@ -112,14 +112,14 @@ TEST(stopped_process, does_not_storm_unless_it_is_told_to) {
   calm.go_on();
   eager.go_on();
 
-  // All but those of the first and the last second are over.
+  // All runs except those of the first and the last second have been missed.
   EXPECT_TRUE(comes_true([&] { return calm.told().missed >= 800; }));
   EXPECT_TRUE(comes_true([&] { return eager.told().late_runs >= 800; }));
   EXPECT_EQ(eager.told().missed, 0u);
-  // After each run that is as late as that, those that are over are left out.
+  // After each run that is this late, the runs that are overdue are skipped.
   EXPECT_TRUE(comes_true([&] { return calm.told().late_runs <= calm.told().gaps; }));
   EXPECT_LT(calm.told().late_runs, 100u);
-  // It goes on.
+  // The periodic task continues.
   const std::size_t runs = calm.told().runs;
   EXPECT_TRUE(comes_true([&] { return calm.told().runs > runs + 5; }));
 }

@@ -77,7 +77,8 @@ std::set<std::string> web_site::all() const {
   return found;
 }
 
-// Connections are accepted in their order: when the site answers this one, it has all others.
+// Connections are accepted in order: when the site answers this one, it has accepted all earlier
+// ones.
 void web_site::settle() {
   const int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -141,7 +142,7 @@ void web_site::serve(int connection) {
   if (path.starts_with("/p/")) answered_.insert(path);
 }
 
-// What a path gives; nothing if it keeps silent.
+// Returns the answer to a path; empty if the site does not answer.
 std::string web_site::answer(const std::string& path) {
   if (!path.starts_with("/p/")) return with_header("404 Not Found", "", "");
   int times = 0;
@@ -195,7 +196,7 @@ bool web_site::send_all(int connection, const std::string& bytes) const {
     if (poll(&waits, 1, 1000) < 0) return false;
     const ssize_t n =
         send(connection, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n < 0 && errno != EAGAIN) return done > 0;  // it has read as much as it wanted
+    if (n < 0 && errno != EAGAIN) return done > 0;  // the client has read as much as it wanted
     if (n > 0) done += static_cast<std::size_t>(n);
   }
   return true;

@@ -1,4 +1,4 @@
-// A web site on this machine, with all that a crawler meets in the wild.
+// A local web site with the problems that a crawler meets in practice.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-// Serves pages /p/0 to /p/n-1, each of which links to some others and to itself. Some of them are
-// slow, huge, malformed, errors, or redirect in a circle; some say nothing when they are first
-// asked for. Only on the loopback address, at a port that the system chooses.
+// Serves pages /p/0 to /p/n-1, each of which links to some others and to itself. Some pages are
+// slow, huge, malformed, errors, or redirect in a circle; some do not answer the first request.
+// Listens only on the loopback address, on a port that the system chooses.
 class web_site {
  public:
   explicit web_site(int pages);
@@ -22,13 +22,13 @@ class web_site {
 
   // The address of a path.
   [[nodiscard]] std::string url(const std::string& path) const;
-  // All pages that there are, and that a crawler can find.
+  // All pages that exist and that a crawler can find.
   [[nodiscard]] std::set<std::string> all() const;
 
-  // Waits until all requests are dealt with that were made before, also by a process that is gone.
+  // Waits until all earlier requests are complete, including those of a process that has ended.
   void settle();
-  // How often each page was asked for since the last call; those that were ever answered; how many
-  // requests there were.
+  // take_asked(): requests per page since the last call. answered(): pages that were ever answered.
+  // requests(): total number of requests.
   std::map<std::string, int> take_asked();
   [[nodiscard]] std::set<std::string> answered() const;
   [[nodiscard]] std::size_t requests() const { return requests_; }
@@ -46,7 +46,7 @@ class web_site {
   std::atomic<std::size_t> requests_ = 0;
   std::atomic<int> served_now_ = 0;
 
-  mutable std::mutex mu_;  // of all below
+  mutable std::mutex mu_;  // guards all members below
   std::map<std::string, int> asked_;
   std::map<std::string, int> asked_ever_;
   std::set<std::string> answered_;

@@ -1,4 +1,4 @@
-// What the fuzzers have in common.
+// Shared by all fuzzers.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,14 @@
 #include <cstdio>
 #include <cstdlib>
 
-// The input of a fuzzer, read as a script: an operation, its operands, the next operation.
+// Reads the input of a fuzzer as a script: an operation, its operands, the next operation.
 class script {
  public:
   script(const std::uint8_t* data, std::size_t size) : at_(data), end_(data + size) {}
 
   [[nodiscard]] bool done() const { return at_ == end_; }
 
-  // A number below limit; 0 when the script is at its end.
+  // Returns a number below limit; 0 at the end of the script.
   std::size_t next(std::size_t limit) { return done() ? 0 : *at_++ % limit; }
 
  private:
@@ -21,7 +21,7 @@ class script {
   const std::uint8_t* end_;
 };
 
-// Checked in every build: a fuzzer without checks finds only crashes.
+// Checks in every build: without checks a fuzzer finds only crashes.
 #define EXPECT(condition)                                                            \
   do {                                                                               \
     if (!(condition)) {                                                              \

@@ -1,4 +1,4 @@
-// Two histograms and their merger against sorted values: counts, ranks, the bound of the error.
+// Compares two histograms and their merger with sorted values: counts, ranks, and the error bound.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -13,8 +13,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// Some bits of the script at some place of a word: all scales are equally likely, negative ones
-// too.
+// A value of any magnitude: some bits of the script at a random position of a word; can be
+// negative.
 std::int64_t value_from(script& input) {
   const std::uint64_t bits = input.next(256) << 8 | input.next(256);
   return static_cast<std::int64_t>(bits << input.next(64));
@@ -35,7 +35,7 @@ void compare(const takt::histogram_snapshot& seen, std::vector<std::int64_t> val
   EXPECT(within_bound(seen.min().count(), values.front()));
   EXPECT(within_bound(seen.max().count(), values.back()));
   EXPECT(seen.min() <=
-         seen.mean() + nanoseconds(seen.mean().count() >> 50));  // a double's rounding
+         seen.mean() + nanoseconds(seen.mean().count() >> 50));  // rounding of a double
   EXPECT(seen.mean() - nanoseconds(seen.mean().count() >> 50) <= seen.max());
   for (std::size_t percent = 1; percent <= 100; percent += 3) {
     const std::size_t rank = (percent * values.size() + 99) / 100;

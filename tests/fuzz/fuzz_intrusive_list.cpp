@@ -1,4 +1,4 @@
-// Two intrusive lists against two std::list of the same elements.
+// Compares two intrusive lists with two std::list of the same elements.
 #include <algorithm>
 #include <array>
 #include <list>

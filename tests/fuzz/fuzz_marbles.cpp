@@ -1,4 +1,5 @@
-// Diagrams: what is read and printed is read again as the same; the rest is an error that says so.
+// Parses diagrams: printing and parsing again gives the same result. Invalid diagrams are errors
+// with a position.
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
@@ -13,7 +14,7 @@ namespace {
 
 namespace rx = takt::rx;
 
-// Half of the characters mean something, the others are any.
+// Half of the characters have a meaning, the others are arbitrary.
 std::string diagram_from(script& input) {
   static constexpr char signs[] = "---  ab()|#^!019.ms";
   std::string text;
@@ -32,7 +33,7 @@ void check_marbles(const std::string& text, const rx::marble_syntax& how) {
     return;
   }
   const std::string printed = rx::print_marbles(read);
-  if (printed.find('@') != std::string::npos) return;  // a list, or a value of that name
+  if (printed.find('@') != std::string::npos) return;  // a list, or a value with that name
   EXPECT(rx::parse_marbles(printed) == read);
 }
 

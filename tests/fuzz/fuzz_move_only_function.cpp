@@ -1,5 +1,5 @@
-// Functions that are given targets of every kind of storage, moved, swapped, called and emptied;
-// against a table of what each should answer, and a count of the targets that are alive.
+// Constructs functions with targets of every kind of storage, moves, swaps, calls and empties them;
+// compares with a table of expected results, and counts live targets.
 #include <array>
 #include <functional>
 #include <memory>

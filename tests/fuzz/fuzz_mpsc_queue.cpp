@@ -1,5 +1,5 @@
-// Two queues, used by one thread, against two std::deque: order, emptiness, elements that go from
-// one queue into the other. What threads do to it is for the model checker.
+// Compares two queues, used by one thread, with two std::deque: order, emptiness, elements that
+// move from one queue to the other. The model checker covers concurrency.
 #include <array>
 #include <deque>
 

@@ -1,4 +1,4 @@
-// The heap and the wheels against a sorted map of the same timers.
+// Compares the heap and the wheels with a sorted map of the same timers.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -24,7 +24,7 @@ constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
 time_point at(std::int64_t t) { return time_point(std::chrono::nanoseconds(t)); }
 
-// An offset of any size: up to eight bits, shifted.
+// An offset of any magnitude: up to eight bits, shifted.
 std::int64_t distance(script& input) {
   const auto bits = static_cast<std::int64_t>(input.next(256));
   return bits << input.next(55);
@@ -40,7 +40,7 @@ void run(Set& set, script input) {
     std::pair<std::int64_t, unsigned> place;
     bool pending = false;
   };
-  std::vector<timer> timers;  // also those that are gone
+  std::vector<timer> timers;  // including ended timers
   std::map<std::pair<std::int64_t, unsigned>, std::size_t> order;
   std::int64_t now = lowest;
   unsigned sequence = 0;

@@ -1,5 +1,6 @@
-// A list of work in a file against one in memory, while its file is closed, cut off and damaged: it
-// is refused and left alone, or is what it was after one of its records.
+// Compares a work queue in a file with one in memory, while the file is closed, truncated and
+// damaged. A damaged file is rejected and stays unchanged, or opens in the state after one of its
+// records.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -35,7 +36,7 @@ std::string key_from(script& input) {
   return key;
 }
 
-// What a list keeps; not who is at it.
+// The contents of a list, without its claims.
 struct state {
   std::vector<work_item> incomplete;
   std::size_t completed = 0;
@@ -84,7 +85,7 @@ class life {
         break;
       default:
         damage(input);
-        return;  // the model is another one now
+        return;  // the model has been replaced
     }
     EXPECT(list_->counts() == model_->counts());
     EXPECT(of(*list_) == of(*model_));
@@ -108,7 +109,7 @@ class life {
     return key;
   }
 
-  // What could be read was accepted, with these data.
+  // Checks that all readable items were accepted with these data.
   void look_at_the_rest() {
     EXPECT(list_->recovery().compacted);
     for (const work_item& item : list_->incomplete()) {
@@ -118,7 +119,7 @@ class life {
     }
     EXPECT(list_->counts().completed <= before_.back().completed);
     list_.reset();
-    EXPECT(open());  // it is whole now
+    EXPECT(open());  // the file is valid again
     list_.reset();
   }
 
@@ -140,7 +141,7 @@ class life {
     return contents_of(file_);
   }
 
-  // With what must be readable. The claims are gone, also in the model.
+  // Reopens a file that must be readable. Claims are lost, also in the model.
   void reopen(const std::string& bytes) {
     write(file_, bytes);
     EXPECT(open());

@@ -1,10 +1,10 @@
-// Prints, as Markdown, what a task writes to memory that several threads use, at 1 to 4 threads:
-// for "On 64 cores" in docs/performance.md.
+// Prints as Markdown how often a task writes to memory that several threads use, with 1, 2 and 4
+// threads, for "On 64 cores" in docs/performance.md.
 //
-// Counted are locks that are taken, read-modify-writes and stores, of atomics and mutexes that more
-// than one thread touches while the work goes on; and of those the ones that come from another
-// thread: who touched it last was not the same, so that another core has the line. Threads take
-// their steps in random order. A step of a queue's or pool's start and end does not count.
+// Counts locks, read-modify-writes and stores on atomics and mutexes that more than one thread uses
+// during the work; and how many of these operations follow one by another thread, so that another
+// core holds the line. Threads take their steps in random order. The start and the end of a queue
+// or pool do not count.
 #include <array>
 #include <bit>
 #include <chrono>
@@ -39,7 +39,7 @@ struct figures {
   double from_others = 0;
 };
 
-// What the threads of one run do, from begin() to end().
+// Counts the operations of the threads of one run between begin() and end().
 class tally {
  public:
   void step(std::size_t thread, const model::operation& done) {
@@ -105,10 +105,10 @@ class tally {
   figures all_;
 };
 
-constexpr int each = 100;  // tasks of a thread
+constexpr int each = 100;  // tasks per thread
 constexpr std::uint64_t runs = 20;
 
-// `body(threads, counted)` does so many tasks as it returns between counted.begin() and end().
+// `body(threads, counted)` runs tasks between counted.begin() and end(), and returns their number.
 void row(const char* name, const std::function<int(std::size_t, tally&)>& body) {
   for (const std::size_t threads : {1U, 2U, 4U}) {
     tally counted;
@@ -132,13 +132,13 @@ void row(const char* name, const std::function<int(std::size_t, tally&)>& body) 
   }
 }
 
-// A clock that stands still, and has no lock.
+// A clock that stands still and has no lock.
 struct still_clock final : clock {
   [[nodiscard]] time_point now() const noexcept override { return time_point(1h); }
   void park_until(parker& p, time_point /*never comes*/) const noexcept override { p.park(); }
 };
 
-// Has so many threads call `work` at once, and waits for them.
+// Calls `work` on this number of threads concurrently, and joins them.
 template <class Work>
 void together(std::size_t threads, Work work) {
   std::vector<sync::thread> all;
@@ -146,7 +146,7 @@ void together(std::size_t threads, Work work) {
   for (sync::thread& t : all) t.join();
 }
 
-// So many threads give a pool of as many their tasks.
+// Submits tasks from this number of threads to a pool with as many workers.
 template <class Pool>
 int submitted(Pool& pool, std::size_t threads, tally& counted) {
   pool.prestart();
@@ -170,7 +170,7 @@ int leaves(int depth, stealing_pool& pool) {
   return left + right;
 }
 
-// So many threads schedule tasks and cancel them.
+// Schedules and cancels tasks on this number of threads.
 template <class Schedule>
 int schedule_and_cancel(std::size_t threads, tally& counted, Schedule schedule) {
   const auto sentinel = schedule(1s);

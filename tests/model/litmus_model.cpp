@@ -1,4 +1,5 @@
-// Litmus tests: which outcomes the memory model allows, seen by sampling and by exhaustive search.
+// Litmus tests: the outcomes that the memory model allows, found by sampling and by exhaustive
+// search.
 #include <atomic>
 #include <bitset>
 #include <functional>
@@ -18,7 +19,7 @@ using std::memory_order_relaxed;
 using std::memory_order_release;
 using std::memory_order_seq_cst;
 
-// Bit n is set if the outcome n was seen. Kept outside of the runs, hence without allocation.
+// Bit n is set if outcome n occurred. Lives outside of the runs, so it must not allocate.
 using outcomes = std::bitset<64>;
 
 outcomes seen_by(model::strategy how, const std::function<int()>& program) {
@@ -32,7 +33,7 @@ outcomes seen_by(model::strategy how, const std::function<int()>& program) {
   return seen;
 }
 
-// Both ways of looking must agree with what the memory model says.
+// Both methods must find exactly the outcomes that the memory model allows.
 void expect_outcomes(const std::set<int>& allowed, const std::function<int()>& program) {
   outcomes expected;
   for (const int o : allowed) expected.set(static_cast<std::size_t>(o));
@@ -115,7 +116,7 @@ TEST(litmus, release_sequence) {
   expect_outcomes({0, 1, 2}, [&] { return program(false); });
 }
 
-// Once a new value was seen, an old one is not seen again, by whoever learned of it.
+// Coherence: after a thread has learned of a new value, it does not read an old one.
 TEST(litmus, coherence_of_reads) {
   expect_outcomes({0, 1, 3}, [] {
     sync::atomic<int> x{0};
@@ -171,7 +172,7 @@ TEST(litmus, seq_cst_loads_agree) {
   });
 }
 
-// A compare_exchange that fails is a load of its failure order.
+// A failed compare_exchange is a load with its failure order.
 TEST(litmus, failed_compare_exchange_orders_as_asked) {
   const auto program = [](memory_order failure) {
     sync::atomic<int> data{0};
@@ -191,7 +192,7 @@ TEST(litmus, failed_compare_exchange_orders_as_asked) {
   expect_outcomes({0, 1, 2, 3}, [&] { return program(memory_order_relaxed); });
 }
 
-// Nor need it have looked at the newest value, however strong it is and whatever it expects.
+// A failed compare_exchange, even a strong one, may read an older value than the newest.
 TEST(litmus, failed_compare_exchange_may_have_read_an_older_value) {
   const auto program = [](memory_order success, memory_order failure) {
     sync::atomic<int> x{0};

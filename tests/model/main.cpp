@@ -31,7 +31,7 @@ std::uint64_t number(const char* name, std::uint64_t otherwise) {
   return std::stoull(text);
 }
 
-// suite.case, and which check() of it: what a token begins with.
+// The name of a check, suite.case or suite.case#n, with which its tokens begin.
 std::string test_name(int ordinal) {
   const auto* const info = testing::UnitTest::GetInstance()->current_test_info();
   std::string name = std::string(info->test_suite_name()) + "." + info->name();
@@ -76,12 +76,12 @@ takt::model::result check(takt::model::options opts, const std::function<void()>
 
 takt::model::result find(const takt::model::options& opts, const std::function<void()>& body) {
 #if defined(TAKT_TESTS_LSAN)
-  const __lsan::ScopedDisabler abandoned_stacks;  // what a failed run leaves is no leak
+  const __lsan::ScopedDisabler abandoned_stacks;  // memory of a failed run is not a leak
 #endif
   return takt::model::explore(opts, body);
 }
 
-// Abandoned stacks would keep ASan's fake ones alive.
+// Abandoned stacks would keep ASan's fake stacks alive.
 extern "C" const char* __asan_default_options();  // NOLINT: the sanitizer's name
 extern "C" const char* __asan_default_options() { return "detect_stack_use_after_return=0"; }
 

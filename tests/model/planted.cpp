@@ -21,8 +21,8 @@ using std::memory_order_seq_cst;
 
 enum class variant : bool { bug, twin };
 
-// The waiter looks at the flag first and takes its key afterwards: a notification in between has
-// already changed the key, and nobody will wake it.
+// The waiter reads the flag first and the key afterwards: a notification in between has already
+// changed the key, so the waiter is never woken.
 template <variant V, int Spins = 0>
 void eventcount_lost_wake_up() {
   sync::atomic<std::uint32_t> epoch{0};
@@ -46,13 +46,13 @@ void eventcount_lost_wake_up() {
   waiter.join();
 }
 
-// The same behind a spin loop: it shows only if all of the spinning was in vain.
+// The same after a spin loop: the bug shows only if the whole loop finds nothing.
 template <variant V>
 void lost_wake_up_after_spinning() {
   eventcount_lost_wake_up<V, 4>();
 }
 
-// Store, then look: with acquire and release only, both sides may miss the other's store.
+// Store, then load: with only acquire and release, both sides may miss the other's store.
 template <variant V>
 void eventcount_without_its_ordering() {
   constexpr auto store = V == variant::bug ? memory_order_release : memory_order_seq_cst;
@@ -73,7 +73,7 @@ void eventcount_without_its_ordering() {
   waiter.join();
 }
 
-// A task is put into the queue after the worker has looked at it for the last time.
+// A task is queued after the worker's last look at the queue.
 template <variant V>
 void missed_recheck_between_submit_and_shutdown() {
   sync::atomic<bool> shut{false};
@@ -101,11 +101,11 @@ void missed_recheck_between_submit_and_shutdown() {
   require(queued.load() == 0, "a task was accepted and lost");
 }
 
-// head -> next is read before the exchange; a node that went and came back hides the change.
+// Reads head->next before the exchange; a node that was popped and pushed again hides the change.
 template <variant V>
 void aba_in_a_treiber_stack() {
   constexpr std::uint32_t none = 3;
-  // The head is a node and, in the twin, a count that never repeats.
+  // A node and, in the twin, a count that never repeats.
   sync::atomic<std::uint64_t> head{0};
   std::array<sync::atomic<std::uint32_t>, 3> next{1U, 2U, none};
   const auto node = [](std::uint64_t h) { return static_cast<std::uint32_t>(h & 0xff); };
@@ -140,7 +140,7 @@ void aba_in_a_treiber_stack() {
   require(taken == std::array{1, 1, 1}, "a node has two owners, or none");
 }
 
-// Both sides look, then act.
+// Both sides check, then act.
 template <variant V>
 void double_run_between_cancel_and_fire() {
   enum : int { armed, fired, cancelled };
@@ -176,8 +176,8 @@ void two_mutexes_in_opposite_order() {
   other.join();
 }
 
-// One consumer, the leader, waits for the first deadline, the others just wait. A leader that
-// takes its entry has to wake one of them.
+// Leader/follower: one consumer, the leader, waits for the first deadline, the others wait without
+// a deadline. A leader that takes its entry must wake one of them.
 template <variant V>
 void leader_that_hands_over_to_nobody() {
   using namespace std::chrono_literals;
@@ -209,7 +209,7 @@ void leader_that_hands_over_to_nobody() {
   other.join();
 }
 
-// The handle looks at an entry that the timer has freed; the twin counts who holds it.
+// The handle reads an entry that the timer has freed; the twin counts references.
 template <variant V>
 void use_after_free_of_a_handle() {
   struct entry {
@@ -237,7 +237,7 @@ void use_after_free_of_a_handle() {
   if (V == variant::bug) delete e;
 }
 
-// Five orderings have to come together.
+// Five operations must interleave in one order.
 template <variant V>
 void five_step_ordering() {
   sync::atomic<int> a{0};
@@ -256,7 +256,8 @@ void five_step_ordering() {
   other.join();
 }
 
-// The canceller gives up when it has met a running task three times; the twin leaves word.
+// The canceller stops trying after it has met a running task three times; the twin leaves a
+// request.
 template <variant V>
 void starved_canceller() {
   enum : int { scheduled, running, cancelled };
@@ -313,7 +314,7 @@ void relaxed_publication() {
   reader.join();
 }
 
-// A waiter whose time runs out while the permit is being handed to it.
+// A waiter whose time-out expires while it is granted the permit.
 template <variant V>
 void time_out_against_grant() {
   using namespace std::chrono_literals;
@@ -346,7 +347,7 @@ void time_out_against_grant() {
   require(permits + (got ? 1 : 0) == 1, "the permit is lost");
 }
 
-// Independent reads of independent writes: do two readers agree on the order?
+// IRIW (independent reads of independent writes): do two readers agree on the order?
 template <variant V>
 void independent_reads_of_independent_writes() {
   constexpr auto load = V == variant::bug ? memory_order_acquire : memory_order_seq_cst;
@@ -374,7 +375,7 @@ void independent_reads_of_independent_writes() {
 const std::vector<planted_bug>& planted_bugs() {
   static const std::vector<planted_bug> all{
       TAKT_PLANT(eventcount_lost_wake_up, true),
-      // the search lets no yield return before somebody else's step
+      // in the search a yield returns only after another thread's step
       TAKT_PLANT(lost_wake_up_after_spinning, false),
       TAKT_PLANT(eventcount_without_its_ordering, true),
       TAKT_PLANT(missed_recheck_between_submit_and_shutdown, true),

@@ -1,7 +1,6 @@
-// Small concurrent programs with a bug planted in them, each beside its correct twin.
+// Small concurrent programs with a planted bug, each with a correct twin.
 //
-// They are what the model checker is measured by: a checker that misses one is broken, and one
-// that complains about a twin is, too.
+// They validate the model checker: it must find every bug, and must not report any twin.
 #pragma once
 
 #include <ostream>
@@ -12,7 +11,7 @@ struct planted_bug {
   std::string name;
   void (*bug)();
   void (*twin)();
-  bool by_search;  // the exhaustive search finds it, too
+  bool by_search;  // the exhaustive search also finds it
   friend std::ostream& operator<<(std::ostream& out, const planted_bug& b) { return out << b.name; }
 };
 

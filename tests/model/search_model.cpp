@@ -1,4 +1,4 @@
-// The exhaustive search against one that takes nothing for equivalent: both reach the same
+// Compares the exhaustive search with one without partial-order reduction: both reach the same
 // outcomes.
 #include <array>
 #include <bitset>
@@ -22,7 +22,7 @@ using std::memory_order_relaxed;
 
 struct program {
   std::string name;
-  int (*run)();  // gives its outcome
+  int (*run)();  // returns its outcome
   friend std::ostream& operator<<(std::ostream& out, const program& p) { return out << p.name; }
 };
 

@@ -1,4 +1,4 @@
-// The shim's stop tokens behave as the standard's do.
+// The shim's stop tokens behave like the standard's.
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -38,7 +38,7 @@ TEST(stop_token_model, destructor_waits_for_a_running_callback) {
     {
       const sync::stop_callback callback(source.get_token(), [&] { ++alive->write(); });
     }
-    alive.reset();  // nobody uses it any more
+    alive.reset();  // no longer used
     other.join();
   });
 }

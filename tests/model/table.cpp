@@ -1,5 +1,5 @@
-// Prints, as Markdown, how many runs each strategy needs to find each planted bug: the mean over
-// 20 seeds, or how often it was not found within 5,000 runs.
+// Prints as Markdown how many runs each strategy needs to find each planted bug: the mean over 20
+// seeds, and how often the bug was not found within 5,000 runs.
 #include <array>
 #include <cstdint>
 #include <iostream>

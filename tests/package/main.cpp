@@ -1,4 +1,4 @@
-// A consumer's program. It has to compile with the consumer's own, stricter or laxer, flags.
+// A consumer's program. It must compile with the consumer's flags, which may be stricter or laxer.
 #include <cstdio>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// What a random life is made of: chance, closures that are counted, and the account of them.
+// The parts of a randomised lifecycle: random numbers, counted closures, and their account.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace takt_test {
 
 using number = takt::sync::atomic<std::uint64_t>;
 
-// What was given to an executor, to be held against its ledger.
+// Counts the tasks of an executor, to be compared with its ledger.
 struct account {
-  number calls{0};              // of execute(), also by others
-  number bodies{0};             // that were run
-  number outside{0};            // run after it had given them up
-  number outside_cancelled{0};  // and cancelled, before or meanwhile
+  number calls{0};              // of execute(), including other callers
+  number bodies{0};             // that have run
+  number outside{0};            // run after the executor had returned or dropped them
+  number outside_cancelled{0};  // and cancelled before or during that run
 
   void check(const takt::task_totals& t) const {
     EXPECT_EQ(t.submitted, calls.load());
@@ -30,7 +30,7 @@ struct account {
   }
 };
 
-// What became of one closure.
+// The history of one closure.
 struct record {
   explicit record(account& to) : of(&to) {}
   account* const of;  // lives as long as the closure
@@ -38,7 +38,7 @@ struct record {
   takt::sync::atomic<int> alive{0};
 };
 
-// In a closure: counts how many of it there are.
+// A member of a closure: counts its copies.
 class token {
  public:
   explicit token(record& r) : record_(&r) { ++record_->alive; }
@@ -54,7 +54,7 @@ class token {
   record* record_;
 };
 
-// Numbers that follow from a seed (splitmix64). As small as one, for closures.
+// A random number generator (splitmix64), small enough for closures.
 class dice {
  public:
   explicit dice(std::uint64_t seed) : at_(seed) {}
@@ -72,11 +72,12 @@ class dice {
   std::uint64_t at_;
 };
 
-// What a body does follows from this.
+// Decides what a body does.
 struct plan {
   dice random;
-  int depth;      // how deep it may go with tasks that submit tasks
-  bool may_wait;  // for futures: not what a fork_join waits for, which would go unnoticed
+  int depth;      // maximum nesting of tasks that submit tasks
+  bool may_wait;  // for futures; false for tasks that a fork_join waits for, whose deadlock would
+                  // not be detected
   [[nodiscard]] plan next() { return {random.another(), depth - 1, may_wait}; }
 };
 

@@ -1,4 +1,4 @@
-// Round after round, until it is enough.
+// Runs rounds until the time is over.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,13 @@
 
 namespace takt_test {
 
-// For each kind of pool.
+// Limits for each kind of pool.
 inline constexpr int most_rounds = 2000;
 inline constexpr std::chrono::seconds most_time{3};
-// A round takes milliseconds: one that takes so long hangs.
+// A round takes milliseconds: a round that takes this long hangs.
 inline constexpr std::chrono::seconds too_long{30};
 
-// Ends the program, and tells the seed, if a round hangs.
+// Ends the program and prints the seed if a round hangs.
 class watchdog {
  public:
   ~watchdog() {
@@ -52,7 +52,7 @@ class watchdog {
   takt::sync::thread thread_{[this] { watch(); }};
 };
 
-// Has many of them live, one after the other, each from a seed.
+// Runs many objects, one after the other, each from its own seed.
 template <class Round>
 void live() {
   const char* const given = std::getenv("TAKT_STRESS_SEED");

@@ -1,4 +1,4 @@
-// Random lives of scheduled pools. See thread_pool_stress.cpp about seeds.
+// Randomised lifecycles of scheduled pools. See thread_pool_stress.cpp for seeds.
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class pool_home : public scheduled_pool {
         await_termination();
         break;
       default:
-        break;  // by destruction, when nobody uses it any more
+        break;  // the destructor ends it
     }
   }
 

@@ -1,8 +1,8 @@
-// Random lives of log services and pipelines: producers, a small queue, and a stop at any moment.
-// Each line that was accepted is in the file once, or was given back, and nothing else is.
+// Randomised lifecycles of log services and pipelines: producers, a small queue, and a stop at any
+// moment. Each accepted line is in the file once or was returned, and no other line is.
 //
-// Each round has a seed, from which its options and what its threads do follow; how these
-// interleave does not. TAKT_STRESS_SEED repeats from a seed that was printed.
+// Each round has a seed, which determines its options and the actions of its threads, but not how
+// the threads interleave. TAKT_STRESS_SEED repeats a seed that was printed.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -73,7 +73,7 @@ class log_round {
       case 2:
         keep(log.shutdown_now());
         break;
-      default:  // from two threads at once
+      default:  // two threads at once
         takt::sync::thread other([&] { log.shutdown(); });
         keep(log.shutdown_now());
         other.join();
@@ -125,7 +125,7 @@ class log_round {
   dice random_;
   const temporary_folder folder_;
   const fs::path file_ = folder_ / "log";
-  std::vector<std::vector<std::string>> accepted_;  // each a producer's
+  std::vector<std::vector<std::string>> accepted_;  // one list per producer
   std::list<std::string> returned_;
   takt::log_statistics statistics_;
 };

@@ -1,7 +1,7 @@
-// Random lives of pools: everything at once, and every closure accounted for.
+// Randomised lifecycles of pools: all operations at once, with every closure accounted for.
 //
-// Each round has a seed, from which its options and what its threads do follow; how these
-// interleave does not. TAKT_STRESS_SEED repeats from a seed that was printed.
+// Each round has a seed, which determines its options and the actions of its threads, but not how
+// the threads interleave. TAKT_STRESS_SEED repeats a seed that was printed.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -48,8 +48,8 @@ class round_of {
 
   void run() {
     given_away_ = random_.chance(6);
-    // One of those that are given back may be what destroys the pool, and with it, in vain, waits
-    // for those that wait for the others.
+    // A returned task may be the one that destroys the pool; the destructor would then wait forever
+    // for tasks that wait for other returned tasks.
     gives_back_ = !given_away_ || random_.chance(2);
     waits_ = !given_away_ || !gives_back_;
     auto pool = std::make_shared<Pool>(options());
@@ -67,7 +67,7 @@ class round_of {
     gone_.wait();
   }
 
-  // After all is over.
+  // Called after the end of the round.
   void check() {
     takt::detail::mutex_lock lock(mu_);
     if (observes_) account_.check(observed_.totals());
@@ -95,7 +95,7 @@ class round_of {
   }
 
  private:
-  // Where strands put their drains: the pool, by way of the account.
+  // The executor below the strands: the pool, with accounting.
   struct carrier {
     round_of& round;
     void execute(task t) {
@@ -107,7 +107,7 @@ class round_of {
     }
   };
 
-  // Only the tasks of a strand touch it, one after the other.
+  // Used only by the tasks of a strand, sequentially.
   struct in_order {
     bool busy = false;
     int last = -1;
@@ -148,14 +148,14 @@ class round_of {
     return d.chance(2) ? std::chrono::nanoseconds(1us) : std::chrono::nanoseconds(1min);
   }
 
-  // Opens the gate when the pool is gone, whoever destroys it.
+  // Opens the gate when the pool is destroyed, by any thread.
   std::shared_ptr<void> witness() {
     return {nullptr, [this](void*) { gone_.open(); }};
   }
 
   rejection_policy policy(takt::queue_order order) {
-    // The last three run or drop tasks within execute(). Of a pool that is given away, one of these
-    // may be what destroys it, under the hands of the task that called execute().
+    // The last three run or drop tasks within execute(). If a pool is owned by its tasks, such a
+    // task may destroy the pool during the call of execute().
     switch (random_.pick(given_away_ ? 4 : 7)) {
       case 0:
         return rejection_policy::drop();
@@ -175,7 +175,7 @@ class round_of {
     }
   }
 
-  // Whoever is the last one destroys it: a task, or a thread that drops it.
+  // The last owner destroys the pool: a task, or a thread that drops the task.
   void give_away(std::shared_ptr<Pool> pool) {
     record& r = new_record(account_);
     static_cast<void>(takt_test::rejection_of([&] {
@@ -219,7 +219,7 @@ class round_of {
     return records_.emplace_back(of);
   }
 
-  // A task that its executor is done with is run all the same, or dropped.
+  // Runs or drops a task that its executor has released.
   static void outside(task& t, account& of) {
     if (t.id() % 2 == 0) return;
     bool cancelled = false;
@@ -235,7 +235,7 @@ class round_of {
     for (task& t : rest) outside(t, account_);
   }
 
-  // Counts itself, and sometimes uses the pool.
+  // Counts its run, and sometimes uses the pool.
   void body(const token& self, plan p) {
     self.run();
     dice& d = p.random;
@@ -300,7 +300,7 @@ class round_of {
     }
   }
 
-  // From within a task: ends, or is found out.
+  // Called within a task: the wait ends, or is detected as a deadlock.
   void wait_for_another(plan p) {
     record& r = new_record(account_);
     try {
@@ -312,7 +312,7 @@ class round_of {
     }
   }
 
-  // Splits itself, in a task or outside; then all parts have ended.
+  // Splits into children, in a task or outside; then checks that all of them have ended.
   void fork(plan p) {
     if constexpr (steals) {
       p.may_wait = false;
@@ -343,7 +343,7 @@ class round_of {
 
   // --- strands
 
-  // In a task: its own tasks do not wait, so that it can wait for the one that runs.
+  // Called within a task: tasks of this strand do not wait, so that it can wait for them.
   void use_strand_within(plan p) {
     account of;
     takt::serial_executor strand(carrier_, {.unhandled = &hook_});
@@ -444,7 +444,7 @@ class round_of {
     }
   }
 
-  // What only a thread_pool can.
+  // Operations that only a thread_pool has.
   void change(std::size_t what, dice& d) {
     if constexpr (!steals) {
       if (what < 53) {
@@ -481,12 +481,12 @@ class round_of {
   takt::task_statistics observed_;
   gate gone_;
   takt::sync::atomic<int> terminated_{0};
-  account account_;  // of the pool
+  account account_;  // the pool's
 
-  // Constant while the pool lives.
+  // Constant while the pool exists.
   Pool* pool_ = nullptr;
   bool observes_ = false;
-  bool bounded_ = false;  // the queue
+  bool bounded_ = false;  // the queue is bounded
   bool given_away_ = false;
   bool gives_back_ = false;
   bool waits_ = false;

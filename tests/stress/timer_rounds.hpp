@@ -1,10 +1,10 @@
-// A random life of timers: tasks that come, go, move, pause and repeat while their scheduler ends;
-// and every closure accounted for.
+// A randomised lifecycle of timers: tasks are scheduled, moved, paused, cancelled and repeated
+// while their scheduler ends. Every closure is accounted for.
 //
-// Home is that scheduler. It is made of chance, a hook and an observer or null; it has the members
-// of scheduler, execute(body) for now, and
-//   disturb(dice)      something that only it can do
-//   end(dice)          in one of its ways, or not at all
+// Home is the scheduler. It is constructed from a random generator, a hook, and an observer or
+// null. It has the members of scheduler, execute(body) for immediate tasks, and
+//   disturb(dice)      an operation that only this scheduler has
+//   end(dice)          ends it in one of its ways, or not at all
 //   is_terminated(), expect_balance()
 #pragma once
 
@@ -44,7 +44,7 @@ class timer_round {
     for (std::size_t i = 1 + random_.pick(3); i != 0; --i) {
       producers.emplace_back([this, d = random_.another()]() mutable { produce(d); });
     }
-    const bool early = random_.chance(3);  // while they still come
+    const bool early = random_.chance(3);  // while producers still run
     if (early) home->end(random_);
     for (auto& t : producers) t.join();
     if (!early) home->end(random_);
@@ -78,7 +78,7 @@ class timer_round {
     explicit one(account& to) : what(to) {}
     record what;
     bool repeats = false;
-    bool prevented = false;  // before it ever ran
+    bool prevented = false;  // before its first run
     takt::timer_handle timer;
     takt::future<void> result;
   };
@@ -95,7 +95,7 @@ class timer_round {
       if (!mine.empty() && d.chance(2)) change(*mine[d.pick(mine.size())], d);
       if (d.chance(20)) home_->disturb(d);
     }
-    // What would never end is cancelled.
+    // Cancels the tasks that would never end.
     for (one* o : mine) {
       if (o->repeats || d.chance(2)) cancel(*o);
     }
@@ -179,7 +179,7 @@ class timer_round {
   std::deque<one> all_ TAKT_GUARDED_BY(mu_);
 };
 
-// Runs some of what was given back.
+// Runs some of the returned tasks.
 inline void run_some(takt::task_list rest) {
   for (takt::task& t : rest) {
     try {

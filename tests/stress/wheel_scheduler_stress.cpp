@@ -1,5 +1,5 @@
-// Random lives of wheel schedulers, on a pool that may end before them. See thread_pool_stress.cpp
-// about seeds.
+// Randomised lifecycles of wheel schedulers, on a pool that may end before them. See
+// thread_pool_stress.cpp for seeds.
 #include <chrono>
 #include <stdexcept>
 #include <utility>
@@ -40,7 +40,7 @@ class wheel_home {
                              const takt::timer_options& more) {
     try {
       return wheel_.execute(delay, where_, std::move(body), more);
-    } catch (const std::runtime_error&) {  // it was due at once, and run inline
+    } catch (const std::runtime_error&) {  // the task was due at once and ran inline
       return {};
     }
   }
@@ -60,7 +60,7 @@ class wheel_home {
   }
 
   void disturb(dice& d) {
-    if (d.chance(20)) pool_.shutdown();  // what it refuses is seen to
+    if (d.chance(20)) pool_.shutdown();  // rejected tasks must still get their outcome
   }
 
   void end(dice& d) {
@@ -87,13 +87,13 @@ class wheel_home {
         wheel_.await_termination();
         break;
       default:
-        break;  // by destruction, when nobody uses it any more
+        break;  // the destructor ends it
     }
   }
 
   [[nodiscard]] bool is_terminated() const { return wheel_.is_terminated(); }
   void expect_balance() {
-    pool_.close(takt::drain);  // with the last runs of series
+    pool_.close(takt::drain);  // including the last runs of periodic tasks
     const takt::task_totals t = wheel_.totals();
     EXPECT_EQ(t.submitted, t.rejected + t.finished + t.cancelled + t.returned);
     EXPECT_EQ(t.running(), 0u);

@@ -1,8 +1,7 @@
-// Time-outs under churn for as long as you like: takt_wheel_soak SECONDS. Two threads keep some
-// hundred thousand pending, of which nine in ten are cancelled before their time, and a third is
-// moved; a thousand series run beside them. Prints, ten times, what the process holds and what was
-// done; ends with 1 if memory has grown by more than 5 % after the first tenth, or a task is
-// unaccounted for.
+// A soak test of time-outs: takt_wheel_soak SECONDS. Two threads keep some hundred thousand
+// pending, cancel nine in ten before their deadline, and move a third; a thousand periodic tasks
+// run at the same time. Prints memory and totals ten times. Ends with 1 if memory has grown by more
+// than 5 % after the first tenth, or if a task is not accounted for.
 #include <unistd.h>
 
 #include <array>
@@ -91,7 +90,7 @@ int main(int count, char** arguments) {
               static_cast<long long>(late.percentile(99) / 1us),
               static_cast<long long>(late.percentile(99.9) / 1us),
               static_cast<unsigned long long>(t.pending()));
-  // What is short is not in its steady state yet.
+  // A short run does not reach its steady state.
   const bool grows = length > 60s && last > 1.05 * first;
   return t.pending() == 0 && !grows ? 0 : 1;
 }

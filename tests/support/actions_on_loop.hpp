@@ -1,4 +1,4 @@
-/// What tests of action schedulers have in common: a loop in virtual time, and a log.
+/// Shared by tests of action schedulers: a loop in virtual time, and a log.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 namespace takt_test {
 
 struct actions : testing::Test {
-  // Runs what is due, moment by moment.
+  // Runs everything that is due, deadline by deadline.
   void pass(std::chrono::milliseconds t) {
     const takt::clock::time_point end = time.now() + t;
     for (;;) {

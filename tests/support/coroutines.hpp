@@ -7,7 +7,7 @@
 
 namespace takt_test {
 
-// Runs at once. Owns its frame, and keeps what the body throws.
+// Starts at once. Owns its frame, and stores the exception of the body.
 class owned {
  public:
   struct promise_type {
@@ -33,7 +33,7 @@ class owned {
   std::coroutine_handle<promise_type> frame_;
 };
 
-// Runs at once. Nobody owns it: its frame goes with its end.
+// Starts at once. Has no owner: the frame is destroyed when the body ends.
 struct detached {
   struct promise_type {
     detached get_return_object() { return {}; }

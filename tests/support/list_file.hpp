@@ -1,4 +1,4 @@
-// For tests: the file of a list.
+// Helpers for tests of file_work_queue.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ inline void write(const std::filesystem::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// The error of opening the list, if that throws.
+// Opens the list. Returns the error, or nothing if it opens.
 inline std::optional<takt::work_queue_error> refusal(
     const std::filesystem::path& file, const takt::file_work_queue_options& options = {}) {
   try {
@@ -50,7 +50,7 @@ inline std::size_t files_in(const std::filesystem::path& folder) {
   return files;
 }
 
-// Where the steps of a file begin, or its records, and the end.
+// Returns the offsets of the steps of a file, or of its records, and the end of the file.
 inline std::vector<std::size_t> records_in(const std::string& bytes, bool only_steps = false) {
   const std::uint64_t salt = takt::work_header::read(bytes)->salt;
   std::vector<std::size_t> found;
@@ -68,7 +68,7 @@ inline std::vector<std::size_t> steps_in(const std::string& bytes) {
   return records_in(bytes, true);
 }
 
-// A test with a folder for a list of its own.
+// A test with a temporary folder for its list.
 class list_file_test : public testing::Test {
  protected:
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }

@@ -1,4 +1,4 @@
-// Continuations within continuations.
+// Nested continuations.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace takt_test {
 
-// Calls `f` within that many nested continuations.
+// Calls `f` within this number of nested continuations.
 inline void nested(std::size_t levels, const std::function<void()>& f) {
   if (levels == 0) {
     f();
@@ -18,7 +18,8 @@ inline void nested(std::size_t levels, const std::function<void()>& f) {
   takt::make_ready_future().then([&] { nested(levels - 1, f); }).get();
 }
 
-// Calls `f` where the thread defers the continuations of what `f` completes.
+// Calls `f` at the nesting limit, where the thread defers the continuations of futures that `f`
+// completes.
 inline void fully_nested(const std::function<void()>& f) {
   nested(takt::max_nested_continuations, f);
 }

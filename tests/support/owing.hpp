@@ -1,4 +1,4 @@
-// A thread that waits while it owes something to others.
+// A thread that waits while it has deferred a continuation.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace takt_test {
 
-// Calls `wait` where the thread has deferred `owed`, which is what `wait` waits for.
+// Calls `wait` while the thread has deferred the continuation `owed`, which `wait` waits for.
 template <class Owed, class Wait>
 void owe_and_wait(Owed owed, Wait wait) {
   takt::promise<void> p;

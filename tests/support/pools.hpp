@@ -1,4 +1,4 @@
-// What tests of executors have in common: order without sleeping, and the ledger.
+// Shared by tests of executors: ordering without sleeping, and the ledger.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace takt_test {
 
-// Opens once, for all that wait at it.
+// Opens once, for all waiting threads.
 class gate {
  public:
   void open() { opened_.set_value(); }
@@ -37,7 +37,7 @@ class gate {
   takt::future<void> is_open_ = opened_.get_future();
 };
 
-// Counts up, and lets others wait for a count.
+// Counts, and lets other threads wait for a count.
 class tally {
  public:
   void add() {
@@ -60,14 +60,14 @@ class tally {
   std::size_t count_ TAKT_GUARDED_BY(mu_) = 0;
 };
 
-// Returns when stop is requested.
+// Blocks until stop is requested.
 inline void until_stopped(const takt::sync::stop_token& stop) {
   gate stopped;
   const takt::sync::stop_callback on_stop(stop, [&] { stopped.open(); });
   stopped.wait();
 }
 
-// Keeps threads of a pool busy, from its construction until release() or its destruction.
+// Keeps threads of a pool busy from its construction until release() or its destruction.
 class busy {
  public:
   template <takt::executor Pool>
@@ -96,7 +96,7 @@ class busy {
   std::shared_ptr<state> shared_ = std::make_shared<state>();
 };
 
-// Remembers what the unhandled hook is told.
+// Records the errors that the unhandled hook receives.
 class recording_hook final : public takt::unhandled_hook {
  public:
   void on_unhandled(takt::unhandled kind, const std::exception_ptr& error) const noexcept override {
@@ -118,7 +118,7 @@ class recording_hook final : public takt::unhandled_hook {
     const takt::detail::mutex_lock lock(mu_);
     return unobserved_;
   }
-  // The same, and forgets them.
+  // The same; clears the list.
   std::vector<std::string> take_unobserved() {
     const takt::detail::mutex_lock lock(mu_);
     return std::exchange(unobserved_, {});
@@ -130,7 +130,7 @@ class recording_hook final : public takt::unhandled_hook {
   mutable std::vector<std::string> unobserved_ TAKT_GUARDED_BY(mu_);
 };
 
-// Why `call` was rejected, if it was.
+// Returns the reason if `call` was rejected.
 template <class Call>
 std::optional<takt::rejection> rejection_of(Call&& call) {
   try {
@@ -141,7 +141,7 @@ std::optional<takt::rejection> rejection_of(Call&& call) {
   return std::nullopt;
 }
 
-// Whether `call` is told that it would wait for ever.
+// Returns true if `call` throws resource_deadlock_would_occur.
 template <class Call>
 bool finds_deadlock(Call&& call) {
   try {
@@ -152,7 +152,7 @@ bool finds_deadlock(Call&& call) {
   return false;
 }
 
-// Of a pool that is terminated: each task has had one end, and no thread is left.
+// Requires a terminated pool: each task has had one outcome, and no thread is left.
 template <class Pool>
 void expect_balance(const Pool& pool) {
   EXPECT_TRUE(pool.is_terminated());
@@ -166,12 +166,12 @@ void expect_balance(const Pool& pool) {
   EXPECT_EQ(s.threads, 0u);
 }
 
-// All figures of a pool, when it has ended.
+// All figures of a terminated pool.
 struct last_figures : takt::pool_statistics {
   takt::task_totals tasks;
 };
 
-// Has a pool do all that it was given.
+// Drains a pool and returns its figures.
 inline last_figures drain(takt::thread_pool& pool) {
   EXPECT_TRUE(pool.close(takt::drain));
   expect_balance(pool);

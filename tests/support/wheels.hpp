@@ -1,4 +1,4 @@
-// What tests of wheel_scheduler have in common: time that is told to pass.
+// Shared by tests of wheel_scheduler: manual time, and a log.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace takt_test {
 
 using log = std::vector<std::string>;
 
-// A clock that stands still, and counts how often it is looked at and parked on.
+// A manual clock that counts how often it is read and waited on.
 class counting_clock final : public takt::clock {
  public:
   [[nodiscard]] time_point now() const noexcept override {
@@ -37,14 +37,14 @@ class counting_clock final : public takt::clock {
   [[nodiscard]] std::size_t parks() const { return parks_.load(); }
 
   takt::manual_clock time;
-  static inline thread_local std::size_t looks = 0;  // by this thread
+  static inline thread_local std::size_t looks = 0;  // reads by this thread
 
  private:
   mutable std::atomic<std::size_t> parks_{0};
 };
 
-// A wheel on a clock that stands still, and what its tasks said. Those that run inline do so on the
-// timer thread; what they did can be looked at after settle().
+// A wheel on a manual clock, and the log of its tasks. Inline tasks run on the timer thread; read
+// the log after settle().
 struct wheel_bench {
   explicit wheel_bench(takt::wheel_scheduler::options how = {},
                        takt::clock::time_point from = takt::clock::time_point())
@@ -53,7 +53,7 @@ struct wheel_bench {
   auto say(std::string what) {
     return [this, what = std::move(what)] { said.push_back(what); };
   }
-  // The timer thread has done all that is due, and waits.
+  // Waits until the timer thread has processed all due timers and sleeps.
   void settle() const { time.wait_for_waiters(1); }
   template <class Duration>
   void pass(Duration d) {
@@ -61,7 +61,7 @@ struct wheel_bench {
     time.advance(d);
     settle();
   }
-  // Since its construction.
+  // Time since the construction.
   [[nodiscard]] std::chrono::nanoseconds elapsed() const { return time.now() - start; }
 
   takt::manual_clock time;
@@ -69,7 +69,7 @@ struct wheel_bench {
   recording_hook unhandled;
   log said;
   takt::inline_executor here;
-  takt::wheel_scheduler wheel;  // last: it uses the rest
+  takt::wheel_scheduler wheel;  // last: it uses the other members
 
  private:
   takt::wheel_scheduler::options with(takt::wheel_scheduler::options how) {
@@ -79,7 +79,7 @@ struct wheel_bench {
   }
 };
 
-// A wheel, and when the runs of a series began, in ms.
+// A wheel, and the start times of a periodic task's runs, in ms.
 struct series_bench : wheel_bench {
   using wheel_bench::wheel_bench;
 
@@ -87,7 +87,7 @@ struct series_bench : wheel_bench {
   auto noting() {
     return [this] { note(); };
   }
-  // The first run takes that long.
+  // The first run takes this long.
   auto noting_slowly(std::chrono::milliseconds first) {
     return [this, first] {
       note();
@@ -98,7 +98,7 @@ struct series_bench : wheel_bench {
   std::vector<std::int64_t> at;
 };
 
-// Each task has had one end.
+// Each task has had one outcome.
 inline void expect_balance(const takt::wheel_scheduler& wheel) {
   const takt::task_totals t = wheel.totals();
   EXPECT_EQ(t.submitted, t.rejected + t.finished + t.cancelled + t.returned);
@@ -106,7 +106,7 @@ inline void expect_balance(const takt::wheel_scheduler& wheel) {
   EXPECT_EQ(t.running(), 0u);
 }
 
-// What `call` complains of.
+// Returns the message of the error that `call` throws.
 template <class Error, class Call>
 std::string complaint(Call call) {
   try {
