@@ -1,5 +1,5 @@
-// java.util.concurrent's AbstractExecutorServiceTest, by its names. An AbstractExecutorService is
-// made of execute() alone; so is what is tested here, on an executor that has nothing else.
+// java.util.concurrent's AbstractExecutorServiceTest, with its names. An AbstractExecutorService
+// consists of execute() alone, and so does the executor that is tested here.
 #include <chrono>
 #include <functional>
 #include <stdexcept>
@@ -44,10 +44,10 @@ TEST(AbstractExecutorServiceTest, testNullTaskSubmission) {
                std::invalid_argument);
 }
 
-// get() of what is under way ends when stop is requested.
+// A get() that waits for a running task ends when stop is requested.
 TEST(AbstractExecutorServiceTest, testInterruptedSubmit) {
-  takt::parker quitting_time;    // outlives the pool, whose task parks on it
-  suite::thread_pool_service s;  // upstream takes a pool here, too
+  takt::parker quitting_time;    // must outlive the pool, whose task parks on it
+  suite::thread_pool_service s;  // upstream uses a pool here, too
   takt::parker submitted;
   takt::sync::stop_source stop;
   bool interrupted = false;
@@ -67,7 +67,7 @@ TEST(AbstractExecutorServiceTest, testInterruptedSubmit) {
   quitting_time.unpark();
 }
 
-// get() throws what the callable threw.
+// get() throws the callable's exception.
 TEST(AbstractExecutorServiceTest, testSubmitEE) {
   service s;
   takt::future<std::string> f = takt::submit(s.executor, suite::failing);

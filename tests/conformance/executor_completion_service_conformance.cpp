@@ -1,4 +1,4 @@
-// java.util.concurrent's ExecutorCompletionServiceTest, by its names.
+// java.util.concurrent's ExecutorCompletionServiceTest, with its names.
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -25,7 +25,7 @@ using takt::thread_pool;
 
 std::string test_string() { return "a test string"; }
 
-// There is no null executor, and no queue that could be null: it has its own.
+// There is no null executor, and no queue that could be null: the completion queue owns it.
 TEST(ExecutorCompletionServiceTest, testConstructorNPE) {
   static_assert(std::is_constructible_v<completion_queue<int>, thread_pool&>);
   static_assert(!std::is_constructible_v<completion_queue<int>, std::nullptr_t>);
@@ -47,7 +47,7 @@ TEST(ExecutorCompletionServiceTest, testSubmitNullRunnable) {
   EXPECT_THROW(done.submit(static_cast<void (*)()>(nullptr)), std::invalid_argument);
 }
 
-// What is taken is completed.
+// take() returns a completed future.
 TEST(ExecutorCompletionServiceTest, testTake) {
   thread_pool pool{thread_pool::cached()};
   completion_queue<std::string> done{pool};
@@ -57,8 +57,8 @@ TEST(ExecutorCompletionServiceTest, testTake) {
   EXPECT_EQ(f.get(), test_string());
 }
 
-// What is taken is the future of what was submitted. Upstream compares it with what submit()
-// returns; here it is the only one, and its result says whose it is.
+// take() returns the future of the submitted task. Upstream compares it with the future of
+// submit(); here it is the only future, and its result identifies the task.
 TEST(ExecutorCompletionServiceTest, testTake2) {
   thread_pool pool{thread_pool::cached()};
   completion_queue<const std::string*> done{pool};
@@ -68,7 +68,7 @@ TEST(ExecutorCompletionServiceTest, testTake2) {
   EXPECT_TRUE(done.empty());
 }
 
-// What poll() gives, here try_take(), is completed.
+// poll(), here try_take(), returns a completed future.
 TEST(ExecutorCompletionServiceTest, testPoll1) {
   thread_pool pool{thread_pool::cached()};
   completion_queue<std::string> done{pool};
@@ -115,7 +115,7 @@ TEST(ExecutorCompletionServiceTest, testPollReturnsNullBeforeCompletion) {
   EXPECT_EQ(done.take().get(), test_string());
 }
 
-// Successful and failing tasks are both taken.
+// take() returns successful and failed tasks.
 TEST(ExecutorCompletionServiceTest, testTaskAssortment) {
   thread_pool pool{thread_pool::cached()};
   completion_queue<std::string> done{pool};

@@ -1,9 +1,9 @@
-// What several suites of java.util.concurrent ask of every ExecutorService: submit, invokeAny and
-// invokeAll. Each suite has a line per test, named as upstream, that calls the check of that name
-// with an executor of its own.
+// Checks that several suites of java.util.concurrent share for every ExecutorService: submit,
+// invokeAny and invokeAll. Each suite has a test per upstream test, with the upstream name, which
+// calls the check of that name with its own executor.
 //
-// An executor here runs one task at a time, at once or on one thread, and its futures wait on the
-// clock of the service that has it:
+// An executor runs one task at a time, inline or on one thread. Its futures wait on the clock of
+// the service that contains it:
 //
 //   struct service {
 //     takt::manual_clock time;
@@ -75,14 +75,14 @@ struct thread_pool_service {
 
 // --- submit
 
-// Completed submit(callable) returns its result.
+// submit(callable) completes with its result.
 template <class Service>
 void submit_callable() {
   Service s;
   EXPECT_EQ(takt::submit(s.executor, test_string).get(), test_string());
 }
 
-// Completed submit(runnable) returns successfully.
+// submit(runnable) completes.
 template <class Service>
 void submit_runnable() {
   Service s;
@@ -94,7 +94,7 @@ void submit_runnable() {
   EXPECT_TRUE(done);
 }
 
-// Completed submit(runnable, result) returns the result: it is what the callable returns.
+// submit(runnable, result) completes with the result, which here the callable returns.
 template <class Service>
 void submit_runnable_with_result() {
   Service s;
@@ -109,7 +109,7 @@ void submit_runnable_with_result() {
   EXPECT_TRUE(done);
 }
 
-// --- invokeAny; Timed: with a deadline that is not reached
+// --- invokeAny; Timed: with a deadline that does not expire
 
 template <bool Timed, class Service>
 std::string invoke_any(Service& s, const callables& calls) {
@@ -117,28 +117,28 @@ std::string invoke_any(Service& s, const callables& calls) {
   return takt::invoke_any(s.executor, calls);
 }
 
-// 2: of no callables throws.
+// 2: without callables, it throws.
 template <class Service, bool Timed = false>
 void invoke_any_of_none() {
   Service s;
   EXPECT_THROW(invoke_any<Timed>(s, {}), std::invalid_argument);
 }
 
-// 3: throws if one is empty.
+// 3: throws if a callable is empty.
 template <class Service, bool Timed = false>
 void invoke_any_of_empty() {
   Service s;
   EXPECT_THROW(invoke_any<Timed>(s, {failing, nullptr}), std::invalid_argument);
 }
 
-// 4: throws if none completes.
+// 4: throws if no callable completes.
 template <class Service, bool Timed = false>
 void invoke_any_of_failing() {
   Service s;
   EXPECT_THROW(invoke_any<Timed>(s, {failing}), std::domain_error);
 }
 
-// 5: gives the result of some task.
+// 5: returns the result of some task.
 template <class Service, bool Timed = false>
 void invoke_any_of_some() {
   Service s;
@@ -153,21 +153,21 @@ std::vector<takt::future<std::string>> invoke_all(Service& s, const callables& c
   return takt::invoke_all(s.executor, calls);
 }
 
-// 2: of no callables gives no futures.
+// 2: without callables, it returns no futures.
 template <class Service, bool Timed = false>
 void invoke_all_of_none() {
   Service s;
   EXPECT_TRUE(invoke_all<Timed>(s, {}).empty());
 }
 
-// 3: throws if one is empty.
+// 3: throws if a callable is empty.
 template <class Service, bool Timed = false>
 void invoke_all_of_empty() {
   Service s;
   EXPECT_THROW(invoke_all<Timed>(s, {test_string, nullptr}), std::invalid_argument);
 }
 
-// 4: get() throws what the callable threw.
+// 4: get() throws the callable's exception.
 template <class Service, bool Timed = false>
 void invoke_all_of_failing() {
   Service s;
@@ -176,7 +176,7 @@ void invoke_all_of_failing() {
   EXPECT_THROW(all[0].get(), std::domain_error);
 }
 
-// 5: gives the results of all.
+// 5: returns the results of all callables.
 template <class Service, bool Timed = false>
 void invoke_all_of_some() {
   Service s;
@@ -185,8 +185,8 @@ void invoke_all_of_some() {
   for (auto& f : all) EXPECT_EQ(f.get(), test_string());
 }
 
-// 6: cancels what has not completed in time. The second callable sees the time-out come; what runs
-// at once is not disturbed by it, but the third is not begun.
+// 6: cancels callables that have not completed in time. The time-out expires during the second
+// callable. Inline callables are not interrupted, but the third one does not start.
 template <class Service>
 void timed_invoke_all_times_out() {
   Service s;

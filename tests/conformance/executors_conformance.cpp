@@ -1,4 +1,4 @@
-// java.util.concurrent's ExecutorsTest, by its names.
+// java.util.concurrent's ExecutorsTest, with its names.
 #include <chrono>
 #include <functional>
 #include <stdexcept>
@@ -29,7 +29,7 @@ using takt_test::drain;
 using takt_test::gate;
 using takt_test::tally;
 
-// As Java's tests do: some tasks run, and the pool ends.
+// Like Java's tests: some tasks run, and the pool ends.
 takt_test::last_figures run_some(const thread_pool::options& how) {
   thread_pool pool{how};
   tally run;
@@ -45,7 +45,7 @@ thread_pool::options counting_threads(thread_pool::options how, tally& started) 
 
 TEST(ExecutorsTest, testNewCachedThreadPool1) {
   thread_pool pool{thread_pool::cached()};
-  busy all(pool, 4);  // each has a thread
+  busy all(pool, 4);  // each task has a thread
   EXPECT_EQ(pool.statistics().threads, 4u);
   all.release();
   drain(pool);
@@ -137,7 +137,7 @@ TEST(ExecutorsTest, testDefaultThreadFactory) {
   EXPECT_EQ(s.largest, 1u);
 }
 
-// Java makes callables of runnables; here a lambda does.
+// Java converts runnables to callables; here a lambda does.
 
 TEST(ExecutorsTest, testCallable1) {
   thread_pool pool{thread_pool::single()};

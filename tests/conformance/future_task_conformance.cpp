@@ -1,4 +1,4 @@
-// java.util.concurrent's FutureTaskTest and its regression programs, by their names.
+// java.util.concurrent's FutureTaskTest and its regression programs, with their names.
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -25,7 +25,7 @@ using takt::sync::stop_token;
 using takt::sync::thread;
 using time_point = takt::clock::time_point;
 
-// A task that is in the middle of its body, on a thread of its own.
+// A task in the middle of its body, on its own thread.
 class running_task {
  public:
   explicit running_task(std::function<int(stop_token)> end)
@@ -172,7 +172,7 @@ TEST(FutureTaskTest, testCancelNoInterrupt) {
   parker begun;
   parker go_on;
   bool finished = false;
-  future_task task([&] {  // takes no token: nothing disturbs it
+  future_task task([&] {  // takes no token: it is not interrupted
     begun.unpark();
     go_on.park();
     finished = true;
@@ -203,7 +203,7 @@ TEST(FutureTaskTest, testGetSet) {
   setter.join();
 }
 
-// A waiter with a time-out far away, and a cancellation from elsewhere.
+// A waiter with a time-out far away, and a cancellation by another thread.
 void cancel_during_timed_wait(bool with_token) {
   takt::manual_clock time;
   future_task task([] { return 1; }, {.time = &time});
@@ -285,7 +285,7 @@ TEST(FutureTaskTest, testGet_NegativeInfinityTimeout) {
   }
 }
 
-// Once anybody has seen a future ready, everybody does, and nothing changes it any more.
+// After one thread has seen a future ready, all threads see it ready, and it does not change.
 TEST(Regression, DoneMeansDone) {
   for (int round = 0; round < 200; ++round) {
     future_task task([] { return 1; });
@@ -314,7 +314,7 @@ TEST(Regression, NegativeTimeout) {
   EXPECT_TRUE(f.wait_for(-1ns)) << "ready wins over any time-out";
 }
 
-// Many tasks, run and cancelled at the same time: each has one end, and nobody waits for ever.
+// Many tasks run and are cancelled concurrently: each has one outcome, and no waiter hangs.
 TEST(Regression, CancelledFutureLoops) {
   constexpr int count = 1000;
   std::vector<future_task<int>> tasks;
@@ -328,7 +328,7 @@ TEST(Regression, CancelledFutureLoops) {
   });
   int prevented = 0;
   thread canceller([&] {
-    for (std::size_t i = futures.size(); i > 0; --i) {  // from the other end
+    for (std::size_t i = futures.size(); i > 0; --i) {  // in reverse order
       if (futures[i - 1].cancel() == cancel_result::prevented) ++prevented;
     }
   });

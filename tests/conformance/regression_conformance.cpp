@@ -1,4 +1,4 @@
-// The regression programs beside java.util.concurrent's TCK that concern pools, by their names.
+// The regression programs beside java.util.concurrent's TCK that concern pools, with their names.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -47,7 +47,7 @@ TEST(Regression, ConfigChanges) {
                     .queue_capacity = 3 * n,
                     .thread = {.on_exit = [&] { gone.add(); }},
                     .time = &time}};
-  // Up to core, then the queue, then up to max, then no more.
+  // Tasks fill the core threads, then the queue, then the other threads; then they are rejected.
   busy core(pool, n);
   EXPECT_EQ(pool.statistics().threads, n);
   gate go_on;
@@ -59,14 +59,15 @@ TEST(Regression, ConfigChanges) {
     EXPECT_EQ(pool.statistics().threads, n + i + 1);
   }
   EXPECT_EQ(rejection_of([&] { pool.execute([] {}); }), rejection::saturated);
-  // A larger max is heeded by the next submission.
+  // The next submission uses a larger max_threads.
   pool.resize(n, 3 * n + 1);
   pool.execute(held);
   EXPECT_EQ(pool.statistics().threads, 3 * n + 1);
   go_on.open();
   core.release();
   time.wait_for_waiters(3 * n + 1);
-  // Idle threads beyond a smaller max go at once, those beyond core after keep_alive.
+  // Idle threads above a smaller max_threads end at once, those above core_threads after
+  // keep_alive.
   pool.resize(n, 2 * n);
   gone.wait_for(n + 1);
   time.wait_for_waiters(2 * n);
@@ -77,7 +78,7 @@ TEST(Regression, ConfigChanges) {
   gone.wait_for(2 * n + 1);
   time.wait_for_waiters(n);
   EXPECT_EQ(pool.statistics().threads, n);
-  // Core threads go when they may.
+  // Core threads end if core_times_out.
   EXPECT_THROW(pool.set_keep_alive(0s, true), std::invalid_argument);
   pool.set_keep_alive(1s, true);
   time.advance(1s);
@@ -113,7 +114,7 @@ TEST(Regression, CoreThreadTimeOut) {
 TEST(Regression, FlakyThreadFactory) {
   constexpr std::size_t count = 200;
   for (const int period : {2, 3, 7}) {
-    int asked = 0;  // under the pool's lock
+    int asked = 0;  // guarded by the pool's lock
     tally gone;
     takt::manual_clock time;
     thread_pool pool{{.core_threads = 4,
@@ -133,7 +134,7 @@ TEST(Regression, FlakyThreadFactory) {
         ran.add();
         if (takt::sync::this_thread_id() == here) ran_here.add();
       });
-      if (i % 50 == 49) {  // all threads go, and have to be started again
+      if (i % 50 == 49) {  // all threads end, and must be started again
         const std::size_t workers = pool.statistics().threads;
         const std::size_t left = gone.count();
         time.wait_for_waiters(workers);
@@ -144,7 +145,7 @@ TEST(Regression, FlakyThreadFactory) {
     const auto s = drain(pool);
     EXPECT_EQ(ran.count(), count);
     EXPECT_EQ(s.tasks.finished, count);
-    EXPECT_GE(ran_here.count(), 1u);  // the first one, at least: there was no thread
+    EXPECT_GE(ran_here.count(), 1u);  // at least the first task: there was no thread
   }
 }
 
@@ -173,8 +174,8 @@ TEST(Regression, ModifyCorePoolSize) {
   drain(pool);
 }
 
-// Java: an interrupt that a task leaves behind does not reach the next one. Here the next one has a
-// token of its own.
+// Java: an interrupt that a task leaves behind does not reach the next task. Here the next task has
+// its own token.
 TEST(Regression, SelfInterrupt) {
   thread_pool pool{thread_pool::single()};
   for (int i = 0; i < 10; ++i) {
@@ -242,7 +243,7 @@ TEST(Regression, ThreadRestarts) {
   drain(pool);
 }
 
-// Java loses a thread with each of them and starts another; here the thread survives.
+// Java loses a thread with each exception and starts another; here the thread survives.
 TEST(Regression, ThrowingTasks) {
   constexpr std::size_t count = 50;
   recording_hook hook;
@@ -266,7 +267,7 @@ TEST(Regression, ThrowingTasks) {
   }
   const auto s = drain(pool);
   EXPECT_EQ(hook.uncaught().size(), 2 * count);
-  EXPECT_EQ(after.count(), count);  // not after a `before` that has thrown
+  EXPECT_EQ(after.count(), count);  // not called after a `before` that throws
   EXPECT_EQ(s.tasks.failed, 2 * count);
   EXPECT_EQ(s.tasks.finished, 3 * count);
   EXPECT_EQ(started.count(), 4u);
@@ -289,7 +290,7 @@ TEST(Regression, TimeOutShrink) {
   EXPECT_EQ(pool.statistics().threads, 2 * n);
   time.wait_for_waiters(2 * n - 1);
   time.advance(1s);
-  gone.wait_for(n);  // down to core, the busy one included
+  gone.wait_for(n);  // down to core_threads, including the busy one
   time.wait_for_waiters(n - 1);
   EXPECT_EQ(pool.statistics().threads, n);
   time.advance(1h);
@@ -313,7 +314,7 @@ TEST(Regression, GCRetention) {
   };
   for (std::size_t i = 0; i < n; ++i) {
     pool.execute([kept = owner()] { static_cast<void>(*kept); });
-    pool.submit([kept = owner()] { return kept; }).get();  // the result goes with its future
+    pool.submit([kept = owner()] { return kept; }).get();  // the future owns the result
     static_cast<void>(pool.submit([kept = owner()](const stop_token&) { return kept; }));
   }
   time.wait_for_waiters(n);
@@ -321,7 +322,8 @@ TEST(Regression, GCRetention) {
   drain(pool);
 }
 
-// Who waits for tasks that block gives up, and cancels them: each is told.
+// A caller that waits for blocking tasks stops waiting and cancels them: each task sees the stop
+// request.
 TEST(Regression, BlockingTaskExecutor) {
   constexpr std::size_t n = 3;
   for (const auto& preset : {thread_pool::fixed(n), thread_pool::cached()}) {
@@ -361,7 +363,7 @@ TEST(Regression, StressShutdown) {
     thread_pool pool{{.core_threads = 1 + random() % 3}};
     takt::sync::atomic<std::uint64_t> ran{0};
     const unsigned kind = random() % 4;
-    // Each task submits the next, until it is refused.
+    // Each task submits the next one until it is rejected.
     std::function<void()> next = [&] {
       ++ran;
       if (ran == 20 && kind == 3) pool.shutdown();
@@ -378,13 +380,13 @@ TEST(Regression, StressShutdown) {
 }
 
 TEST(Regression, CloseTest) {
-  {  // nothing was ever done
+  {  // without any task
     thread_pool pool{{.core_threads = 2}};
     EXPECT_TRUE(pool.close(takt::drain));
     expect_balance(pool);
     EXPECT_TRUE(pool.close(takt::drain));  // again
   }
-  {  // with a task that runs, and one that waits
+  {  // with a running and a queued task
     thread_pool pool{{.core_threads = 1}};
     auto first = pool.submit([] { return 1; });
     auto second = pool.submit([] { return 2; });
@@ -401,7 +403,7 @@ TEST(Regression, CloseTest) {
     EXPECT_TRUE(pool.close(takt::drain));
     EXPECT_EQ(f.get(), 1);
   }
-  {  // Java: interrupted while it closes, it stops at once. Here that is a time.
+  {  // Java: an interrupt during close() makes it stop the tasks at once. Here a time-out does.
     takt::manual_clock time;
     thread_pool pool{{.core_threads = 1, .time = &time}};
     gate begun;
@@ -419,7 +421,7 @@ TEST(Regression, CloseTest) {
     EXPECT_TRUE(queued.is_cancelled());
     expect_balance(pool);
   }
-  {  // by two at once
+  {  // by two threads at once
     thread_pool pool{{.core_threads = 1}};
     busy hold(pool, 1);
     thread other([&] { EXPECT_TRUE(pool.close(takt::drain)); });
@@ -428,7 +430,7 @@ TEST(Regression, CloseTest) {
     EXPECT_TRUE(pool.close(takt::drain));
     other.join();
   }
-  {  // by a task of its own
+  {  // by one of its own tasks
     thread_pool pool{{.core_threads = 1}};
     pool.submit([&] { EXPECT_TRUE(finds_deadlock([&] { pool.close(takt::drain); })); }).get();
     drain(pool);

@@ -29,7 +29,7 @@ using takt_test::pass_time_until;
 using takt_test::recording_hook;
 using takt_test::tally;
 
-// A thread for each task.
+// An executor with a thread per task.
 class thread_each {
  public:
   ~thread_each() {
@@ -40,7 +40,7 @@ class thread_each {
   }
 
  private:
-  std::vector<takt::sync::thread> threads_;  // of the one that schedules
+  std::vector<takt::sync::thread> threads_;  // used only by the scheduling thread
 };
 
 // Executors of all kinds, and workers on them.
@@ -152,7 +152,7 @@ void rejecting_executor_worker(const worker_options& how) {
   EXPECT_TRUE(c.schedule_at_fixed_rate(10ms, 10ms, [] {}).is_rejected());
 }
 
-// The executor can schedule: it does.
+// If the executor can schedule, its timers are used.
 void reuse_scheduled(const worker_options& how, bool as_worker) {
   setting s(how);
   worker_scheduler on = worker_scheduler::from(s.timers, s.options);
@@ -162,7 +162,7 @@ void reuse_scheduled(const worker_options& how, bool as_worker) {
   const auto task = [&] {
     if (++ran == 8) done.open();
   };
-  // One after the other: those that run alone are of different workers.
+  // Sequential calls: tasks without a worker could run concurrently.
   const task_subscription d = as_worker ? w.schedule_at_fixed_rate(10ms, 10ms, task)
                                         : on.schedule_at_fixed_rate(10ms, 10ms, task);
   pass_time_until(s.time, done);
@@ -349,11 +349,11 @@ TEST(ExecutorSchedulerTest, testNoPeriodicTimedTaskPartRetention) {
   EXPECT_EQ(w.tracked(), 0u);
 }
 
-// --- a task that is running, and cancelled
+// --- cancelling a running task
 
 enum class how_scheduled { now, timed };
 
-// Whether it was asked to stop.
+// Returns true if stop was requested of the task.
 bool is_asked(const worker_options& how, bool on_scheduled, bool as_worker, how_scheduled when) {
   setting s(how);
   worker_scheduler on = on_scheduled ? worker_scheduler::from(s.timers, s.options)

@@ -1,4 +1,4 @@
-// RxJava's tests of its schedulers, test by test, each for all schedulers that it makes sense for.
+// RxJava's tests of its schedulers, test by test, for all schedulers to which they apply.
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -84,8 +84,8 @@ void sequence_of_actions() {
 TEST(AbstractSchedulerTests, sequenceOfActions) { sequence_of_actions(); }
 TEST(AbstractSchedulerTests, testSequenceOfActions) { sequence_of_actions(); }
 
-// What `body` schedules on a worker, while time stands still. Then time passes step by step: with
-// each comes the turn of one task, which adds to `ran`.
+// Returns what `body` schedules on a worker while time stands still. Then time passes in steps;
+// each step runs one task, which adds to `ran`.
 void run_in_time(const std::vector<std::chrono::milliseconds>& steps,
                  const std::function<void(worker& inner, tally& ran)>& body) {
   rx_family family;

@@ -29,7 +29,7 @@ using takt_test::runs_elsewhere;
 using takt_test::rx_family;
 using takt_test::tally;
 
-// --- ImmediateScheduler, where actions nest and delays block
+// --- ImmediateScheduler: actions nest, and delays block
 
 TEST(ImmediateSchedulerTest, testNestedActions) {
   rx_family family;
@@ -43,7 +43,7 @@ TEST(ImmediateSchedulerTest, testNestedActions) {
   EXPECT_EQ(order, "(x)");
 }
 
-// As upstream, the order is that of schedule().
+// As upstream, actions run in the order of schedule().
 void immediate_in_order() {
   rx_family family;
   std::string order;
@@ -158,7 +158,7 @@ void shutdown_rejects(worker_scheduler& s) {
 
 TEST(ComputationSchedulerTests, testThreadSafetyWhenSchedulerIsHoppingBetweenThreads) {
   rx_family family;
-  std::map<std::string, int> statefully{{"a", 0}, {"b", 0}};  // unprotected
+  std::map<std::string, int> statefully{{"a", 0}, {"b", 0}};  // not protected
   gate done;
   worker inner = family.run().computation().create_worker();
   inner.schedule(recursive([&](const recursive& self) {
@@ -266,7 +266,7 @@ TEST(CachedThreadSchedulerTest, shutdownRejects) {
   shutdown_rejects(family.run().io());
 }
 
-// --- Scheduler lifecycle, and time that jumps
+// --- scheduler lifecycle, and time that jumps
 
 TEST(SchedulerLifecycleTest, testShutdown) {
   rx_family family;
@@ -287,7 +287,7 @@ TEST(SchedulerLifecycleTest, testStartIdempotence) {
   done.wait();
 }
 
-// Steady time does not go back: there is nothing to correct.
+// Steady time does not go back: no correction is needed.
 TEST(SchedulerWorkerTest, testCurrentTimeDriftBackwards) {
   rx_family family;
   gate done;
@@ -303,7 +303,7 @@ TEST(SchedulerWorkerTest, testCurrentTimeDriftBackwards) {
   EXPECT_EQ(times[2] - times[1], 100ms);
 }
 
-// After a jump, runs are made up for or left out, as the policy says; here with RxJava's.
+// After a jump, runs are made up for or skipped, depending on the policy; here with RxJava's.
 TEST(SchedulerWorkerTest, testCurrentTimeDriftForwards) {
   rx_family family;
   takt::event_loop loop({.time = &family.time});

@@ -47,7 +47,7 @@ TEST(SubscriptionsTest, testEmpty) {
 
 TEST(SubscriptionsTest, testUnsubscribed) { EXPECT_TRUE(subscription().is_unsubscribed()); }
 
-// --- SubscriptionList and CompositeSubscription are one here
+// --- SubscriptionList and CompositeSubscription, which are one class in takt
 
 void success() {
   counter n{0};
@@ -229,7 +229,7 @@ TEST(CompositeDisposableTest, delete) {
 
 constexpr int races = 200;
 
-// What two threads do with a composite that has one child; afterwards it is closed.
+// Races two calls on a composite with one child; afterwards the composite is closed.
 template <class F, class G>
 void race_on(F&& f, G&& g) {
   for (int i = 0; i < races; ++i) {
@@ -237,7 +237,7 @@ void race_on(F&& f, G&& g) {
     const composite_subscription first;
     const composite_subscription all;
     const subscription child = counting(n);
-    if (i % 2 == 0) first.add(child);  // so that the other link is not part of the child
+    if (i % 2 == 0) first.add(child);  // then the link to `all` is allocated, not part of the child
     all.add(child);
     race([&] { f(all, child); }, [&] { g(all, child); });
     all.unsubscribe();

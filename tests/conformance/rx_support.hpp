@@ -1,4 +1,4 @@
-// What the conformance suites of RxJava have in common.
+// Shared by the conformance suites of RxJava.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@
 
 namespace takt_test {
 
-// Two calls at the same time.
+// Makes two calls concurrently.
 template <class F, class G>
 void race(F&& f, G&& g) {
   takt::sync::atomic<int> ready{0};
@@ -40,7 +40,7 @@ void race(F&& f, G&& g) {
   other.join();
 }
 
-// Lets time pass, as far as somebody waits for it, until the gate is open.
+// Advances the clock to each deadline that a thread waits for, until the gate is open.
 inline void pass_time_until(takt::manual_clock& time, const gate& done) {
   while (!done.is_open()) {
     time.advance_to_next();
@@ -48,7 +48,7 @@ inline void pass_time_until(takt::manual_clock& time, const gate& done) {
   }
 }
 
-// All schedulers that have threads, with a clock that stands still.
+// All schedulers that have threads, on a manual clock.
 class rx_family {
  public:
   takt::manual_clock time;
@@ -78,7 +78,7 @@ class rx_family {
   [[nodiscard]] takt::rx::schedulers& run() { return run_; }
 };
 
-// A task that may schedule itself again: `again(self)` gets a callable that runs it.
+// A task that can reschedule itself: `again(self)` returns a callable that runs it.
 class recursive {
  public:
   explicit recursive(std::function<void(const recursive&)> body)
@@ -89,7 +89,7 @@ class recursive {
   std::shared_ptr<std::function<void(const recursive&)>> body_;
 };
 
-// Five tasks on each of them, none of them here.
+// Runs five tasks on each scheduler; none of them runs on this thread.
 inline void runs_elsewhere() {
   rx_family family;
   for (takt::rx::worker_scheduler* s : family.concurrent()) {

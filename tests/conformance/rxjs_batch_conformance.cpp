@@ -1,5 +1,5 @@
-// RxJS: AsapScheduler-spec, AnimationFrameScheduler-spec, Immediate-spec, and those of the
-// providers. The two schedulers have most tests in common.
+// RxJS: AsapScheduler-spec, AnimationFrameScheduler-spec, Immediate-spec, and the specs of the
+// providers. The two schedulers share most tests.
 #include <chrono>
 #include <functional>
 #include <string>
@@ -18,10 +18,10 @@ namespace {
 using namespace std::chrono_literals;
 using namespace takt;
 
-// Its batches come one by one: with turn().
+// turn() runs one batch at a time.
 template <class Scheduler>
 struct batch_suite : takt_test::actions {
-  // One batch.
+  // Runs one batch.
   void turn() {
     if constexpr (std::is_same_v<Scheduler, rx::asap_scheduler>) {
       loop.run_one();
@@ -29,7 +29,7 @@ struct batch_suite : takt_test::actions {
       loop.run_frame();
     }
   }
-  // Whether one is asked for.
+  // Returns true if a batch is requested.
   bool is_asked() {
     if constexpr (std::is_same_v<Scheduler, rx::asap_scheduler>) {
       return loop.next_deadline() == clock::time_point::min();
@@ -158,7 +158,7 @@ struct batch_suite : takt_test::actions {
     turn();
     EXPECT_EQ(log, "ab");
   }
-  // The call is still there, but calls nothing: a second one is asked for anew.
+  // The cancelled request stays and does nothing; the next action makes a new request.
   bool s_is_asked_again() {
     const auto before = loop.totals().submitted;
     const auto probe = s.schedule([] {});

@@ -27,7 +27,7 @@ using words = std::vector<std::string>;
 constexpr rx::marble_syntax plain{.frame = 10ms, .run_mode = false};
 
 struct TestScheduler : testing::Test {
-  // Keeps what an observable says, with the time.
+  // Records the notifications of an observable, with their times.
   template <class T>
   void keep(const rx::test_observable<T>& of) {
     kept = of.subscribe({.next = [this](const T& v) { note(v); },
@@ -40,7 +40,7 @@ struct TestScheduler : testing::Test {
   auto notes(std::string what) {
     return [this, what = std::move(what)] { note(what); };
   }
-  // What a scheduler makes of one action, as an observable.
+  // Converts one action of a scheduler to an observable.
   static rx::test_observable<std::string> one(rx::action_scheduler& on, std::string what,
                                               std::chrono::milliseconds after = 0ms) {
     return rx::test_observable<std::string>([&on, what, after](const auto& to) {

@@ -85,7 +85,7 @@ TEST_F(QueueScheduler, should_switch_from_synchronous_to_asynchronous_at_will) {
       0ms,
       [&](auto& self, int n) {
         at.push_back(now());
-        if (n == 0) self.schedule(50ms, 1);  // from at once to later
+        if (n == 0) self.schedule(50ms, 1);  // from immediate to delayed
         if (n == 1) self.schedule(0ms, 2);   // and back
       },
       0);

@@ -1,4 +1,5 @@
-// RxJS: Subscription-spec. An "Unsubscribable" is whatever has unsubscribe(): here a callback.
+// RxJS: Subscription-spec. An "Unsubscribable" is an object with unsubscribe(); here it is a
+// callback.
 #include <stdexcept>
 #include <string>
 #include <vector>

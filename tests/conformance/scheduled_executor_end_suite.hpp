@@ -1,4 +1,4 @@
-// As scheduled_executor_suite.hpp: what concerns the end of a pool.
+// Continues scheduled_executor_suite.hpp with the shutdown of a pool.
 #pragma once
 
 #include <chrono>
@@ -77,7 +77,7 @@ void shutdown_now() {
   EXPECT_EQ(s.ended().tasks.finished, threads);
 }
 
-// What is given back is neither done nor cancelled, and can still be run.
+// Returned tasks are neither done nor cancelled, and can still run.
 template <class Kind>
 void shutdown_now_with_delayed_tasks() {
   subject<Kind> s;
@@ -108,7 +108,7 @@ void shutdown_now_with_delayed_tasks() {
   each_future([](auto& f) { f.get(); });
 }
 
-// Every combination of what goes on, said before or after shutdown.
+// Every combination of policies, set at construction, before or after shutdown.
 enum class said : std::uint8_t { at_first, before, after };
 template <class Kind>
 void shutdown_cancellation(takt::after_shutdown keep, said when) {
@@ -118,7 +118,7 @@ void shutdown_cancellation(takt::after_shutdown keep, said when) {
   const auto kept = s.pool.kept_after_shutdown();
   EXPECT_EQ(kept.delayed, when == said::after || keep.delayed);
   EXPECT_EQ(kept.periodic, when == said::after || keep.periodic);
-  // Two run, one of them a series; the others wait.
+  // Two tasks run, one of them periodic; the others wait.
   busy one(s.pool, 1);
   gate begun;
   gate go_on;

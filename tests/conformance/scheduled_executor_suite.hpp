@@ -1,8 +1,8 @@
-// What java.util.concurrent's ScheduledExecutorTest asks, and ScheduledExecutorSubclassTest once
-// more of a pool that decorates its tasks. Each suite has a line per test, named as upstream, that
-// calls the check of that name.
+// The checks of java.util.concurrent's ScheduledExecutorTest, which ScheduledExecutorSubclassTest
+// repeats with a pool that decorates its tasks. Each suite has a test per upstream test, with the
+// upstream name, which calls the check of that name.
 //
-// Time is a manual clock's: what upstream finds true within tolerances is exact here.
+// Time is a manual clock: what upstream checks within tolerances is exact here.
 #pragma once
 
 #include <array>
@@ -61,7 +61,7 @@ struct subject {
     return how;
   }
 
-  // Of a pool that is terminated.
+  // Requires a terminated pool.
   takt_test::last_figures ended() {
     takt_test::expect_balance(pool);
     const takt_test::last_figures s{pool.statistics(), pool.totals()};
@@ -69,7 +69,7 @@ struct subject {
     EXPECT_EQ(wrapped.count(), Kind::decorates ? s.tasks.started : 0u);
     return s;
   }
-  // Has it do all that it was given. Nothing may be left that waits for its time.
+  // Drains the pool. No task may be left that waits for its deadline.
   takt_test::last_figures drain() {
     EXPECT_TRUE(pool.close(takt::drain));
     return ended();
@@ -100,7 +100,7 @@ void schedule_callable() {
   EXPECT_EQ(f.time_left(), 10ms);
   s.time.wait_for_waiters(1);
   s.time.advance(10ms - 1ns);
-  s.pool.submit([] {}).get();  // so that the thread looks at what is due
+  s.pool.submit([] {}).get();  // makes the thread check for due tasks
   s.time.wait_for_waiters(1);
   EXPECT_FALSE(f.is_ready());
   EXPECT_EQ(f.time_left(), 1ns);
@@ -109,7 +109,7 @@ void schedule_callable() {
   s.drain();
 }
 
-// So does a runnable.
+// A runnable runs after its delay.
 template <class Kind>
 void schedule_runnable() {
   subject<Kind> s;
@@ -123,7 +123,7 @@ void schedule_runnable() {
   s.drain();
 }
 
-// A series begins after its first delay, and can be cancelled.
+// A periodic task starts after its first delay, and can be cancelled.
 template <class Kind, class Add>
 void series_begins_after_delay(Add add) {
   subject<Kind> s;
@@ -155,7 +155,7 @@ void fixed_delay_begins_after_delay() {
   });
 }
 
-// When eight runs begin of which the third takes 25 ms.
+// Returns the start times of eight runs, the third of which takes 25 ms.
 template <class Kind, class Add>
 std::vector<nanoseconds> sequence(Add add) {
   subject<Kind> s({.threads = 1, .missed = takt::catch_up});
@@ -177,7 +177,7 @@ std::vector<nanoseconds> sequence(Add add) {
   return began;
 }
 
-// No drift: what was late is made up for.
+// No drift: late runs are made up for.
 template <class Kind>
 void fixed_rate_sequence() {
   EXPECT_THAT(sequence<Kind>([](scheduled_pool& pool, auto body) {
@@ -185,7 +185,7 @@ void fixed_rate_sequence() {
               }),
               testing::ElementsAre(0ms, 10ms, 20ms, 45ms, 45ms, 50ms, 60ms, 70ms));
 }
-// From the end of one to the beginning of the next.
+// The delay counts from the end of a run to the start of the next one.
 template <class Kind>
 void fixed_delay_sequence() {
   EXPECT_THAT(sequence<Kind>([](scheduled_pool& pool, auto body) {
@@ -194,7 +194,7 @@ void fixed_delay_sequence() {
               testing::ElementsAre(0ms, 10ms, 20ms, 55ms, 65ms, 75ms, 85ms, 95ms));
 }
 
-// A delay that is too long to count keeps nothing from being run.
+// A delay beyond the range of the clock does not keep other tasks from running.
 template <class Kind>
 void fixed_delay_overflow() {
   subject<Kind> s;
@@ -210,7 +210,7 @@ void fixed_delay_overflow() {
   EXPECT_TRUE(f.is_cancelled());
 }
 
-// Calls `check` with every way to submit `f` there is.
+// Calls `check` with every way to submit `f`.
 template <class F, class Check>
 void each_submission(scheduled_pool& pool, F f, Check check) {
   check([&] { pool.execute(f); });
@@ -233,7 +233,7 @@ void null_task_submission() {
   EXPECT_EQ(s.drain().tasks.submitted, 0u);
 }
 
-// However it was shut down, and by whom.
+// Runs with every way to shut down, and from inside and outside of the pool.
 template <class Kind>
 void submitted_tasks_rejected_when_shutdown() {
   using end = void (*)(scheduled_pool&);
@@ -272,7 +272,7 @@ void active_count() {
   EXPECT_EQ(s.pool.statistics().active, 1u);
   auto later = s.pool.schedule(1h, [] {});
   s.time.wait_for_waiters(1);
-  EXPECT_EQ(s.pool.statistics().active, 1u);  // who waits for a time is not
+  EXPECT_EQ(s.pool.statistics().active, 1u);  // a thread that waits for a deadline is not active
   EXPECT_EQ(later.cancel(), cancel_result::prevented);
   one.release();
   s.drain();
@@ -295,7 +295,7 @@ void completed_task_count() {
   begun.wait();
   EXPECT_EQ(s.pool.totals().finished, 0u);
   go_on.open();
-  s.time.wait_for_waiters(2);  // it is over, and counted
+  s.time.wait_for_waiters(2);  // the task has ended and is counted
   EXPECT_EQ(s.pool.totals().finished, 1u);
   s.drain();
 }
@@ -376,14 +376,14 @@ void queue() {
   s.pool.execute([&] { ran.push_back(5); });
   EXPECT_EQ(s.pool.statistics().queued, 1u);
   s.time.advance(1ms);
-  EXPECT_EQ(s.pool.statistics().delayed, 5u);  // no thread has come for them
+  EXPECT_EQ(s.pool.statistics().delayed, 5u);  // no thread has processed them
   EXPECT_EQ(tasks[4].time_left(), 0ms);
   one.release();
   s.drain();
   EXPECT_THAT(ran, testing::ElementsAre(5, 0, 1, 2, 3, 4));
 }
 
-// Java takes a task out with remove(), and its future then waits for ever; here cancelling it does.
+// Java removes a task with remove(), and its future then waits forever; here cancelling removes it.
 template <class Kind>
 void remove() {
   subject<Kind> s;
@@ -413,7 +413,7 @@ void remove() {
   EXPECT_EQ(counts.cancelled, 3u);
 }
 
-// There is nothing to purge: what is cancelled leaves at once, series too.
+// purge() has nothing to do: cancelled tasks leave at once, periodic ones too.
 template <class Kind>
 void purge() {
   subject<Kind> s;

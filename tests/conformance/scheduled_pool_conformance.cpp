@@ -1,4 +1,4 @@
-// java.util.concurrent's ScheduledExecutorTest and ScheduledExecutorSubclassTest, by their names.
+// java.util.concurrent's ScheduledExecutorTest and ScheduledExecutorSubclassTest, with their names.
 #include <gtest/gtest.h>
 
 #include <takt/clock/manual_clock.hpp>
@@ -14,7 +14,7 @@ namespace suite = scheduled_executor_suite;
 using suite::decorated;
 using suite::plain;
 
-// --- as it is
+// --- the plain pool
 
 TEST(ScheduledExecutorTest, testExecute) { suite::execute<plain>(); }
 TEST(ScheduledExecutorTest, testSchedule1) { suite::schedule_callable<plain>(); }
@@ -55,7 +55,7 @@ TEST(ScheduledExecutorTest, testDefaultRejectedExecutionHandler) {
   s.drain();
 }
 
-// --- with tasks that are decorated
+// --- with decorated tasks
 
 TEST(ScheduledExecutorSubclassTest, testExecute) { suite::execute<decorated>(); }
 TEST(ScheduledExecutorSubclassTest, testSchedule1) { suite::schedule_callable<decorated>(); }

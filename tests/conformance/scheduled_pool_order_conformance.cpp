@@ -1,6 +1,5 @@
-// The order in which a scheduled_pool begins tasks, where the JDK's pool was seen to differ: see
-// tests/oracle/run.py; and its end. What is disabled is known to fail; of the order it is in KNOWN
-// there.
+// The order in which a scheduled_pool starts tasks, where random scripts have shown differences
+// from the JDK's pool (see tests/oracle/run.py), and its shutdown.
 #include <chrono>
 #include <functional>
 #include <utility>
@@ -26,8 +25,8 @@ using scheduled_executor_suite::subject;
 using takt_test::busy;
 using ::testing::ElementsAre;
 
-// One thread, which is late: what is due is run in the order of deadlines. Tasks end their series
-// by takt::cancelled.
+// One thread that is late: due tasks run in the order of their deadlines. Tasks end their own
+// series with takt::cancelled.
 struct late_pool {
   subject<plain> s{{.threads = 1, .missed = takt::catch_up}};
   busy hold{s.pool, 1};
@@ -37,7 +36,7 @@ struct late_pool {
     hold.release();
     s.drain();
   }
-  // The same, until the series has ended by itself.
+  // The same, until the periodic task has ended itself.
   void run(const takt::periodic_future& series) {
     hold.release();
     series.wait();
@@ -55,7 +54,7 @@ TEST(scheduled_pool_order, equal_deadlines_in_the_order_of_submission) {
   EXPECT_THAT(late.ran, ElementsAre(0, 1, 2, 3, 4));
 }
 
-// It was submitted first, and so is first whenever deadlines are equal.
+// It was submitted first, and so runs first whenever deadlines are equal.
 TEST(scheduled_pool_order, periodic_task_keeps_its_turn) {
   late_pool late;
   int runs = 0;
@@ -70,8 +69,8 @@ TEST(scheduled_pool_order, periodic_task_keeps_its_turn) {
   EXPECT_THAT(late.ran, ElementsAre(0, 0, 2, 0, 3));
 }
 
-// "Of a task without a delay the deadline is when it was submitted": the runs were due before.
-// Also if nothing else waits for its time at that moment.
+// "The deadline of a task without a delay is its submission": the late runs were due before. This
+// also holds if no other task waits for its deadline at that moment.
 TEST(scheduled_pool_order, submitted_task_does_not_overtake_late_runs) {
   late_pool late;
   int runs = 0;
@@ -87,7 +86,7 @@ TEST(scheduled_pool_order, submitted_task_does_not_overtake_late_runs) {
 
 // --- the end
 
-// Does something before it tells the time, once.
+// Calls a hook once before now() returns.
 class interrupted_clock final : public takt::clock {
  public:
   [[nodiscard]] time_point now() const noexcept override {
@@ -98,20 +97,20 @@ class interrupted_clock final : public takt::clock {
     time.park_until(p, deadline);
   }
   takt::manual_clock time;
-  mutable std::function<void()> hook;  // of the thread that has made it
+  mutable std::function<void()> hook;  // called only on the thread that has constructed the clock
 
  private:
   const takt::sync::thread::id owner_ = takt::sync::this_thread_id();
 };
 
-// A periodic task comes due while shutdown is about to cancel it, and just then it is told to go
-// on: it is cancelled or goes on.
+// A periodic task becomes due while shutdown is about to cancel it, and just then the policy
+// changes to keep it: it is cancelled or continues.
 TEST(scheduled_pool_end, policy_that_changes_while_it_is_heeded) {
   interrupted_clock time;
   takt::scheduled_pool pool{{.threads = 1, .time = &time}};
   auto series = pool.schedule_at_fixed_rate(1ms, 1ms, [] {});
   time.time.wait_for_waiters(1);
-  time.hook = [&] {  // between the end of intake and what it cancels
+  time.hook = [&] {  // between the end of intake and the cancellation
     time.time.wait_for_waiters(1);
     time.time.advance(1ms);
     time.time.wait_for_waiters(1);
@@ -127,7 +126,7 @@ TEST(scheduled_pool_end, policy_that_changes_while_it_is_heeded) {
   pool.close(takt::cancel_pending);
 }
 
-// What would not be waited for after shutdown cannot be moved into the future then.
+// A task that would not be waited for after shutdown cannot be moved to a later time then.
 TEST(scheduled_pool_end, due_task_moved_after_shutdown) {
   subject<plain> s({.threads = 1, .keep = {.delayed = false}});
   busy hold(s.pool, 1);

@@ -1,5 +1,5 @@
-// The regression programs beside java.util.concurrent's TCK that concern scheduled pools, and what
-// its ExecutorsTest asks of them, by their names.
+// The regression programs beside java.util.concurrent's TCK that concern scheduled pools, and the
+// tests of ExecutorsTest for them, with their names.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -35,7 +35,7 @@ using takt_test::busy;
 using takt_test::tally;
 using ::testing::ElementsAre;
 
-// Cancelled tasks leave the queue at once, in whatever order; the others run in theirs.
+// Cancelled tasks leave the queue at once, in any order; the others run in their order.
 TEST(Regression, BasicCancelTest) {
   constexpr std::size_t count = 200;
   std::mt19937 random(20240229);
@@ -65,8 +65,8 @@ TEST(Regression, BasicCancelTest) {
   EXPECT_EQ(ran, expected);
 }
 
-// What is due long ago and what is due at the end of time, in one queue: the order is right,
-// whenever it is now.
+// A queue with tasks that were due long ago and tasks at the end of time: the order is correct at
+// any current time.
 TEST(Regression, DelayOverflow) {
   using add = std::function<void(scheduled_pool&, task)>;
   const auto series = [](auto schedule) {  // keeps its future in its body, and runs once
@@ -110,11 +110,11 @@ TEST(Regression, DelayOverflow) {
     scheduled_pool pool{{.threads = 1, .time = &time}};
     busy one(pool, 1);
     tally ran;
-    for (std::size_t round = 0; round < 2; ++round) {  // before and after the others
+    for (std::size_t round = 0; round < 2; ++round) {  // before and after the other tasks
       for (const add& add_now : now) {
         add_now(pool, [&] { ran.add(); });
       }
-      time.advance(1h);  // those are late now
+      time.advance(1h);  // these tasks are late now
       for (const add& add_later : at_the_end) add_later(pool, [] { ADD_FAILURE(); });
     }
     one.release();
@@ -127,7 +127,7 @@ TEST(Regression, DelayOverflow) {
   }
 }
 
-// Idle workers keep no finished task alive, and nothing keeps one that was cancelled.
+// Idle workers keep no finished task alive, and no cancelled task is kept alive.
 TEST(Regression, GCRetention) {
   constexpr std::size_t n = 10;
   subject<plain> s({.threads = n});
@@ -147,14 +147,14 @@ TEST(Regression, GCRetention) {
     s.pool.execute(1ms, [kept = owner()] { static_cast<void>(*kept); });
     static_cast<void>(s.pool.schedule(1ms, [kept = owner()] { return kept; }));
     static_cast<void>(s.pool.schedule_at_fixed_rate(1ms, 1ms, [kept = owner()] {
-      throw takt::cancelled();  // ends it
+      throw takt::cancelled();  // ends the periodic task
     }));
   }
   s.time.wait_for_waiters(n);
   s.time.advance(1ms);
   s.time.wait_for_waiters(n);
   expect_none();
-  // Cancelled, while their handles stay.
+  // Cancelled tasks whose handles stay.
   std::vector<takt::timer_handle> handles;
   for (std::size_t i = 0; i < n; ++i) {
     handles.push_back(s.pool.execute(1h, [kept = owner()] { static_cast<void>(*kept); }));
@@ -166,7 +166,7 @@ TEST(Regression, GCRetention) {
   s.drain();
 }
 
-// Without core threads, what is delayed is run all the same.
+// Without core threads, delayed tasks still run.
 TEST(Regression, ZeroCorePoolSize) {
   subject<plain> s({.threads = 0});
   tally ran;
@@ -187,7 +187,7 @@ TEST(Regression, ZeroCorePoolSize) {
   EXPECT_TRUE(rate.is_cancelled());
 }
 
-// Counts how often somebody waits.
+// Counts the waits.
 class counting_clock final : public takt::clock {
  public:
   [[nodiscard]] time_point now() const noexcept override { return time.now(); }
@@ -199,8 +199,7 @@ class counting_clock final : public takt::clock {
   mutable takt::sync::atomic<std::size_t> waits{0};
 };
 
-// The only thread waits as long as something is delayed, without turning round and round, and
-// leaves when nothing is.
+// While tasks are delayed, the only thread waits without busy-waiting; it ends when none is left.
 TEST(Regression, ZeroCoreThreads) {
   for (const std::size_t core : {std::size_t{0}, std::size_t{1}}) {
     counting_clock time;
@@ -222,7 +221,7 @@ TEST(Regression, ZeroCoreThreads) {
       EXPECT_EQ(gone.count(), round - 1);
       time.time.advance(10min);
       f.get();
-      time.time.wait_for_waiters(1);  // for more to do
+      time.time.wait_for_waiters(1);  // the thread waits for more work
       time.time.advance(1ms);
       gone.wait_for(round);
       EXPECT_EQ(pool.statistics().threads, 0u);
@@ -233,8 +232,8 @@ TEST(Regression, ZeroCoreThreads) {
   }
 }
 
-// Whatever is submitted is decorated, each run of a series too; it may be wrapped, replaced or
-// dropped, and it can be cancelled.
+// Every submitted task is decorated, and so is each run of a periodic task. The decorator may wrap,
+// replace or drop the task, which can still be cancelled.
 TEST(Regression, DecorateTask) {
   takt::manual_clock time;
   std::vector<std::string> seen;

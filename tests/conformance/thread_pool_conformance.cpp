@@ -1,4 +1,4 @@
-// java.util.concurrent's ThreadPoolExecutorTest, by its names: tasks, and the end.
+// java.util.concurrent's ThreadPoolExecutorTest, with its names: tasks and shutdown.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +56,7 @@ TEST(ThreadPoolExecutorTest, testGetCompletedTaskCount) {
   busy one(pool, 1);
   EXPECT_EQ(pool.totals().finished, 0u);
   one.release();
-  time.wait_for_waiters(1);  // it is over, and counted
+  time.wait_for_waiters(1);  // the task has ended and is counted
   EXPECT_EQ(pool.totals().finished, 1u);
   drain(pool);
 }
@@ -167,7 +167,7 @@ TEST(ThreadPoolExecutorTest, testRemove) {
   }));
   for (int i = 1; i < 6; ++i) tasks.push_back(pool.submit([] {}));
   begun.wait();
-  EXPECT_FALSE(pool.remove(tasks[0]));  // runs
+  EXPECT_FALSE(pool.remove(tasks[0]));  // it is running
   EXPECT_TRUE(pool.remove(tasks[4]));
   EXPECT_FALSE(pool.remove(tasks[4]));
   EXPECT_TRUE(pool.remove(tasks[3]));
@@ -176,7 +176,7 @@ TEST(ThreadPoolExecutorTest, testRemove) {
   go_on.open();
   const auto s = drain(pool);
   EXPECT_EQ(s.tasks.finished, 4u);
-  EXPECT_FALSE(pool.remove(tasks[5]));  // over
+  EXPECT_FALSE(pool.remove(tasks[5]));  // it has ended
 }
 
 TEST(ThreadPoolExecutorTest, testPurge) {
@@ -195,7 +195,7 @@ TEST(ThreadPoolExecutorTest, testPurge) {
   drain(pool);
 }
 
-// --- the end
+// --- shutdown
 
 TEST(ThreadPoolExecutorTest, testIsShutdown) {
   thread_pool pool{{.core_threads = 1}};

@@ -1,5 +1,5 @@
-// java.util.concurrent's ThreadPoolExecutorTest, by its names: constructors.
-// Java has four; here hooks for threads and a policy are options among others.
+// java.util.concurrent's ThreadPoolExecutorTest, with its names: constructors. Java has four; here
+// thread hooks and the policy are ordinary options.
 #include <chrono>
 #include <stdexcept>
 

@@ -1,4 +1,4 @@
-// The submit and invoke tests of java.util.concurrent's ThreadPoolExecutorTest, by their names.
+// The submit and invoke tests of java.util.concurrent's ThreadPoolExecutorTest, with their names.
 #include <gtest/gtest.h>
 
 #include "executor_service_suite.hpp"

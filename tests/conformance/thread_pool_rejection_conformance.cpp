@@ -1,4 +1,4 @@
-// java.util.concurrent's ThreadPoolExecutorTest, by its names: rejection.
+// java.util.concurrent's ThreadPoolExecutorTest, with its names: rejection.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -70,8 +70,8 @@ TEST(ThreadPoolExecutorTest, testStandardRejectedExecutionHandlers) {
   EXPECT_EQ(ran, takt::sync::this_thread_id());
 }
 
-// With each policy: one task runs, one is queued, and then no more; nor after shutdown.
-// What submit() comes to in the end: a value, or why there is none.
+// The outcome of submit(): a value or a rejection. With each policy one task runs, one is queued,
+// and further ones are rejected, as are tasks after shutdown.
 struct outcome {
   bool thrown = false;  // by submit() itself
   std::variant<int, rejection> what;
@@ -89,7 +89,8 @@ outcome of(future<int>& f) {
   }
 }
 
-// Of a task that is queued, one that finds the pool saturated, and one that finds it shut down.
+// The outcomes of a queued task, of a task that finds the pool saturated, and of one after
+// shutdown.
 std::vector<outcome> submit_three(rejection_policy policy) {
   thread_pool pool{{.core_threads = 1, .queue_capacity = 1, .rejection = std::move(policy)}};
   busy one(pool, 1);

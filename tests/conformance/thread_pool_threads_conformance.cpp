@@ -1,4 +1,4 @@
-// java.util.concurrent's ThreadPoolExecutorTest, by its names: threads.
+// java.util.concurrent's ThreadPoolExecutorTest, with its names: threads.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -116,7 +116,7 @@ TEST(ThreadPoolExecutorTest, testPoolSizeInvariants) {
   drain(pool);
 }
 
-// --- time to live
+// --- keep-alive
 
 TEST(ThreadPoolExecutorTest, testGetKeepAliveTime) {
   takt::manual_clock time;
@@ -145,7 +145,7 @@ TEST(ThreadPoolExecutorTest, testAllowsCoreThreadTimeOut) {
   thread_pool pool{{.core_threads = 2, .keep_alive = 1s, .time = &time}};
   pool.prestart();
   time.wait_for_waiters(2);
-  EXPECT_FALSE(time.advance_to_next());  // nobody waits for a time
+  EXPECT_FALSE(time.advance_to_next());  // no thread waits for a deadline
   drain(pool);
 }
 
@@ -204,7 +204,7 @@ TEST(ThreadPoolExecutorTest, testFailingThreadFactory) {
   }
   done.wait_for(count);
   const auto s = drain(pool);
-  EXPECT_EQ(refused, 1u);  // while there was no thread at all
+  EXPECT_EQ(refused, 1u);  // while there was no thread
   EXPECT_EQ(s.tasks.rejected, refused);
   EXPECT_EQ(s.tasks.finished, count);
   EXPECT_EQ(s.largest, 4u);

@@ -1,4 +1,4 @@
-// wheel_scheduler: cancelling, also while others do everything at once.
+// wheel_scheduler: cancelling, also while other threads use the scheduler in every way.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -66,7 +66,7 @@ TEST(wheel_cancel, of_a_future_works_also_when_the_executor_has_the_task) {
   EXPECT_EQ(f.cancel(), cancel_result::prevented);
   later.poll();
   EXPECT_THAT(b.said, IsEmpty());
-  EXPECT_EQ(b.wheel.totals().finished, 1u);  // here it had come to its end
+  EXPECT_EQ(b.wheel.totals().finished, 1u);  // for the wheel the task had finished
 }
 
 TEST(wheel_cancel, from_inside_of_the_task_is_done) {
@@ -100,7 +100,7 @@ TEST(wheel_cancel, destroys_the_closure_at_once_and_where_it_is_called) {
   EXPECT_EQ(shared.use_count(), 1);
 }
 
-// Tells what became of it.
+// A callable that counts its runs and its calls of cancelled().
 struct counted {
   std::atomic<std::size_t>* ran;
   std::atomic<std::size_t>* told;
@@ -251,7 +251,7 @@ INSTANTIATE_TEST_SUITE_P(wheel, wheel_storm,
                                          std::pair(timer_stamp::caller, true),
                                          std::pair(timer_stamp::timer, true)));
 
-// All of them race: the same few handles, by all threads.
+// All threads race for the same few handles.
 TEST(wheel_cancel, of_handles_that_others_move_and_pause_is_exact) {
   constexpr std::size_t rounds = 200;
   wheel_bench b({.tick = 1ms});

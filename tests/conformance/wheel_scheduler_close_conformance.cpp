@@ -1,4 +1,4 @@
-// wheel_scheduler: how it is closed.
+// wheel_scheduler: close().
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -76,7 +76,7 @@ TEST(wheel_close, runs_all_in_order_and_series_once) {
   wheel_bench b({.ticks_per_wheel = 4});
   b.wheel.execute(1h, executor, b.say("1 h"));
   b.wheel.execute(15ms, executor, b.say("15 ms"));
-  b.wheel.execute(11ms, executor, b.say("11 ms"));  // of the same tick
+  b.wheel.execute(11ms, executor, b.say("11 ms"));  // in the same tick
   b.settle();
   auto series = b.wheel.schedule_with_fixed_delay(25ms, 10ms, executor, b.say("series"));
   auto f = b.wheel.schedule(1s, executor, [] { return 42; });
@@ -99,7 +99,7 @@ TEST(wheel_close, runs_what_was_moved_by_its_new_time) {
     const auto earlier = b.wheel.execute(2h, b.here, b.say("20 ms"));
     b.wheel.execute(5s, b.here, b.say("5 s"));
     b.wheel.execute(40ms, b.here, b.say("40 ms"));
-    b.pass(10ms);  // which has them sorted
+    b.pass(10ms);  // sorts the inbox
     later.reschedule(10s);
     far.reschedule(1h);
     earlier.reschedule(10ms);
@@ -130,7 +130,7 @@ TEST(wheel_close, runs_what_was_moved_when_it_was_due_by_its_new_time) {
   expect_balance(b.wheel);
 }
 
-// Those that come to the place of one that was due have a delay there, and no time yet.
+// Tasks that reuse the slot of a due task have a delay there, and no time yet.
 TEST(wheel_close, takes_no_delay_that_has_not_begun_for_a_time) {
   wheel_bench b({.stamp = takt::timer_stamp::timer}, takt::clock::time_point(1000h));
   gate begun;
@@ -287,7 +287,7 @@ TEST(wheel_close, asks_series_that_run_to_stop_and_lets_them_end) {
 
 // --- waiting for the timer thread
 
-// A wheel whose timer thread is in a task, with others behind it.
+// A wheel whose timer thread is in a task, with other tasks behind it.
 struct stuck_bench : wheel_bench {
   stuck_bench() {
     wheel.execute(10ms, here, [this] {
@@ -309,7 +309,7 @@ struct stuck_bench : wheel_bench {
 TEST(wheel_close, that_runs_out_of_time_says_so_and_loses_nothing) {
   stuck_bench b;
   std::thread other([&] {
-    b.time.wait_for_waiters(1);  // in close()
+    b.time.wait_for_waiters(1);  // it waits in close()
     b.time.advance(5s - 1ns);
     b.time.wait_for_waiters(1);
     b.time.advance(1ns);
@@ -340,7 +340,7 @@ TEST(wheel_close, that_runs_out_of_time_says_so_and_loses_nothing) {
 TEST(wheel_close, while_the_timer_thread_hands_over_keeps_the_order) {
   stuck_bench b;
   std::thread other([&] {
-    b.time.wait_for_waiters(1);  // in close()
+    b.time.wait_for_waiters(1);  // it waits in close()
     b.go_on.open();
   });
   takt::task_list rest = b.wheel.close(at_close::give_back);
@@ -368,7 +368,7 @@ TEST(wheel_close, on_the_timer_thread_is_an_error) {
   EXPECT_FALSE(b.wheel.is_shutdown());
 }
 
-// --- racing with it
+// --- races with close()
 
 struct counted {
   std::atomic<std::size_t>* ran;

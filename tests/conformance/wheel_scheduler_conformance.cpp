@@ -1,5 +1,6 @@
-// What Akka's LightArrayRevolverScheduler promises, and what wheel_scheduler adds to it: options,
-// executors and times. Order and limits, cancelling, series and the end have files of their own.
+// What Akka's LightArrayRevolverScheduler promises, and what wheel_scheduler adds: options,
+// executors and times. Order and limits, cancelling, periodic tasks and closing have separate
+// files.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -116,7 +117,7 @@ TEST(wheel_executors, threads_of_a_pool_run_what_is_given_to_it) {
   EXPECT_EQ(answer.get(), 42);
 }
 
-// --- at once
+// --- tasks that are due at once
 
 TEST(wheel_at_once, what_is_due_is_handed_over_by_the_caller_and_is_done) {
   wheel_bench b;
@@ -208,7 +209,7 @@ TEST_P(wheel_rounding, is_up_to_the_next_tick_and_nothing_is_early) {
   wheel_bench b;
   b.pass(GetParam().now);
   const auto handle = b.wheel.execute(GetParam().delay, b.here, b.say("ran"));
-  EXPECT_EQ(handle.time_left(), GetParam().delay);  // which is exact
+  EXPECT_EQ(handle.time_left(), GetParam().delay);  // exact, not rounded to ticks
   b.pass(GetParam().handed_over - GetParam().now - 1ns);
   EXPECT_THAT(b.said, IsEmpty());
   b.pass(1ns);
@@ -254,10 +255,10 @@ TEST(wheel_times, stamped_by_the_caller_a_task_is_at_most_one_tick_late) {
   EXPECT_LT(b.wheel.lateness().max(), 10ms);
 }
 
-// The delay begins when the timer thread takes the task in, at its next tick.
+// The delay starts when the timer thread sorts the task, at its next tick.
 TEST(wheel_times, stamped_by_the_timer_thread_a_task_is_at_most_two_ticks_late) {
   wheel_bench b({.stamp = timer_stamp::timer});
-  b.wheel.execute(10ms, b.here, b.say("a"));  // wakes the thread, which has nothing to do
+  b.wheel.execute(10ms, b.here, b.say("a"));  // wakes the idle thread
   b.pass(1ms);
   b.wheel.execute(10ms, b.here, b.say("b"));
   b.wheel.execute(15ms, b.here, b.say("c"));
@@ -286,7 +287,7 @@ TEST(wheel_times, stamped_by_the_timer_thread_no_task_is_early_or_later_than_tha
   EXPECT_EQ(b.said.size(), 40u);
 }
 
-// A clock that stands still. Threads other than that of the test may be held up when they look.
+// A manual clock. Other threads than the test's can be delayed when they read it.
 class slow_clock final : public takt::clock {
  public:
   [[nodiscard]] time_point now() const noexcept override {
@@ -332,7 +333,8 @@ TEST(wheel_times, a_delay_does_not_begin_before_it_was_asked_for) {
   EXPECT_LE(ran, due + 20ms);
 }
 
-// Places are used again, and the inbox may still name them for tasks that were cancelled long ago.
+// Slots are reused, and the inbox may still contain entries of tasks that were cancelled long
+// before.
 TEST(wheel_times, a_delay_does_not_begin_before_it_was_asked_for_in_a_place_that_was_anothers) {
   constexpr int many = 20'000;
   wheel_bench b({.stamp = timer_stamp::timer, .exact = true});
@@ -347,7 +349,7 @@ TEST(wheel_times, a_delay_does_not_begin_before_it_was_asked_for_in_a_place_that
   EXPECT_EQ(ran, many);
 }
 
-// Lets time pass whenever this thread has looked.
+// Time passes whenever this thread has read the clock.
 class hasty_clock final : public takt::clock {
  public:
   [[nodiscard]] time_point now() const noexcept override {
@@ -359,7 +361,7 @@ class hasty_clock final : public takt::clock {
     time.park_until(p, deadline);
   }
   mutable takt::manual_clock time;
-  bool armed = false;  // by this thread
+  bool armed = false;  // used only by this thread
 
  private:
   const std::thread::id test_ = std::this_thread::get_id();
@@ -378,12 +380,12 @@ TEST(wheel_times, no_more_than_the_delay_is_left_of_it) {
   }
 }
 
-// Stamps are for durations.
+// Stamps apply to durations only.
 TEST(wheel_times, are_what_they_are_whoever_stamps) {
   wheel_bench b({.stamp = timer_stamp::timer});
   b.pass(3ms);
   b.wheel.execute(1h, b.here, [] {});
-  b.settle();  // until its next tick, at 13 ms
+  b.settle();  // its next tick is at 13 ms
   b.wheel.execute(b.start + 10ms, b.here, b.say("ran"));
   b.pass(7ms);
   EXPECT_THAT(b.said, ElementsAre("ran"));

@@ -1,4 +1,4 @@
-// wheel_scheduler: that it sleeps when there is nothing to do, and what it tells of itself.
+// wheel_scheduler: sleeping while idle, and statistics.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -35,7 +35,7 @@ TEST(wheel_sleep, an_idle_wheel_does_not_tick) {
     const wheel_scheduler wheel({.stamp = stamp, .time = &time});
     time.time.wait_for_waiters(1);
     const std::size_t before = time.parks();
-    EXPECT_FALSE(time.time.advance_to_next());  // it waits for no time at all
+    EXPECT_FALSE(time.time.advance_to_next());  // it waits without a deadline
     for (int i = 0; i < 1000; ++i) time.time.advance(10ms);
     time.time.wait_for_waiters(1);
     EXPECT_EQ(time.parks(), before);
@@ -57,7 +57,7 @@ TEST(wheel_sleep, a_wheel_sleeps_until_its_next_deadline) {
   time.time.wait_for_waiters(1);
   EXPECT_EQ(time.parks(), before + 1);
   EXPECT_EQ(ran, 1);
-  // What is later than the next one wakes nobody, and what shares its tick neither.
+  // Timers later than the next one do not wake the thread; neither do timers in the same tick.
   wheel.execute(1s, inline_executor(), [&] { ++ran; });
   time.time.wait_for_waiters(1);
   before = time.parks();

@@ -1,4 +1,4 @@
-// wheel_scheduler: what can be done with a task in place: pause, resume, move, change its period.
+// wheel_scheduler: operations on a scheduled task: pause, resume, move, change its period.
 #include <chrono>
 #include <vector>
 
@@ -32,7 +32,7 @@ TEST(wheel_handles, a_task_that_is_paused_waits_with_what_was_left) {
   EXPECT_TRUE(handle.resume());
   EXPECT_FALSE(handle.resume());
   EXPECT_EQ(handle.time_left(), 25ms);
-  b.pass(25ms);  // that is 1 h and 30 ms
+  b.pass(25ms);  // 1 h and 30 ms in all
   EXPECT_EQ(b.said, (log{"ran"}));
   EXPECT_FALSE(handle.pause());
   EXPECT_FALSE(handle.resume());
@@ -59,7 +59,7 @@ TEST(wheel_handles, move_a_task_in_place) {
   expect_balance(b.wheel);
 }
 
-// The delay of a task that was moved has begun; where the timer thread stamps, it looks for it at
+// The delay of a moved task has started; with stamp timer, the timer thread looks for the task at
 // its next tick.
 TEST(wheel_handles, move_a_task_that_the_timer_thread_stamps) {
   wheel_bench b({.stamp = timer_stamp::timer});

@@ -1,4 +1,4 @@
-// The order in which a wheel hands over, its turns, and its limits; see
+// The order in which a wheel hands over tasks, its rotations, and its limits; see
 // wheel_scheduler_conformance.cpp.
 #include <chrono>
 #include <climits>
@@ -34,7 +34,7 @@ TEST(wheel_order, within_a_tick_is_that_of_submission) {
     wheel_bench b({.stamp = stamp});
     log expected;
     b.settle();
-    for (int i = 0; i < 300; ++i) {  // more than are handed over at once
+    for (int i = 0; i < 300; ++i) {  // more than one batch
       b.wheel.execute(b.start + 10ms + nanoseconds((i * 7919) % 10'000'000 + 1), b.here,
                       b.say(std::to_string(i)));
       expected.push_back(std::to_string(i));
@@ -70,12 +70,12 @@ TEST(wheel_order, a_timer_thread_that_oversleeps_hands_over_all_that_is_due_in_o
       expected.push_back("also " + std::to_string(i));
     }
     b.pass(959ms);
-    EXPECT_EQ(b.said, expected);  // nothing that is due waits, nothing is early
+    EXPECT_EQ(b.said, expected);  // no due task is left, none is early
     EXPECT_EQ(b.wheel.totals().pending(), 10u);
   }
 }
 
-// --- turns, and clocks that begin anywhere
+// --- rotations, and clocks with arbitrary origins
 
 class wheel_turns : public testing::TestWithParam<std::size_t> {};
 

@@ -1,4 +1,4 @@
-// wheel_scheduler: tasks that run again and again.
+// wheel_scheduler: periodic tasks.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -120,7 +120,7 @@ TEST(wheel_series, does_not_overlap) {
   EXPECT_EQ(begun.count(), 1u);
   EXPECT_EQ(series.run_count(), 1u);
   go_on.open();
-  begun.wait_for(6);  // those that were due meanwhile
+  begun.wait_for(6);  // the runs that became due meanwhile
   b.settle();
   series.cancel_and_join();
   EXPECT_EQ(series.run_count(), 6u);
@@ -268,7 +268,8 @@ TEST(wheel_series, ends_when_its_executor_refuses_a_run) {
   expect_balance(b.wheel);
 }
 
-// Its future says so; if nobody has that, the observer hears it, and the ledger has it.
+// The future reports the rejection. Without a future the observer is notified, and the ledger
+// counts it.
 TEST(wheel_series, that_is_refused_is_reported_to_the_observer) {
   takt::manual_clock time;
   takt::task_statistics figures;
@@ -301,7 +302,7 @@ TEST(wheel_errors, a_refusal_without_a_future_is_reported) {
   expect_balance(b.wheel);
 }
 
-// --- the timer thread goes on
+// --- the timer thread continues
 
 TEST(wheel_errors, of_inline_tasks_do_not_stop_the_timer_thread) {
   wheel_bench b;
@@ -318,7 +319,7 @@ TEST(wheel_errors, of_inline_tasks_do_not_stop_the_timer_thread) {
   expect_balance(b.wheel);
 }
 
-// Throws what is no rejection.
+// Throws an error that is not a rejection.
 struct broken_executor {
   void execute(const takt::task& /*t*/) { throw std::runtime_error("broken"); }
 };
@@ -348,7 +349,7 @@ TEST(wheel_missed, a_stop_of_ten_seconds_is_not_followed_by_a_storm) {
   auto series = b.wheel.schedule_at_fixed_rate(10ms, 10ms, b.here, b.noting());
   b.pass(10ms);
   b.pass(10s);
-  EXPECT_THAT(b.at, ElementsAre(10, 10'010, 10'010));  // the one that waited, and that of this time
+  EXPECT_THAT(b.at, ElementsAre(10, 10'010, 10'010));  // the late run, and the run that is due now
   EXPECT_EQ(series.missed_count(), 998u);
   EXPECT_EQ(series.run_count() + series.missed_count(), 1001u);
   EXPECT_EQ(b.wheel.totals().missed, 998u);
@@ -378,7 +379,7 @@ TEST(wheel_missed, within_the_tolerance_it_catches_up) {
   EXPECT_THAT(b.at, ElementsAre(60, 60, 60, 60, 60, 60));
   EXPECT_EQ(series.missed_count(), 0u);
   b.pass(80ms);
-  EXPECT_EQ(series.run_count(), 8u);  // the one that waited, and that of this time
+  EXPECT_EQ(series.run_count(), 8u);  // the late run, and the run that is due now
   EXPECT_EQ(series.missed_count(), 6u);
 }
 

@@ -1,4 +1,4 @@
-// What the model checker reports, and what it gives to the code under test.
+// Tests of the model checker: its reports, and the facilities of the code under test.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -42,7 +42,7 @@ constexpr bool own_heap_is_watched_by_a_sanitizer = true;
 constexpr bool own_heap_is_watched_by_a_sanitizer = false;
 #endif
 
-// Behind pointers that the compiler cannot see through, or it would refuse the bugs.
+// Called through volatile pointers, so that the compiler does not diagnose the bugs.
 void* (*volatile allocate)(std::size_t) = [](std::size_t n) { return ::operator new(n); };
 void (*volatile release)(void*) = [](void* p) { ::operator delete(p); };
 void (*volatile boom)() = [] { throw std::runtime_error("boom"); };
@@ -263,7 +263,7 @@ TEST(checker, use_after_destruction_is_reported) {
               HasSubstr("is used after its destruction"));
 }
 
-// How many of two waiters go on after a notification.
+// Number of waiters, out of two, that continue after a notification.
 template <class Notify>
 std::string two_waiters(Notify notify) {
   const auto r = find({.runs = 200, .spurious_wakeups = false}, [notify] {
@@ -361,7 +361,7 @@ TEST(checker, assertion_fails_the_run) {
   EXPECT_THAT(message_of([] { TAKT_ASSERT(1 + 1 == 3); }), HasSubstr("1 + 1 == 3"));
 }
 
-// Each thread is in the middle of a throw or of a catch when the other runs.
+// Each thread is inside a throw or a catch when the other one runs.
 TEST(checker, exceptions_in_flight_belong_to_their_thread) {
   check({.runs = 2000}, [] {
     sync::atomic<int> steps{0};
