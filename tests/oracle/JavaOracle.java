@@ -1,10 +1,10 @@
-// What the JDK's own ScheduledThreadPoolExecutor does with scripts. scheduled_pool_oracle.cpp does the
-// same for takt; pool_scripts.py writes the scripts and explains them; run.py compares.
+// Runs scripts on the JDK's ScheduledThreadPoolExecutor. scheduled_pool_oracle.cpp runs them on
+// takt; pool_scripts.py generates and explains them; run.py compares the traces.
 //
-// The pool, its queue, its policies and its futures are the JDK's. Time is not: decorateTask() gives
-// each task a deadline on a clock that only scripts move, and the JDK's queue asks that for order
-// and delay. The one worker is held by a gate while operations are issued; the gate is the last of
-// the tasks that are due, so that all of them have run when it is reached.
+// The pool, its queue, its policies and its futures are the JDK's. Only the time is not:
+// decorateTask() gives each task a deadline on a clock that only scripts move, and the JDK's queue
+// uses it for order and delay. A gate holds the one worker while operations are issued; the gate is
+// the last of the tasks that are due, so all of them have run when it is reached.
 import java.util.List;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -36,7 +36,7 @@ final class JavaOracle {
     boolean returned = false;
   }
 
-  // Something in the JDK's queue, with a deadline on the script's clock.
+  // An entry in the JDK's queue, with a deadline on the script's clock.
   class Timed implements RunnableScheduledFuture<Object> {
     final RunnableScheduledFuture<Object> inner;
     final Job job;  // null: the gate
@@ -52,7 +52,7 @@ final class JavaOracle {
     public int compareTo(Delayed other) {
       Timed o = (Timed) other;
       if (time != o.time) return Long.compare(time, o.time);
-      // A deliberate difference: of equal times what was delayed goes first.
+      // A deliberate difference: of equal times, delayed tasks run first.
       if (isAtOnce() != o.isAtOnce()) return isAtOnce() ? 1 : -1;
       return Long.compare(sequence, o.sequence);
     }
@@ -106,7 +106,7 @@ final class JavaOracle {
   long now = 0;
   long sequence = 0;
   boolean stopped = false;
-  int current = -1;  // the task that runs
+  int current = -1;  // the running task
   Job submitting;
 
   Timed decorate(RunnableScheduledFuture<Object> inner) {
@@ -130,7 +130,7 @@ final class JavaOracle {
     if (last && j.end == 'c') perform("-" + id);
     current = outer;
     if (last && j.end == 't') throw new IllegalStateException();
-    // The JDK sets its own next time after this; the queue looks at ours.
+    // The JDK sets its own next time after this; the queue uses ours.
     if (j.how == 'r') j.timed.time += j.period;
     if (j.how == 'w') j.timed.time = now + j.period;
   }
@@ -168,7 +168,7 @@ final class JavaOracle {
       case '>': now += Long.parseLong(op.substring(1)); break;
       case 'S':
         pool.shutdown();
-        // Deliberate difference: what is never due is not waited for.
+        // Deliberate difference: tasks that are never due are not waited for.
         for (Job j : jobs.values()) {
           if (!stopped && j.timed != null && !j.rejected && j.timed.time == NEVER) {
             j.timed.cancel(false);
@@ -188,7 +188,7 @@ final class JavaOracle {
     TreeSet<Integer> ids = new TreeSet<>();
     for (Runnable r : pool.shutdownNow()) {
       Timed t = (Timed) r;
-      // Deliberate difference: what was cancelled is not given back.
+      // Deliberate difference: cancelled tasks are not returned.
       if (t.job == null || t.isCancelled()) continue;
       t.job.returned = true;
       for (var e : jobs.entrySet()) {
@@ -239,7 +239,7 @@ final class JavaOracle {
       if (gone) continue;
       if (!stopped) pool.getQueue().add(new Gate());
       open.release();
-      held.acquire();  // all that is due has run, or the pool has ended
+      held.acquire();  // all due tasks have run, or the pool has terminated
     }
     if (!stopped) {
       trace.append(" |");

@@ -1,9 +1,9 @@
-// What RxJava's own schedulers, workers and containers do with scripts. rx_oracle.cpp does the same
-// for takt; rx_scripts.py writes the scripts, explains them, and lists the deliberate differences.
-// Those that a script met are named behind the trace, after a tab.
+// Runs scripts on RxJava's schedulers, workers and containers. rx_oracle.cpp runs them on takt;
+// rx_scripts.py generates and explains them, and lists the deliberate differences. The names of
+// differences that a script meets follow its trace, after a tab.
 //
-// The classes are RxJava's. Time is the script's (VirtualClassLoader), and so is the thread of
-// Schedulers.single(), which is also what other schedulers wait with (VirtualPool).
+// The classes are RxJava's. The time is the script's (VirtualClassLoader), and so is the thread of
+// Schedulers.single(), with which other schedulers wait, too (VirtualPool).
 import io.reactivex.rxjava3.core.Scheduler;
 import io.reactivex.rxjava3.disposables.CompositeDisposable;
 import io.reactivex.rxjava3.disposables.Disposable;
@@ -38,11 +38,11 @@ final class RxOracle {
   @SuppressWarnings("serial")
   static final class Thrown extends RuntimeException {}
 
-  // As a disposable it is its handle, for containers.
+  // As a disposable it is its own handle, for containers.
   final class Task implements Disposable {
     int worker;
-    char how;     // n at once, d later, p periodically
-    boolean own;  // by a worker of its own: scheduleDirect()
+    char how;     // n at once, d delayed, p periodic
+    boolean own;  // the task has its own worker: scheduleDirect()
     long delay;
     long period;
     int runs;
@@ -62,21 +62,21 @@ final class RxOracle {
     @Override public boolean isDisposed() {
       boolean known = handle.isDisposed();
       boolean closed = cancelled || finished || !own && workers.get(worker).isDisposed();
-      // A deliberate difference: not all handles know what became of the task.
+      // A deliberate difference: not all handles show how the task has ended.
       if (closed && !known) differences.add("handle");
       return known || closed;
     }
   }
 
-  // What runs the tasks of Schedulers.from(): the script's thread, or a pool that is held while
-  // operations are issued.
+  // The executor of Schedulers.from(): the script's thread, or a pool that is held while operations
+  // are issued.
   final class Work implements Executor {
     final ExecutorService pool;  // null: the script
     final ArrayDeque<Runnable> queue = new ArrayDeque<>();
     boolean held = true;
     boolean stopped = false;
     int running = 0;
-    boolean waits = false;  // a task, for what is to be done meanwhile
+    boolean waits = false;  // a task waits for operations of the script
 
     Work(ExecutorService pool) { this.pool = pool; }
 
@@ -107,12 +107,12 @@ final class RxOracle {
           r.run();
           return;
         } catch (RejectedExecutionException e) {
-          // A deliberate difference: a worker that has more to do would hang.
+          // A deliberate difference: a worker with more tasks would hang.
           differences.add("resubmit");
         }
       }
     }
-    // Runs all that there is, until there is nothing.
+    // Runs tasks until none is left.
     void runAll() throws InterruptedException {
       if (pool == null) {
         for (Runnable r = queue.poll(); r != null; r = queue.poll()) runOne(r);
@@ -158,7 +158,7 @@ final class RxOracle {
   final TreeSet<String> differences = new TreeSet<>();
   final ArrayDeque<List<String>> meanwhile = new ArrayDeque<>();
   final TreeMap<String, Disposable> containers = new TreeMap<>();
-  final List<String> disposals = new ArrayList<>();  // of the operation on a container
+  final List<String> disposals = new ArrayList<>();  // closed by the current operation on a container
   final List<Scheduler.Worker> workers = new ArrayList<>();
   final VirtualPool timer = new VirtualPool();
   final List<VirtualPool> threads = new ArrayList<>();  // of newThread()
@@ -228,7 +228,7 @@ final class RxOracle {
       t.finished = true;
       log("x" + id);
       if (kind != 'F' && kind != 'L') throw new Thrown();
-      // A deliberate difference: it would be the end of the worker.
+      // A deliberate difference: the exception would end the worker.
       differences.add("throw");
       if (t.handle != null) t.handle.dispose();
     }
@@ -244,11 +244,11 @@ final class RxOracle {
     long delay = t.delay;
     boolean atOnce = t.how == 'n';
     if (t.how == 'd' && delay <= 0 && t.own && kind == 'F') {
-      // A deliberate difference: it would be waited for.
+      // A deliberate difference: RxJava would wait for the delay.
       differences.add("past");
       atOnce = true;
     } else if (delay < 0 && (t.how == 'p' || kind == 'T' || kind == 'L')) {
-      // A deliberate difference: it would have been due before now.
+      // A deliberate difference: the task would have been due before now.
       differences.add("past");
       delay = 0;
     }
@@ -263,7 +263,7 @@ final class RxOracle {
     } else if (t.how == 'd') {
       d = w.schedule(r, delay, TimeUnit.MILLISECONDS);
     } else if (kind == 'T') {
-      // A deliberate difference: it would be due at 0, and so before all others.
+      // A deliberate difference: the task would be due at 0, before all others.
       if (scheduler.now(TimeUnit.NANOSECONDS) > 0) differences.add("zero");
       d = w.schedule(r, 0, TimeUnit.MILLISECONDS);
     } else {
@@ -274,7 +274,7 @@ final class RxOracle {
     if (t.rejected) log("+" + id + "!");
   }
 
-  // Whether the handle of a task is closed.
+  // Returns true if the handle of a task is closed.
   static String state(Task t) { return t.handle == null ? "-" : t.isDisposed() ? "1" : "0"; }
 
   // --- containers --------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ final class RxOracle {
     });
   }
 
-  // How many of its children are not disposed.
+  // Returns the number of children that are not disposed.
   int size(CompositeDisposable c) throws Exception {
     OpenHashSet<?> set = (OpenHashSet<?>) field(CompositeDisposable.class, c, "resources");
     int open = 0;
@@ -318,12 +318,12 @@ final class RxOracle {
         if (o != null && !((Disposable) o).isDisposed()) ++open;
       }
     }
-    // A deliberate difference: those that are disposed stay there.
+    // A deliberate difference: disposed children stay in the container.
     if (open != c.size()) differences.add("size");
     return open;
   }
 
-  // On a container: <letter><digit><what>[<child>].
+  // Performs an operation on a container: <letter><digit><operation>[<child>].
   void contain(String op) {
     String name = op.substring(0, 2);
     Disposable own = container(name);
@@ -370,7 +370,7 @@ final class RxOracle {
       throw new IllegalStateException(e);
     }
     if (op.charAt(0) != 'l') {
-      // A deliberate difference: the order of a composite is that of hash codes.
+      // A deliberate difference: a composite's order is that of hash codes.
       if (disposals.size() > 1) differences.add("order");
       Collections.sort(disposals);
     }
@@ -437,7 +437,7 @@ final class RxOracle {
     }
   }
 
-  // All that is due.
+  // Runs everything that is due.
   void work() throws InterruptedException {
     switch (kind) {
       case 'T': advance(0); break;
@@ -446,7 +446,7 @@ final class RxOracle {
           while (timer.runOne()) {}
           work.runAll();
         } while (timer.isDue());
-        while (!meanwhile.isEmpty()) {  // nobody has waited for them
+        while (!meanwhile.isEmpty()) {  // no task has waited for them
           for (String op : meanwhile.remove()) perform(op);
           if (meanwhile.isEmpty()) work();
         }
@@ -493,7 +493,7 @@ final class RxOracle {
       perform("V" + i);
       workers.get(i).dispose();
     }
-    work();  // nothing
+    work();  // nothing may be left to run
     return trace.substring(1) + (differences.isEmpty() ? "" : "\t" + String.join(",", differences));
   }
 

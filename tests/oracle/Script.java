@@ -1,5 +1,5 @@
-// A script as run.py writes it, and the loop in which the oracles answer scripts: one per line of
-// standard input, with a line for each on standard output.
+// A script in the format of run.py, and the loop in which the oracles answer scripts: each line of
+// standard input is a script, and gets one line on standard output.
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.util.ArrayList;
@@ -12,7 +12,7 @@ final class Script {
   }
 
   final String head;                                        // the first word, without its letter
-  final TreeMap<Integer, String[]> tasks = new TreeMap<>();  // what stands between the colons
+  final TreeMap<Integer, String[]> tasks = new TreeMap<>();  // the parts between colons
   final List<List<String>> phases = new ArrayList<>();
 
   Script(String line) {
@@ -32,7 +32,7 @@ final class Script {
     }
   }
 
-  // The operations of a task: the last of its parts.
+  // Returns the operations of a task, which are its last part.
   static String[] operations(String[] parts) {
     String text = parts[parts.length - 1];
     return text.isEmpty() ? new String[0] : text.split(",");

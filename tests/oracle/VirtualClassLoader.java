@@ -1,7 +1,7 @@
-// RxJava on the script's clock: the system class loader of RxOracle. In all that it loads it turns
-// the calls in `MOVED` into calls of the same methods of VirtualClock. It does so in the constant
-// pool, where each of them is an entry that names a class and a method; nothing else of a class is
-// changed.
+// The system class loader of RxOracle, which runs RxJava on the script's clock. In every class that
+// it loads, it replaces calls of the methods in `MOVED` with calls of the same methods of
+// VirtualClock. It changes only the constant pool, where each called method is an entry with a
+// class and a name.
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -21,7 +21,7 @@ public final class VirtualClassLoader extends ClassLoader {
     synchronized (getClassLoadingLock(name)) {
       Class<?> known = findLoadedClass(name);
       if (known != null) return known;
-      // Of the JDK and of this class there is only one.
+      // The JDK's classes and this class exist only once.
       if (!name.contains("rxjava3") && name.contains(".") || name.equals(getClass().getName())) {
         return super.loadClass(name, resolve);
       }
@@ -39,7 +39,7 @@ public final class VirtualClassLoader extends ClassLoader {
     DataInputStream in = new DataInputStream(new java.io.ByteArrayInputStream(code));
     in.skipBytes(8);
     int count = in.readUnsignedShort();
-    int[] at = new int[count];  // where an entry is
+    int[] at = new int[count];  // the offset of each entry
     String[] text = new String[count];
     for (int i = 1; i < count; ++i) {
       at[i] = code.length - in.available();

@@ -1,4 +1,4 @@
-// The time that RxJava sees: see VirtualClassLoader. Sleeping lets it pass.
+// The time that RxJava sees; see VirtualClassLoader. sleep() advances it.
 public final class VirtualClock {
   static volatile long now = 0;
 

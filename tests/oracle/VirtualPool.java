@@ -1,5 +1,5 @@
-// A ScheduledExecutorService of which the script is the one thread, on the script's clock. Of equal
-// times what was delayed goes first, and then what came first.
+// A ScheduledExecutorService whose only thread is the script, on the script's clock. Of equal
+// times, delayed tasks run first, and then tasks in the order of submission.
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
@@ -43,7 +43,7 @@ final class VirtualPool extends AbstractExecutorService implements ScheduledExec
   boolean stopped = false;
 
   boolean isDue() { return !queue.isEmpty() && queue.peek().time <= VirtualClock.now; }
-  // Runs what is next, if it is due.
+  // Runs the next task, if it is due.
   boolean runOne() {
     if (!isDue()) return false;
     queue.remove().run();
@@ -61,7 +61,7 @@ final class VirtualPool extends AbstractExecutorService implements ScheduledExec
   }
   @Override public void execute(Runnable task) {
     if (stopped) throw new RejectedExecutionException();
-    // AbstractExecutorService.submit() makes a future of its own, which is what is cancelled.
+    // AbstractExecutorService.submit() makes its own future, and that future is cancelled.
     queue.add(new Entry<>(() -> { task.run(); return null; }, VirtualClock.now, false));
   }
   @Override public ScheduledFuture<?> scheduleAtFixedRate(

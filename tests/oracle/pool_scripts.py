@@ -1,21 +1,21 @@
 """Random scripts of the JDK's ScheduledThreadPoolExecutor and of takt::scheduled_pool, for run.py.
 
-The head of a script is the two policies (delayed, periodic; 1: goes on after shutdown). In a phase
-operations are issued while the one worker is held; then it does all that is due.
-  T<id>:<how>:<delay>:<period>:<runs>:<end>:<operations>    a task; the operations are of its first run
+The head of a script has the two policies (delayed, periodic; 1: continues after shutdown). In a phase,
+operations are issued while the one worker is held; then the worker runs all due tasks.
+  T<id>:<how>:<delay>:<period>:<runs>:<end>:<operations>    a task; its first run performs the operations
      how   x execute, s submit, e execute later, d schedule, r fixed rate, w fixed delay
      end   of the last run: n returns, t throws, c cancels itself
-  +<id> submits   -<id> cancels   ><ns> lets time pass   P<policies> changes them
-  S shutdown      N shutdown_now, which is also what ends each script
-A trace: | a phase begins, r<id> a run begins, +<id>! rejected, -<id>=1 cancelled by this, N,<ids> given
-back; and in the end the outcomes.
+  +<id> submits   -<id> cancels   ><ns> lets time pass   P<policies> changes the policies
+  S shutdown      N shutdown_now, which also ends each script
+A trace: | a phase begins, r<id> a run begins, +<id>! rejected, -<id>=1 cancelled by this call, N,<ids>
+returned; at the end the outcomes.
 
-Deliberate differences (docs/differences.md), and how they are kept out:
-- Of equal deadlines a task without a delay comes last; so 1 ns passes after each of them.
-- Cancelled tasks are not given back; JavaOracle leaves them out.
-- What is never due does not keep a pool that is shut down alive; JavaOracle cancels it.
-- Runs that are late are left out; so takt is told to catch up.
-- Without a future a task that runs or was given back cannot be cancelled; so e does not try."""
+Deliberate differences (docs/differences.md), and how scripts avoid them:
+- Of equal deadlines a task without a delay runs last: 1 ns passes after each such task.
+- Cancelled tasks are not returned: JavaOracle omits them.
+- A task that is never due does not keep a pool alive after shutdown: JavaOracle cancels it.
+- Late runs are skipped: takt uses catch_up.
+- A task without a future cannot be cancelled while it runs or after it was returned: e does not try."""
 import random
 
 ORIGINAL = "java"
@@ -23,7 +23,7 @@ SOURCES = ["JavaOracle.java", "Script.java"]
 JARS = []
 JAVA = ["JavaOracle"]
 SCRIPTS = 5000
-DIFFERENCES = {}  # none that could be counted
+DIFFERENCES = {}  # none are counted
 
 STEP = 1000
 FAR = 10**6 * STEP
@@ -33,7 +33,7 @@ def generate(seed):
     """A script: (policies, {id: task}, phases)."""
     dice = random.Random(seed)
     count = dice.randint(1, 9)
-    places = [[] for _ in range(dice.randint(1, 5))]  # phases; lists of operations, as below
+    places = [[] for _ in range(dice.randint(1, 5))]  # phases, which are lists of operations
     tasks = {}
     for i in range(count):
         how = dice.choices("xsedrw", [2, 2, 1, 4, 3, 3])[0]
@@ -64,15 +64,15 @@ def generate(seed):
 
 
 def tasks_of(op):
-    """Of what tasks an operation is."""
+    """Returns the ids of the tasks that an operation refers to."""
     return [op[1:]] if op[0] in "+-" else []
 
 
 def simpler_operations(op):
-    """What could stand in the place of an operation."""
+    """Yields simpler operations that can replace an operation."""
     return ()
 
 
 def simpler(head, tasks):
-    """What else can be made simpler."""
+    """Yields simpler heads and tasks."""
     return ()

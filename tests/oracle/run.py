@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Random scripts on an original, in Java or JavaScript, and on takt: the order of runs, what every call said
-and what became of every task have to be the same.
+"""Runs random scripts on an original, in Java or JavaScript, and on takt: the order of runs, the result of every call
+and the outcome of every task must be the same.
 Usage: run.py --what pool|rx|rxjs --takt PROGRAM [--classes DIR] [--modules DIR]
               [--seed S] [--scripts N] [--replay SEED | --script TEXT]
 
-What is compared, and the language of its scripts, is in pool_scripts.py (the JDK's
+These modules define the comparisons and the languages of their scripts: pool_scripts.py (the JDK's
 ScheduledThreadPoolExecutor and takt::scheduled_pool), rx_scripts.py (RxJava and takt::rx) and
-rxjs_scripts.py (rxjs and takt::rx). Without a seed the scripts are always the same ones. A failure is
-shrunk, and printed with its seed.
+rxjs_scripts.py (rxjs and takt::rx). Without a seed the scripts are the same in every run. A failing
+script is shrunk, and printed with its seed.
 
-A script is a line: K and its head, the tasks (T, their parts with colons between them, of which the
-last is operations), and phases, which begin with | and consist of operations.
+A script is a line: K and its head, the tasks (T and their parts, separated by colons, the last of which
+are operations), and phases, which begin with | and consist of operations.
 
-Both programs answer each script with its trace. Behind it, after a tab, stand the names of the
-deliberate differences that the script met, and that the original's trace was freed of."""
+Both programs answer each script with its trace. In the original's answer, a tab and the names of the
+deliberate differences follow that the script met, and that were removed from the trace."""
 import argparse
 import collections
 import importlib
@@ -40,14 +40,14 @@ def text(script):
 
 
 def fewer_or_simpler(ops, what):
-    """All lists of operations that lack one, or have a simpler one in its place."""
+    """Yields all lists of operations that lack one operation or have a simpler one in its place."""
     for k, op in enumerate(ops):
         for other in [[], *([o] for o in what.simpler_operations(op))]:
             yield ops[:k] + other + ops[k + 1:]
 
 
 def smaller(script, what):
-    """All scripts that lack one thing."""
+    """Yields all scripts that are smaller by one element."""
     head, tasks, phases = script
     for i in range(len(phases)):
         if len(phases) > 1:
@@ -71,7 +71,7 @@ def smaller(script, what):
 
 
 def ask(command, lines, seconds=60):
-    """What a program says to scripts, a line each. It is started again behind one that ends it."""
+    """Returns the answers of a program to scripts, one line each. Restarts the program after a script that ends it."""
     answers = []
     for _ in range(20):
         rest = lines[len(answers):]
@@ -82,7 +82,7 @@ def ask(command, lines, seconds=60):
                                   timeout=seconds)
             said, error = done.stdout, done.stderr
         except subprocess.TimeoutExpired as expired:
-            said, error, seconds = (expired.stdout or b"").decode(), "it hangs", min(seconds, 10)
+            said, error, seconds = (expired.stdout or b"").decode(), "the program hangs", min(seconds, 10)
         answers += said.splitlines()
         if len(answers) < len(lines):
             answers.append(f"no answer: {' '.join(error.split())}")
@@ -99,11 +99,11 @@ def shrink(script, what, differing):
 
 
 class Missing(Exception):
-    """There is no original to compare with."""
+    """The original is not installed."""
 
 
 def java(what, folder):
-    """The command that runs the original, after it was compiled."""
+    """Compiles the original, and returns the command that runs it."""
     if shutil.which("javac") is None:
         raise Missing("there is no JDK: javac was not found (Debian: default-jdk-headless)")
     for jar, package in what.JARS:
@@ -119,7 +119,7 @@ def java(what, folder):
 
 
 def node(what, folder):
-    """The same of one in JavaScript, whose modules are in a folder."""
+    """The same for an original in JavaScript, whose modules are in a folder."""
     if shutil.which("node") is None:
         raise Missing("node was not found (Debian: nodejs)")
     name, _, version = what.MODULE.partition("@")
@@ -128,23 +128,23 @@ def node(what, folder):
     except FileNotFoundError:
         raise Missing(f"{name} is not in {folder} (npm install --prefix {folder} {what.MODULE})") from None
     if found != version:
-        sys.exit(f"oracle: {folder} has {name} {found}; it has to be {version}")
+        sys.exit(f"oracle: {folder} has {name} {found}; {version} is required")
     os.environ["NODE_PATH"] = str(folder / "node_modules")
     return ["node", str(HERE / what.NODE)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--what", required=True, choices=["pool", "rx", "rxjs"], help="what is compared")
+    parser.add_argument("--what", required=True, choices=["pool", "rx", "rxjs"], help="the comparison")
     parser.add_argument("--takt", required=True, help="the program takt_oracle, takt_rx_oracle or takt_rxjs_oracle")
     parser.add_argument("--classes", type=pathlib.Path, default=BUILD / "dev/tests/oracle",
-                        help="where to compile a Java side to (%(default)s)")
+                        help="output folder for compiled Java (%(default)s)")
     parser.add_argument("--modules", type=pathlib.Path, default=BUILD / "npm",
-                        help="where npm has installed a JavaScript side (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the first script")
+                        help="folder in which npm has installed modules (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first script")
     parser.add_argument("--scripts", type=int)
-    parser.add_argument("--replay", type=int, metavar="SEED", help="one script, with both traces")
-    parser.add_argument("--script", metavar="TEXT", help="the same, of a script that was printed")
+    parser.add_argument("--replay", type=int, metavar="SEED", help="run one script and print both traces")
+    parser.add_argument("--script", metavar="TEXT", help="the same for a printed script")
     arguments = parser.parse_args()
     what = importlib.import_module(f"{arguments.what}_scripts")
     try:
@@ -157,7 +157,7 @@ def main():
         return 77
 
     def both(lines):
-        """Of each script: the original's trace, takt's, and the differences that were kept out."""
+        """Returns for each script the original's trace, takt's trace, and the differences that were removed."""
         expected = (answer.partition("\t")[::2] for answer in ask(original, lines))
         return [(trace, got, met.split(",") if met else [])
                 for (trace, met), got in zip(expected, ask([arguments.takt], lines))]
@@ -167,7 +167,7 @@ def main():
 
     def show(line):
         ((expected, got, met),) = both([line])
-        print(f"script  {line}\n{what.ORIGINAL:8}{expected}\ntakt    {got}" + (f"\nkept out: {', '.join(met)}" if met else ""))
+        print(f"script  {line}\n{what.ORIGINAL:8}{expected}\ntakt    {got}" + (f"\ndifferences: {', '.join(met)}" if met else ""))
         return 0 if expected == got else 1
 
     if arguments.replay is not None or arguments.script:
@@ -180,8 +180,8 @@ def main():
     print(f"oracle: {len(scripts)} scripts, seeds {seeds[0]} to {seeds[-1]}: {len(wrong)} differ")
     met = collections.Counter(name for *_, names in answers for name in names)
     for name, meaning in what.DIFFERENCES.items():
-        print(f"  kept out of {met.pop(name, 0):4}: {name}: {meaning}")
-    assert not met, f"differences that nobody knows: {met}"
+        print(f"  removed from {met.pop(name, 0):4}: {name}: {meaning}")
+    assert not met, f"unknown differences: {met}"
     if not wrong:
         return 0
     _, seed, script = min(wrong, key=lambda w: w[:2])

@@ -1,5 +1,5 @@
-// What takt::rx does with scripts. RxOracle.java does the same for RxJava; rx_scripts.py writes the
-// scripts and explains them; run.py compares.
+// Runs scripts on takt::rx. RxOracle.java runs them on RxJava; rx_scripts.py generates and explains
+// them; run.py compares the traces.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -47,7 +47,7 @@ class no_hook final : public takt::unhandled_hook {
   void on_unhandled(takt::unhandled, const std::exception_ptr&) const noexcept override {}
 };
 
-// Threads that are held while operations are issued. A task may wait for the script.
+// Threads that are held while operations are issued. A task can wait for the script.
 class held_pool {
  public:
   explicit held_pool(std::size_t threads) : pool_({.core_threads = threads}) {}
@@ -66,7 +66,7 @@ class held_pool {
     stopped_ = true;
   }
 
-  // Runs all that there is, until there is nothing. Calls `meanwhile` while a task waits.
+  // Runs tasks until none is left. Calls `meanwhile` while a task waits.
   template <class F>
   void run_all(F meanwhile) {
     takt::detail::mutex_lock lock(mu_);
@@ -116,8 +116,8 @@ class held_pool {
 
 struct job {
   std::size_t worker = 0;
-  char how = 0;      // n at once, d later, p periodically
-  bool own = false;  // by a worker of its own
+  char how = 0;      // n at once, d delayed, p periodic
+  bool own = false;  // the task has its own worker
   milliseconds delay{};
   milliseconds period{};
   int runs = 0;
@@ -179,7 +179,7 @@ class rx_oracle {
       perform("V" + std::to_string(i));
       workers_[i].unsubscribe();
     }
-    work();  // nothing
+    work();  // nothing may be left to run
     for (const auto& [id, j] : jobs_) {
       if (!j.own && state(j) == "0") log(std::to_string(id) + " is open");
     }
@@ -221,12 +221,12 @@ class rx_oracle {
     }
     for (int i = 0; i < head.at(3) - '0'; ++i) workers_.push_back(scheduler_->create_worker());
     if (has_thread()) {
-      workers_.at(0).schedule([this] { tell_end(); });  // it starts with the first task
+      workers_.at(0).schedule([this] { tell_end(); });  // starts the thread with the first task
       time_.wait_until_held();
     }
   }
   [[nodiscard]] bool has_thread() const { return kind_ == 'S' || kind_ == 'N'; }
-  // Has the clock told when the thread ends that calls this.
+  // Notifies the clock when the calling thread ends.
   void tell_end() {
     struct teller {
       oracle::script_clock* told;
@@ -278,7 +278,7 @@ class rx_oracle {
     return j.how == 'd' ? where.schedule(j.delay, call) : where.schedule(call);
   }
 
-  // Whether the handle of a task is closed.
+  // Returns true if the handle of a task is closed.
   static std::string state(const job& j) {
     if (!j.has_handle) return "-";
     return j.handle.is_unsubscribed() ? "1" : "0";
@@ -316,7 +316,7 @@ class rx_oracle {
     return std::visit([](const takt::rx::subscription& s) -> const auto& { return s; }, c);
   }
 
-  // On a container: <letter><digit><what>[<child>].
+  // Performs an operation on a container: <letter><digit><operation>[<child>].
   void contain(const std::string& op) {
     const container& own = at(op.substr(0, 2));
     takt::rx::subscription child;
@@ -443,7 +443,7 @@ class rx_oracle {
     for (const std::string& op : ops) perform(op);
   }
 
-  // All that is due.
+  // Runs everything that is due.
   void work() {
     if (kind_ == 'T') advance(milliseconds(0));
     if (has_thread() && !time_.is_gone()) time_.let_work();
@@ -458,7 +458,7 @@ class rx_oracle {
         }
       } while (timers_.next_deadline() <= time_.now());
       if (meanwhile_.empty()) return;
-      while (!meanwhile_.empty()) perform_meanwhile();  // nobody has waited for them
+      while (!meanwhile_.empty()) perform_meanwhile();  // no task has waited for them
     }
   }
 
@@ -469,7 +469,7 @@ class rx_oracle {
   std::string trace_;
   std::deque<words> meanwhile_;
   std::map<std::string, container> containers_;
-  std::vector<std::string> disposals_;  // of the operation on a container
+  std::vector<std::string> disposals_;  // closed by the current operation on a container
   char kind_ = 0;
 
   takt::event_loop timers_{{.frame = takt::never, .time = &time_, .unhandled = &hook_}};
@@ -478,7 +478,7 @@ class rx_oracle {
   std::unique_ptr<takt::rx::worker_scheduler> from_;
   std::unique_ptr<takt::rx::test_scheduler> test_;
   std::unique_ptr<takt::rx::schedulers> named_;
-  takt::rx::worker_scheduler* scheduler_ = nullptr;  // one of them
+  takt::rx::worker_scheduler* scheduler_ = nullptr;  // null or one of the above
   std::vector<takt::rx::worker> workers_;
 };
 

@@ -1,28 +1,29 @@
 """Random scripts of RxJava's workers and containers and of takt::rx, for run.py.
 
-The head of a script is five characters: what the workers are of, e eager or f fair, i interruptible
-or -, how many workers there are, and threads.
+The head of a script has five characters: the scheduler, e (eager) or f (fair), i (interruptible) or -,
+the number of workers, and the number of threads.
   T  a test scheduler, on virtual time
-  F  an executor (Schedulers.from): the script runs what is there, or as many threads as said do
+  F  an executor (Schedulers.from): the script runs its tasks or, if there are any, its threads do
   L  trampoline     S  single     N  new_thread
-In a phase operations are issued; then all that is due is run. Times are in milliseconds.
-  T<id>:<worker>:<how>:<delay>:<period>:<runs>:<end>:<operations>    a task; the operations are of its first run
-     how   n at once, d later, p periodically; N, D, P the same by a worker of its own
+In a phase operations are issued; then everything that is due runs. Times are in milliseconds.
+  T<id>:<worker>:<how>:<delay>:<period>:<runs>:<end>:<operations>    a task; its first run performs the operations
+     how   n at once, d delayed, p periodic; N, D, P the same with a separate worker
      end   of the last run: n returns, t throws, c cancels itself, w closes its worker
   +<id> schedules   -<id> cancels   ?<id> is its handle closed?
   W<n> closes a worker   V<n> is it closed?   X the executor rejects from now on
-  ><ms> lets time pass; with T all that is due until then is run
-  i in a task: is it asked to stop?
-  H in a task, with threads: waits. h in a phase: what follows is done by the script while one waits
-Containers: c composite, l list, s serial, a assignable, each with a number. k and a number is a
-subscription that says d when it is closed; x one that throws then; t and a number a task's handle.
+  ><ms> lets time pass; with T everything that is due until then runs
+  i in a task: was stop requested?
+  H in a task, with threads: waits. h in a phase: the script performs the rest while a task waits
+Containers: c composite, l list, s serial, a assignable, each with a number. k with a number is a
+subscription that logs d when it is closed; x one that throws when it is closed; t with a number is the
+handle of a task.
   c0+k1 adds   c0-k1 removes   c0/k1 releases   c0* clears   s0=k1 sets   c0. closes
-  c0? is it closed, and of a composite, how many are open in it
-A trace: | a phase begins, r<id> a run begins, x<id> it throws, +<id>! rejected, !<n> so many errors; in
-the end the runs of each task and whether its handle is closed, and of each worker.
+  c0? is it closed, and, of a composite, the number of its open children
+A trace: | a phase begins, r<id> a run begins, x<id> it throws, +<id>! rejected, !<n> number of errors; at
+the end the runs of each task, and whether its handle and each worker is closed.
 
-RxOracle frees its traces of what DIFFERENCES names, and names what it met; docs/differences.md has the
-reasons."""
+RxOracle removes the DIFFERENCES from its traces, and adds the names of those that it met;
+docs/differences.md has the reasons."""
 import random
 import re
 
@@ -33,21 +34,21 @@ JAVA = ["-XX:-PrintWarnings", "-Djava.system.class.loader=VirtualClassLoader", "
         "RxOracle"]
 SCRIPTS = 5000
 DIFFERENCES = {
-    "handle": "a handle is closed when its task has come to its end, however that was",
+    "handle": "a handle is closed when its task has ended, with any outcome",
     "order": "a composite closes its children in the order of add()",
-    "past": "a delay of 0 or less is none, also of a series, of a task on its own, and in virtual time",
-    "resubmit": "a fair worker that its executor refuses goes on with what it has, and does not hang",
+    "past": "a delay of 0 or less means no delay, also for a periodic task, for a task without a worker, and in virtual time",
+    "resubmit": "a fair worker whose drain is rejected continues with its queued tasks, and does not hang",
     "self": "a task that cancels itself is not interrupted",
-    "size": "what is closed is no longer in a composite",
-    "throw": "a task that throws is not the end of its worker",
-    "zero": "on a test scheduler, what has no delay is due now, and not before all else",
+    "size": "closed children leave a composite",
+    "throw": "a task that throws does not end its worker",
+    "zero": "on a test scheduler, a task without a delay is due now, not before all others",
 }
 
-CONTAINERS = ["c0", "s0", "l0", "c1", "a0", "s1"]  # one holds those behind it
+CONTAINERS = ["c0", "s0", "l0", "c1", "a0", "s1"]  # each may contain the later ones
 
 
 def container_operation(dice, handles):
-    """`handles`: of tasks and workers."""
+    """Returns a random operation. `handles`: of tasks and workers."""
     own = dice.choices(CONTAINERS, [5, 2, 1, 1, 1, 1])[0]
     kind = own[0]
     leaf = dice.choice("kkkkkkx") + str(dice.randrange(4))
@@ -70,7 +71,7 @@ def generate(seed):
     if kind == "C":
         return "T--00", {}, [[container_operation(dice, []) for _ in range(dice.randint(2, 12))] for _ in places]
     workers = dice.randint(1, 3) if kind == "T" or (kind == "F" and not threads) else 1
-    moves_within = kind in "FL"  # may time pass while something runs?
+    moves_within = kind in "FL"  # may time pass while a task runs?
     count = dice.randint(1, 8)
     tasks = {}
     for i in range(count):
@@ -110,13 +111,13 @@ def generate(seed):
         within = i > 0 and dice.random() < 0.4
         ops = tasks[dice.randrange(i)]["ops"] if within else dice.choice(places)
         ops.insert(dice.randint(0, len(ops)), f"+{i}")
-    if threads and dice.random() < 0.6:  # something happens to a task that runs, or to another one
+    if threads and dice.random() < 0.6:  # an operation on a running task, or on another one
         one = dice.randrange(count)
         tasks[one]["ops"] += ["H", "i"]
         for ops in places:
             if f"+{one}" in ops:
                 ops += ["h", dice.choice([f"-{one}", f"-{one}", "W0", some(False)]), some(False)]
-    if kind in "SN":  # what is due is run before anything else happens
+    if kind in "SN":  # due tasks run before other operations
         for ops in places:
             ops.sort(key=lambda op: op[0] != ">")
     mode = dice.choice("ef") + dice.choice("i-") if kind == "F" else "--"
@@ -124,18 +125,18 @@ def generate(seed):
 
 
 def tasks_of(op):
-    """Of what tasks an operation is."""
+    """Returns the ids of the tasks that an operation refers to."""
     found = re.fullmatch(r"(?:[-+?]|\w\d[-+/=]t)(\d+)", op)
     return found.groups() if found else ()
 
 
 def simpler_operations(op):
-    """What could stand in the place of an operation."""
+    """Yields simpler operations that can replace an operation."""
     return ()
 
 
 def simpler(head, tasks):
-    """What else can be made simpler."""
+    """Yields simpler heads and tasks."""
     for i, task in tasks.items():
         if task["worker"] > 0:
             yield head, {**tasks, i: {**task, "worker": 0}}

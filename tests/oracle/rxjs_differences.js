@@ -1,5 +1,6 @@
-// Keeps rxjs from what takt does differently on purpose, and from nothing else: each change first looks
-// whether the case is there, names it, and leaves all others to rxjs. rxjs_scripts.py has the list.
+// Removes takt's deliberate differences from rxjs, and changes nothing else: each change first
+// checks for its case, records its name, and leaves all other cases to rxjs. rxjs_scripts.py lists
+// the differences.
 'use strict';
 
 const { AnimationFrameAction } = require('rxjs/internal/scheduler/AnimationFrameAction');
@@ -11,18 +12,18 @@ const { QueueAction } = require('rxjs/internal/scheduler/QueueAction');
 const { TestScheduler } = require('rxjs/internal/testing/TestScheduler');
 const { VirtualAction } = require('rxjs/internal/scheduler/VirtualTimeScheduler');
 
-const met = new Set();  // their names, of the script that runs
+const met = new Set();  // names of the differences that the current script has met
 
-const NEVER = 1e300;    // is later than
+const NEVER = 1e300;    // later than FOR_EVER
 const FOR_EVER = 1e200;
 
-// Replaces a method by one that gets the method as its first argument.
+// Replaces a method; the replacement gets the original as its first argument.
 function around(type, name, replacement) {
   const original = type.prototype[name];
   type.prototype[name] = function (...rest) { return replacement.call(this, original, ...rest); };
 }
 
-// timer: the interval of an action that is scheduled again without a delay goes on for ever.
+// timer: the interval of an action that is rescheduled without a delay goes on forever.
 function withoutLostTimers(type) {
   around(type, 'recycleAsyncId', function (original, scheduler, id, delay) {
     if (delay == null || delay > 0 || !(this.delay > 0)) return original.call(this, scheduler, id, delay);
@@ -43,7 +44,7 @@ around(QueueAction, 'schedule', function (original, state, delay) {
   return original.call(this, state, delay);
 });
 
-// places: of the places that an action has in the queue one is left behind when it is closed.
+// places: an action with two entries in the queue leaves one behind when it is closed.
 around(QueueAction, 'unsubscribe', function (original) {
   const actions = this.scheduler?.actions ?? [];
   while (actions.indexOf(this) !== actions.lastIndexOf(this)) {
@@ -53,7 +54,7 @@ around(QueueAction, 'unsubscribe', function (original) {
   original.call(this);
 });
 
-// stale: the entry of an action that waits for a batch stays there when it is scheduled again.
+// stale: the entry of an action that waits for a batch stays when the action is rescheduled.
 function withoutStaleEntries(type, cancel) {
   around(type, 'recycleAsyncId', function (original, scheduler, id, delay) {
     const { actions } = scheduler;
@@ -71,20 +72,20 @@ function withoutStaleEntries(type, cancel) {
 withoutStaleEntries(AsapAction, (id) => immediateProvider.clearImmediate(id));
 withoutStaleEntries(AnimationFrameAction, (id) => animationFrameProvider.cancelAnimationFrame(id));
 
-// closed: a queue action that is closed is scheduled, and a TypeError thrown.
+// closed: scheduling a closed queue action throws a TypeError.
 around(QueueAction, 'schedule', function (original, state, delay) {
   if (!this.closed || delay > 0) return original.call(this, state, delay);
   met.add('closed');
   return this;
 });
 
-// In virtual time rxjs makes another action out of one that is scheduled again. They are a chain: the
-// one that the program has, and what was made out of it.
+// In virtual time rxjs makes another action when an action is rescheduled. A chain consists of the
+// action that the program holds and the actions made from it.
 let making;  // the chain whose next action is being made
 
 const pendingOf = (chain) => chain.root.home.actions.find((a) => a.chain === chain && a.active);
 
-// Has `action` never run, unless it is scheduled again.
+// Keeps `action` from running, unless it is rescheduled.
 function takeBack(action) {
   const { actions } = action.scheduler;
   actions.splice(actions.indexOf(action), 1);
@@ -102,7 +103,7 @@ around(VirtualAction, 'schedule', function (original, state, delay = 0) {
   }
   const { chain } = this;
   if (!Number.isFinite(delay)) {
-    // never: what is pending stays, and one that is new is closed.
+    // never: the pending entry stays, and a new action is closed.
     met.add('never');
     delay = NEVER;
   }
@@ -112,18 +113,18 @@ around(VirtualAction, 'schedule', function (original, state, delay = 0) {
     met.add('inert');
     scheduler.actions.splice(scheduler.actions.indexOf(this), 1);
   } else if (pending !== undefined) {
-    // twice: both are run.
+    // twice: both actions run.
     met.add('twice');
     takeBack(pending);
   }
   if (!this.id) {
     if (!this.active) {
-      // dead: it is not run, because another one was made out of it.
+      // dead: the action does not run, because another one was made from it.
       met.add('dead');
       this.active = true;
     }
     if (scheduler.actions.some((a) => a.delay === scheduler.frame + delay && a.index > this.index)) {
-      // index: it overtakes those that were made after it.
+      // index: the action overtakes actions that were made after it.
       met.add('index');
       this.index = scheduler.index += 1;
     }
@@ -139,14 +140,14 @@ around(VirtualAction, 'schedule', function (original, state, delay = 0) {
 around(VirtualAction, 'unsubscribe', function (original) {
   const root = this.chain?.root;
   if (root !== undefined && !root.closed && root !== this && !this.closed) {
-    // open: the one that the program has stays open when another one throws, or is closed for one that did.
+    // open: rxjs closes the action that threw, but the program's action of the chain stays open.
     met.add('open');
     root.unsubscribe();
   }
   original.call(this);
 });
 
-// back: time goes back for a negative delay.
+// back: a negative delay moves the time back.
 function withoutWayBack(scheduler) {
   let { frame } = scheduler;
   Object.defineProperty(scheduler, 'frame', {
@@ -158,16 +159,16 @@ function withoutWayBack(scheduler) {
   });
 }
 
-// micro: in run mode, an immediate goes behind actions of the test scheduler that are due, and behind the
-// rest of a frame.
-// order: of intervals that are due at the same time the one that was made first goes first,
-// however often it has run.
-// past: and one with a negative delay goes before what is due now.
+// micro: in run mode, an immediate runs after actions of the test scheduler that are due, and after
+// the rest of a frame.
+// order: of intervals due at the same time, the one created first runs first, however often it has
+// run.
+// past: a timer with a negative delay precedes timers that are due now.
 let immediates = 0;
-let runImmediates;  // those that are due
+let runImmediates;  // runs the immediates that are due
 around(TestScheduler, 'createDelegates', function (original) {
   const PlainMap = Map;
-  let records;  // of what is set, by handle
+  let records;  // the active timers and immediates, by handle
   globalThis.Map = class extends PlainMap {
     constructor() {
       super();
@@ -184,7 +185,7 @@ around(TestScheduler, 'createDelegates', function (original) {
     const isOfLoop = (a) => [...records.values()].some((r) => r.subscription === a);
     const isOthers = (a) => a.delay <= this.frame && a.index >= 0 && !isOfLoop(a);
     if (actions.some(isOthers)) met.add('micro');
-    mine.index = ++immediates - 1e9;  // before all others, that have been numbered from 0
+    mine.index = ++immediates - 1e9;  // before all others, which are numbered from 0
     actions.sort((a, b) => a.delay - b.delay || a.index - b.index);
     return handle;
   };
@@ -221,7 +222,7 @@ around(TestScheduler, 'createDelegates', function (original) {
   return delegates;
 });
 
-// spare: in run mode, there is an error when what is due was cleared, and an immediate has had its turn.
+// spare: in run mode, clearing a due entry causes an error after an immediate has run.
 around(VirtualAction, '_execute', function (original, state, delay) {
   const error = original.call(this, state, delay);
   if (error?.message !== 'Expected a due immediate or interval') return error;
@@ -229,8 +230,8 @@ around(VirtualAction, '_execute', function (original, state, delay) {
   return undefined;
 });
 
-// cancel: in run mode, a request for a frame that is cancelled within that frame is called all the same.
-// And handles of frames are not taken for those of timers.
+// cancel: in run mode, a frame calls a request that was cancelled within the same frame. Also keeps
+// handles of frames and of timers apart.
 function framesOf({ requestAnimationFrame, cancelAnimationFrame }) {
   const requests = new Map();
   return {
@@ -253,8 +254,8 @@ function framesOf({ requestAnimationFrame, cancelAnimationFrame }) {
   };
 }
 
-// caret: a diagram begins as many frames before 0 as there are characters before ^, whatever they are, and
-// there are no groups before 0.
+// caret: a diagram begins as many frames before 0 as there are characters before ^, of any kind,
+// and has no groups before 0.
 const parseMarbles = TestScheduler.parseMarbles;
 TestScheduler.parseMarbles = function (marbles, ...rest) {
   const expected = parseMarbles.call(this, marbles, ...rest);
@@ -269,7 +270,7 @@ TestScheduler.parseMarbles = function (marbles, ...rest) {
   return shifted;
 };
 
-// time: a time is the number of characters before |, whatever they are.
+// time: a time is the number of characters before |, of any kind.
 around(TestScheduler, 'createTime', function (original, marbles) {
   const expected = original.call(this, marbles);
   const plain = marbles.replaceAll(/[!^]/g, 'x');

@@ -1,5 +1,5 @@
-// The loop that rxjs's schedulers live on while they answer scripts: timers, microtasks and frames in
-// the order of takt::event_loop, on a clock that only the script moves.
+// The loop of rxjs's schedulers while they answer scripts: timers, microtasks and frames in the
+// order of takt::event_loop, on a clock that only the script moves.
 'use strict';
 
 const { animationFrameProvider } = require('rxjs/internal/scheduler/animationFrameProvider');
@@ -12,11 +12,11 @@ class Loop {
   constructor(frame) {
     this.frame = frame;
     this.time = 0;
-    this.last = 0;         // handle, or place in the order
+    this.last = 0;         // last handle, and number in the order
     this.timers = [];      // by deadline and order
     this.microtasks = [];
-    this.frames = [];      // asked of the next frame
-    this.batch = [];       // left of the frame that has begun
+    this.frames = [];      // requests for the next frame
+    this.batch = [];       // rest of the current frame
     this.frameDue = Infinity;
     intervalProvider.delegate = {
       setInterval: (call, delay) => this.setInterval(call, delay),
@@ -57,7 +57,7 @@ class Loop {
     const at = this.timers.findIndex((other) => other.due > due);
     this.timers.splice(at < 0 ? this.timers.length : at, 0, timer);
   }
-  // An interval keeps to its grid; what was missed is left out.
+  // An interval stays on its grid; missed times are skipped.
   fire(timer) {
     this.fired = timer;
     try {
@@ -79,7 +79,7 @@ class Loop {
     }
     return this.add(this.frames, call);
   }
-  // It stays asked for, with nothing to call.
+  // The request stays, with nothing to call.
   cancelFrame(handle) {
     for (const entry of [...this.batch, ...this.frames]) {
       if (entry.handle === handle) entry.call = () => {};

@@ -1,5 +1,5 @@
-// What the action schedulers of takt::rx do with scripts. rxjs_oracle.js does the same for rxjs;
-// rxjs_scripts.py writes the scripts and explains them; run.py compares.
+// Runs scripts on the action schedulers of takt::rx. rxjs_oracle.js runs them on rxjs;
+// rxjs_scripts.py generates and explains them; run.py compares the traces.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -54,13 +54,13 @@ std::string text_of(nanoseconds t) {
   return std::to_string(t / milliseconds(1)) + (fraction.empty() ? "" : "." + fraction);
 }
 std::string text_of(takt::clock::time_point t) { return text_of(t.time_since_epoch()); }
-// In a script a space is _.
+// Scripts write _ for a space.
 std::string diagram_of(std::string text) {
   std::ranges::replace(text, '_', ' ');
   return text;
 }
 
-// One of each of those that live on a loop.
+// One scheduler of each kind that uses a loop.
 struct loop_schedulers {
   explicit loop_schedulers(takt::event_loop& loop)
       : async(loop), queue(loop), asap(loop), frame(loop) {}
@@ -84,7 +84,7 @@ struct loop_schedulers {
   takt::rx::animation_frame_scheduler frame;
 };
 
-// Two of each; those with capital letters are the second ones.
+// Two schedulers of each kind; upper-case letters denote the second one.
 struct two_of_each {
   explicit two_of_each(takt::event_loop& loop) : first(loop), second(loop) {}
   takt::rx::action_scheduler& at(char name) {
@@ -95,7 +95,7 @@ struct two_of_each {
   loop_schedulers second;
 };
 
-// Where actions live.
+// The environment of actions.
 class home {
  public:
   home() = default;
@@ -108,10 +108,10 @@ class home {
   virtual takt::event_loop& loop() { throw std::invalid_argument("there are no time-outs here"); }
   virtual takt::clock::time_point now() = 0;
   virtual void perform(const std::string& op) = 0;
-  // Runs all that is due, and says when there is more. What is attempted may fail, which is logged.
+  // Runs everything that is due, and logs when more is due. Logs errors of `attempt`.
   using attempt = std::function<bool(const std::function<void()>&)>;
   virtual std::string work(const attempt& may_fail) = 0;
-  // Has the script run.
+  // Runs the script.
   virtual void run(const std::function<void()>& script) { script(); }
 };
 
@@ -194,7 +194,7 @@ class on_marbles final : public home {
   }
 
  private:
-  struct end {};  // of the script
+  struct end {};  // the end of the script
 
   const std::string frames_;
   takt::rx::marble_scheduler test_;
@@ -210,7 +210,7 @@ struct task {
   words ops;
 
   std::optional<takt::rx::action<int>> handle;
-  std::optional<takt::timer_handle> timer;  // of a time-out
+  std::optional<takt::timer_handle> timer;  // null unless this is a time-out
   int ran = 0;
 
   [[nodiscard]] bool is_timeout() const { return where == 't'; }
@@ -284,7 +284,7 @@ class actions_oracle {
     if (!t.handle) t.handle = made;
   }
 
-  // `self`: the task and action that it is done by, if any.
+  // `self`: the task and action that performs the operation, if any.
   void perform(const std::string& op, int self, takt::rx::action<int>* action) {
     const words parts = oracle::split(op.substr(1), '=');
     const auto id = [&parts] { return std::stoi(parts.at(0)); };
@@ -328,7 +328,7 @@ class actions_oracle {
         break;
     }
   }
-  // Logs what it throws. False if it did.
+  // Calls a function and logs its exception. Returns false if it threw.
   bool may_fail(const std::function<void()>& call) {
     try {
       call();
@@ -377,7 +377,7 @@ class marbles_oracle {
       for (const std::string& op : phase) {
         may_fail([&] { perform(op); });
       }
-      // What comes true is shown, since something else is expected.
+      // A diagram that cannot match is expected, so that the mismatch shows the actual one.
       if (&phase == &script_.phases.back()) {
         for (const auto& e : expected_) e.to_be("never");
       }
@@ -425,7 +425,7 @@ class marbles_oracle {
     }
   }
 
-  // An expectation has not come true: what was seen is in the last line, drawn, or as a list.
+  // A failed expectation: the last line of the message has the actual diagram or list.
   void see(const std::string& problem) {
     const std::string before = "but was ";
     const std::string drawn = problem.substr(problem.rfind(before) + before.size());

@@ -1,5 +1,5 @@
-// What rxjs does with scripts. rxjs_oracle.cpp does the same for takt::rx; rxjs_scripts.py writes the
-// scripts and explains them; run.py compares.
+// Runs scripts on rxjs. rxjs_oracle.cpp runs them on takt::rx; rxjs_scripts.py generates and
+// explains them; run.py compares the traces.
 'use strict';
 
 const readline = require('readline');
@@ -26,7 +26,7 @@ class Thrown extends Error {
   }
 }
 
-class End extends Error {}  // of the script
+class End extends Error {}  // the end of the script
 class Endless extends Error {}
 
 // --- the script ----------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ function parse(line) {
 
 // --- where actions live --------------------------------------------------------------------------
 
-// All but that of virtual time, as rxjs makes them, but not shared by all scripts.
+// All schedulers except virtual time, constructed as in rxjs, but not shared between scripts.
 function makeSchedulers() {
   return {
     a: new AsyncScheduler(AsyncAction), A: new AsyncScheduler(AsyncAction),
@@ -79,7 +79,7 @@ class OnLoop {
       throw new Error(`not an operation: ${op}`);
     }
   }
-  // Runs all that is due, and says when there is more.
+  // Runs everything that is due, and logs when more is due.
   work(attempt) {
     while (!attempt(() => this.loop.poll())) {}
     const next = this.loop.next();
@@ -129,13 +129,13 @@ class OnTestScheduler {
   perform(op) { throw new Error(`not an operation: ${op}`); }
   work(attempt) {
     if (attempt(() => this.scheduler.flush())) return `n${this.now}`;
-    // A deliberate difference: all that was pending is lost, also to its schedulers.
+    // A deliberate difference: everything that is pending is lost, including the actions of the schedulers.
     differences.met.add('rest');
     throw new End();
   }
 }
 
-// A time-out, with what is asked of an action; closed if it is not set.
+// A time-out with the interface of an action; closed while it is not set.
 class Timeout {
   constructor(call) { this.call = call; }
   get closed() { return this.handle === undefined; }
@@ -210,7 +210,7 @@ class Run {
       default: this.home.perform(op); break;
     }
   }
-  // Logs what it throws. False if it did.
+  // Calls a function and logs its exception. Returns false if it threw.
   attempt(call) {
     try {
       call();

@@ -1,28 +1,28 @@
 """Random scripts of rxjs's action schedulers and of those of takt::rx, for run.py.
 
-The head of a script says where its actions live:
-  L<ms>       on a loop whose frames are that far apart; 0: there is one when F says so
-              the schedulers are a async, q queue, s asap, f animation frame, and one more of each, A Q S F
-  V<ms>       on virtual time, until then; i: without end. The scheduler is v
-  R<marbles>  in the run mode of a test scheduler, where those of L are on virtual time; with frames at these marbles
-  M0 M1       nowhere: there are only phases, and they are about marbles; M1: in run mode
-In a phase operations are issued; then all that is due is run. Times are in milliseconds, i is infinite.
-  T<id>:<scheduler>:<delay>:<runs>:<operations>    an action; the operations are of each of its first runs
-              with t for the scheduler, in run mode, a time-out: what is set, instead of what was set before, and cleared
-  +<id> schedules, or schedules again    +<id>=<ms> with another delay    each with a state of its own
-  @<ms> in an action: schedules itself   ! in an action: throws
-  -<id> unsubscribes   ?<id> is it closed?   ^<id>=<parent> closes with it   k<id> tells when it closes
-  c<operation> catches what that throws, which otherwise leaves the action
-  ><ms> lets time pass   F runs a frame, flushes virtual time   m<ms> sets how far virtual time goes
-Of marbles, with _ for a space:
-  p<marbles> s<marbles> t<marbles> reads them as notifications, as a subscription, as a time
-  h<marbles> c<marbles> makes a hot or cold observable   e<which>=<marbles> observes one of them as said
-A trace: | a phase begins, r<id>.<state>@<time> a run, d<id> it closes, !<id> what it threw arrives, !c that
-a closed action was run, n<time> when there is more to do, or how far virtual time is; in the end the runs of each
-and whether it is closed.
+The head of a script selects the environment of its actions:
+  L<ms>       a loop with this frame interval; 0: the operation F runs frames
+              the schedulers are a async, q queue, s asap, f animation frame, and a second one of each, A Q S F
+  V<ms>       virtual time up to this time; i: without limit. The scheduler is v
+  R<marbles>  the run mode of a test scheduler, where the schedulers of L use virtual time; frames at these marbles
+  M0 M1       no actions: phases have operations on marbles only; M1: in run mode
+In a phase operations are issued; then everything that is due runs. Times are in milliseconds, i is infinite.
+  T<id>:<scheduler>:<delay>:<runs>:<operations>    an action; each of its first runs performs the operations
+              with the scheduler t, in run mode: a time-out, which replaces the one set before, and can be cleared
+  +<id> schedules, or reschedules        +<id>=<ms> with another delay    each with a new state
+  @<ms> in an action: reschedules itself   ! in an action: throws
+  -<id> unsubscribes   ?<id> is it closed?   ^<id>=<parent> closes with its parent   k<id> logs when it closes
+  c<operation> catches the operation's exception, which otherwise leaves the action
+  ><ms> lets time pass   F runs a frame, flushes virtual time   m<ms> sets the limit of virtual time
+Operations on marbles, with _ for a space:
+  p<marbles> s<marbles> t<marbles> parses them as notifications, as a subscription, as a time
+  h<marbles> c<marbles> makes a hot or cold observable   e<which>=<marbles> observes one of them in this time
+A trace: | a phase begins, r<id>.<state>@<time> a run, d<id> the action closes, !<id> its exception arrives, !c a
+closed action ran, n<time> the next deadline, or the current virtual time; at the end the runs of each action and whether
+it is closed.
 
-rxjs_oracle.js keeps rxjs from what DIFFERENCES names, and names what it met; docs/differences.md has the
-reasons."""
+rxjs_oracle.js removes the DIFFERENCES from rxjs, and adds the names of those that it met;
+docs/differences.md has the reasons."""
 import random
 import re
 
@@ -32,33 +32,33 @@ MODULE = "rxjs@7.8.2"
 SCRIPTS = 10000
 DIFFERENCES = {
     "back": "virtual time does not go back for a negative delay",
-    "cancel": "in run mode, what is cancelled within a frame is not called by that frame",
-    "caret": "what is before ^ in a diagram takes the time that it takes elsewhere",
-    "closed": "a queue action that is closed can be scheduled, and nothing happens",
-    "dead": "in virtual time, an action that has scheduled itself can be scheduled by others, too",
-    "index": "in virtual time, an action that is scheduled again goes behind those that were scheduled before",
-    "inert": "in virtual time, an entry that was given up does not move the clock",
-    "micro": "in run mode, asap actions go before all else that is due",
-    "never": "an action that is scheduled for never is taken back if it is pending, and not closed",
-    "open": "in virtual time, an action that throws is closed, also if it was scheduled again",
-    "order": "in run mode, what runs again goes behind what was scheduled before for the same time",
-    "past": "in run mode, a negative delay of a timer is none",
-    "places": "a queue action that is closed leaves none of its places in the queue behind",
-    "rest": "in run mode, an error is not the end of what other schedulers have pending; the script ends",
-    "spare": "in run mode, what is due can be unsubscribed by an asap action",
-    "stale": "an asap or frame action that is scheduled again leaves its batch",
-    "time": "a diagram of a time takes the time that it takes elsewhere",
-    "timer": "an action that is scheduled again without a delay leaves no timer behind",
-    "twice": "in virtual time, an action that schedules itself twice is run once",
+    "cancel": "in run mode, a frame does not call a callback that was cancelled within that frame",
+    "caret": "characters before ^ in a diagram take the same time as elsewhere",
+    "closed": "scheduling a closed queue action does nothing",
+    "dead": "in virtual time, an action that has scheduled itself can be scheduled through its handle, too",
+    "index": "in virtual time, a rescheduled action runs after actions that were scheduled before",
+    "inert": "in virtual time, a cancelled entry does not move the clock",
+    "micro": "in run mode, asap actions run before everything else that is due",
+    "never": "scheduling with an infinite delay removes the pending entry, and does not close the action",
+    "open": "in virtual time, an action that throws is closed, even if it was rescheduled",
+    "order": "in run mode, intervals run after entries that were scheduled before for the same time",
+    "past": "in run mode, a negative delay of a timer means no delay",
+    "places": "a closed queue action leaves no entry in the queue",
+    "rest": "in run mode, an error does not drop the pending actions of other schedulers; the script ends",
+    "spare": "in run mode, an asap action can unsubscribe an entry that is due",
+    "stale": "a rescheduled asap or frame action leaves its batch",
+    "time": "characters of a time diagram take the same time as elsewhere",
+    "timer": "an action that is rescheduled without a delay leaves no timer behind",
+    "twice": "in virtual time, an action that schedules itself twice runs once",
 }
 
 
 def marbles(dice, signs, in_run_mode):
-    """A diagram; _ stands for a space."""
+    """Returns a random diagram; _ stands for a space."""
     drawn = ""
     for _ in range(dice.randint(0, 12)):
         part = dice.choices(["-", "_", "(", *signs], [12, 2, 1, *([8 / len(signs)] * len(signs))])[0]
-        if part == "(":  # closed: rxjs takes any, and takt does not
+        if part == "(":  # closed: rxjs accepts unbalanced groups, takt does not
             part = "(" + "".join(dice.choice(signs) for _ in range(dice.randint(0, 3))) + ")"
         elif in_run_mode and dice.random() < 0.1:
             part = dice.choice(["_", "_", ""]) + dice.choice(["1", "2", "10", "1.5", "0", "007"]) + dice.choice(
@@ -68,7 +68,7 @@ def marbles(dice, signs, in_run_mode):
 
 
 def marble_script(dice, in_run_mode):
-    """Diagrams that are read, and such that play."""
+    """Returns a script that parses diagrams and plays observables."""
     values = [*"abcd5", "\N{SEE-NO-EVIL MONKEY}", "\u00e4"]
     ends = ["|", "#"]
     phases = []
@@ -118,7 +118,7 @@ def generate(seed):
         return task["delay"] if dice.random() < 0.6 else dice.choices(delays, weights)[0]
 
     def some(task):
-        """An operation, of a task or of a phase."""
+        """Returns a random operation of a task or of a phase."""
         within = task is not None
         choices = {"@": 12 if within else 0, "!": 1 if within else 0, "+": 1 if virtual else 4, "-": 3, "?": 1,
                    "^": 1, "k": 2,
@@ -161,13 +161,13 @@ def generate(seed):
 
 
 def tasks_of(op):
-    """Of what tasks an operation is."""
+    """Returns the ids of the tasks that an operation refers to."""
     found = re.fullmatch(r"(?:c?\+|-|\?|k)(\d+)(?:=.*)?|\^(\d+)=(\d+)", op)
     return found.groups() if found else ()
 
 
 def simpler_operations(op):
-    """What could stand in the place of an operation."""
+    """Yields simpler operations that can replace an operation."""
     if op[0] in "psthce" and not op.startswith("c+"):  # marbles
         for i in range(1 if op[0] != "e" else 3, len(op)):
             yield op[:i] + op[i + 1:]
@@ -185,7 +185,7 @@ def simpler_operations(op):
 
 
 def simpler(head, tasks):
-    """What else can be made simpler."""
+    """Yields simpler heads and tasks."""
     if head[0] == "L" and head != "L0":
         yield "L0", tasks
     if head[0] == "V" and head != "Vi":

@@ -1,8 +1,8 @@
-// What takt::scheduled_pool does with scripts. JavaOracle.java does the same for the JDK;
-// pool_scripts.py writes the scripts and explains them; run.py compares.
+// Runs scripts on takt::scheduled_pool. JavaOracle.java runs them on the JDK; pool_scripts.py
+// generates and explains them; run.py compares the traces.
 //
-// Time is moved by scripts only, and the clock holds the one worker while operations are issued,
-// whatever state the pool is in.
+// Only scripts move the time, and the clock holds the one worker while operations are issued, in
+// any state of the pool.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -80,7 +80,7 @@ class pool_oracle {
   }
 
  private:
-  // What is run.
+  // The body of a task.
   struct body {
     pool_oracle* self;
     int id;
@@ -225,7 +225,7 @@ class pool_oracle {
   std::map<int, job> jobs_;
   std::vector<oracle::words> phases_;
   std::string trace_;
-  int current_ = -1;  // the task that runs
+  int current_ = -1;  // the running task
   bool stopped_ = false;
   std::vector<takt::task_list> rest_;
   takt::scheduled_pool pool_{{.threads = 1,

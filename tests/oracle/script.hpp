@@ -1,6 +1,6 @@
 /// \file
-/// A script as run.py writes it, and the loop in which the oracles answer scripts: one per line of
-/// standard input, with a line for each on standard output.
+/// A script in the format of run.py, and the loop in which the oracles answer scripts: each line of
+/// standard input is a script, and gets one line on standard output.
 #pragma once
 
 #include <exception>
@@ -28,7 +28,7 @@ inline words split(const std::string& text, char separator) {
 
 struct script {
   std::string head;            // the first word, without its letter
-  std::map<int, words> tasks;  // what stands between the colons
+  std::map<int, words> tasks;  // the parts between colons
   std::vector<words> phases;
 
   explicit script(const std::string& line) {
@@ -54,7 +54,7 @@ inline words operations(const words& parts) {
   return parts.back().empty() ? words{} : split(parts.back(), ',');
 }
 
-/// Has each line run by a new `Oracle{script}.run()`. For main.
+/// Runs a new `Oracle(script).run()` for each line. For main().
 template <class Oracle>
 int answer_all(const char* program) {
   try {

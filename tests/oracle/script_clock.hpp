@@ -1,5 +1,5 @@
 /// \file
-/// A clock that only scripts move.
+/// A clock that only the script moves.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,9 @@
 
 namespace oracle {
 
-/// The time of a script. It also holds the one thread that waits on it: when that has nothing to
-/// do, and wants to wait for its next deadline, it is kept there while operations are issued. So
-/// all that is due has run when it is held. When the script itself waits for a deadline, time
-/// passes.
+/// The time of a script. The clock also holds the one worker: when the worker is idle and waits for
+/// its next deadline, it stays blocked while operations are issued. So all due tasks have run when
+/// the worker is held. When the script itself waits for a deadline, the time moves there.
 class script_clock final : public takt::clock {
  public:
   [[nodiscard]] time_point now() const noexcept override {
@@ -24,7 +23,7 @@ class script_clock final : public takt::clock {
   }
   void park_until(takt::parker& p, time_point deadline) const noexcept override {
     const bool is_script = takt::sync::this_thread_id() == owner_;
-    if (is_script && deadline == time_point::max()) {  // for the end of a pool
+    if (is_script && deadline == time_point::max()) {  // waiting for the pool's termination
       takt::steady.park_until(p, deadline);
       return;
     }
@@ -42,7 +41,7 @@ class script_clock final : public takt::clock {
     const takt::detail::mutex_lock lock(mu_);
     now_ += d;
   }
-  /// Lets the thread look again, and waits until it has nothing to do, or has left.
+  /// Releases the worker, and waits until it is idle again or has ended.
   void let_work() {
     takt::detail::mutex_lock lock(mu_);
     held_ = false;
@@ -53,7 +52,7 @@ class script_clock final : public takt::clock {
     takt::detail::mutex_lock lock(mu_);
     while (!held_) changed_.wait(lock);
   }
-  /// The thread has left, or is to: it is not held any more.
+  /// The worker has ended or is about to: stops holding it.
   void let_go() {
     const takt::detail::mutex_lock lock(mu_);
     gone_ = true;
