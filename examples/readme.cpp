@@ -20,7 +20,7 @@ struct connection {
 void refresh_cache() {}
 void send_report() {}
 
-// Stands for a user who presses Ctrl-C.
+// Simulates a user pressing Ctrl-C.
 void step() {
   static int steps = 0;
   if (++steps == 3) kill(getpid(), SIGINT);
