@@ -30,11 +30,11 @@ std::vector<setting> settings_of(const workload& what, bool quick) {
   return all;
 }
 
-void require_sound(const workload& what, const competitor& who, const numbers& got) {
+void require_sound(const workload& what, const competitor& subject, const numbers& got) {
   const bool sound = got.size() == what.metrics.size() &&
                      std::ranges::all_of(got, [](double x) { return std::isfinite(x); });
   if (!sound) {
-    throw std::logic_error(what.id + "/" + who.name +
+    throw std::logic_error(what.id + "/" + subject.name +
                            " did not return one finite number for each metric");
   }
 }
@@ -76,27 +76,27 @@ verdict judge(const workload_result& result, const bar& promise, const case_resu
   std::ostringstream text;
   text << result.what.id;
   if (!at.parameters.empty()) text << " " << to_string(at.parameters);
-  text << ", " << m.name << ": " << promise.who;
+  text << ", " << m.name << ": " << promise.subject;
 
-  const std::size_t index = index_of_competitor(result.what, promise.who);
-  const auto& who = at.samples[index];
+  const std::size_t index = index_of_competitor(result.what, promise.subject);
+  const auto& subject = at.samples[index];
   std::optional<double> ratio;
   if (!promise.grown_from.empty()) {
     text << " at most " << promise.at_most << "x of " << to_string(promise.grown_from);
     const case_result* const from = case_with(result, at.parameters, promise.grown_from);
-    if (from != nullptr && !who.empty() && !from->samples[index].empty()) {
+    if (from != nullptr && !subject.empty() && !from->samples[index].empty()) {
       const double limit = promise.at_most * median(from->samples[index][metric_index]);
-      if (limit > 0) ratio = below(limit, who[metric_index]);
+      if (limit > 0) ratio = below(limit, subject[metric_index]);
     }
   } else if (promise.of.empty()) {
     text << " at most " << promise.at_most << " " << m.unit;
-    if (!who.empty()) ratio = below(promise.at_most, who[metric_index]);
+    if (!subject.empty()) ratio = below(promise.at_most, subject[metric_index]);
   } else {
     text << " at least " << promise.at_least << "x ahead of " << promise.of;
     if (promise.at_most > 0) text << ", or at most " << promise.at_most << " " << m.unit;
     const auto& of = at.samples[index_of_competitor(result.what, promise.of)];
-    if (!who.empty() && !of.empty()) {
-      const auto found = paired_ratio(who[metric_index], of[metric_index], m.direction);
+    if (!subject.empty() && !of.empty()) {
+      const auto found = paired_ratio(subject[metric_index], of[metric_index], m.direction);
       if (found) ratio = found->median;
     }
   }
@@ -105,7 +105,7 @@ verdict judge(const workload_result& result, const bar& promise, const case_resu
     found.measured = true;
     found.held = *ratio >= (promise.of.empty() ? 1.0 : promise.at_least) ||
                  (!promise.of.empty() && promise.at_most > 0 &&
-                  below(promise.at_most, who[metric_index]) >= 1.0);
+                  below(promise.at_most, subject[metric_index]) >= 1.0);
     found.ratio = *ratio;
   }
   return found;
@@ -150,17 +150,17 @@ workload_result run(const workload& what, const run_options& options, progress& 
       shown.round(round, options.rounds);
       std::ranges::shuffle(order, shuffler);
       for (const std::size_t index : order) {
-        const competitor& who = competitors[index];
-        if (result.skipped.contains(who.name)) continue;
+        const competitor& subject = competitors[index];
+        if (result.skipped.contains(subject.name)) continue;
         try {
-          const numbers got = who.run(asked);
-          require_sound(what, who, got);
+          const numbers got = subject.run(asked);
+          require_sound(what, subject, got);
           if (round == 0) continue;
           auto& samples = figures.samples[index];
           samples.resize(what.metrics.size());
           for (std::size_t m = 0; m < got.size(); ++m) samples[m].push_back(got[m]);
         } catch (const unavailable& reason) {
-          result.skipped.emplace(who.name, reason.what());
+          result.skipped.emplace(subject.name, reason.what());
           figures.samples[index].clear();
         }
       }
@@ -174,7 +174,7 @@ workload_result run(const workload& what, const run_options& options, progress& 
 std::vector<verdict> check(const workload_result& result) {
   std::vector<verdict> verdicts;
   for (const bar& promise : result.what.bars) {
-    index_of_competitor(result.what, promise.who);
+    index_of_competitor(result.what, promise.subject);
     if (promise.of.empty() && promise.at_most <= 0) {
       throw std::logic_error("a bar of " + result.what.id + " needs a peer or a limit");
     }

@@ -66,14 +66,14 @@ struct competitor {
   std::function<numbers(const request&)> run;
 };
 
-/// A bar that --check tests: in every setting, `who` is at least `at_least` times ahead of `of` (a
-/// value below 1 allows it to be behind). Without `of` the bar is a limit: the median is at most
+/// A bar that --check tests: in every setting, `subject` is at least `at_least` times ahead of `of`
+/// (a value below 1 allows it to be behind). Without `of` the bar is a limit: the median is at most
 /// `at_most`; such a bar is for promises that no peer makes, and should leave room for slower
 /// machines. With both, either is enough. With `grown_from` the limit is a factor: the median is at
 /// most that many times the median in the setting with these values. An empty metric means all
 /// metrics. `where` restricts the bar to settings with these values.
 struct bar {
-  std::string who;
+  std::string subject;
   double at_least = 1.0;
   std::string of{};
   double at_most = 0;

@@ -104,7 +104,7 @@ TEST(harness, an_unavailable_competitor_is_skipped_with_its_reason) {
   workload what =
       small({constant("a", 1),
              {"b", [](const request&) -> numbers { throw unavailable("not installed"); }}});
-  what.bars = {{.who = "a", .at_least = 2, .of = "b"}};
+  what.bars = {{.subject = "a", .at_least = 2, .of = "b"}};
   const auto result = run_quietly(what);
   EXPECT_EQ(result.skipped.at("b"), "not installed");
   EXPECT_THAT(result.cases.at(0).samples.at(1), SizeIs(0));
@@ -165,8 +165,8 @@ TEST(harness, progress_is_a_line_per_round_or_per_workload) {
 TEST(harness, bars_hold_or_are_missed_by_the_ratio) {
   workload what = small({constant("slow", 30), constant("fast", 10)});
   what.parameters = {{"n", {1, 2}}};
-  what.bars = {{.who = "fast", .at_least = 3, .of = "slow", .where = {{"n", 2}}},
-               {.who = "fast", .at_least = 3.1, .of = "slow", .metric = "time"}};
+  what.bars = {{.subject = "fast", .at_least = 3, .of = "slow", .where = {{"n", 2}}},
+               {.subject = "fast", .at_least = 3.1, .of = "slow", .metric = "time"}};
   const auto verdicts = check(run_quietly(what));
   ASSERT_THAT(verdicts, SizeIs(3));
   EXPECT_EQ(verdicts[0].text, "small n=2, time: fast at least 3x ahead of slow");
@@ -177,7 +177,7 @@ TEST(harness, bars_hold_or_are_missed_by_the_ratio) {
 
 TEST(harness, a_bar_may_be_a_limit) {
   workload what = small({constant("a", 40)});
-  what.bars = {{.who = "a", .at_most = 100}, {.who = "a", .at_most = 39}};
+  what.bars = {{.subject = "a", .at_most = 100}, {.subject = "a", .at_most = 39}};
   const auto verdicts = check(run_quietly(what));
   ASSERT_THAT(verdicts, SizeIs(2));
   EXPECT_EQ(verdicts[0].text, "small, time: a at most 100 ns");
@@ -185,15 +185,15 @@ TEST(harness, a_bar_may_be_a_limit) {
   EXPECT_DOUBLE_EQ(verdicts[0].ratio, 2.5);
   EXPECT_FALSE(verdicts[1].held);
 
-  what.bars = {{.who = "a"}};
+  what.bars = {{.subject = "a"}};
   EXPECT_THROW(check(run_quietly(what)), std::logic_error);
 }
 
 TEST(harness, of_a_peer_and_a_limit_one_is_enough) {
   workload what = small({constant("slow", 30), constant("fast", 10)});
-  what.bars = {{.who = "fast", .at_least = 2, .of = "slow", .at_most = 9},
-               {.who = "slow", .at_least = 2, .of = "fast", .at_most = 30},
-               {.who = "slow", .at_least = 2, .of = "fast", .at_most = 29}};
+  what.bars = {{.subject = "fast", .at_least = 2, .of = "slow", .at_most = 9},
+               {.subject = "slow", .at_least = 2, .of = "fast", .at_most = 30},
+               {.subject = "slow", .at_least = 2, .of = "fast", .at_most = 29}};
   const auto verdicts = check(run_quietly(what));
   ASSERT_THAT(verdicts, SizeIs(3));
   EXPECT_EQ(verdicts[0].text, "small, time: fast at least 2x ahead of slow, or at most 9 ns");
@@ -208,9 +208,9 @@ TEST(harness, a_bar_may_be_a_limit_for_growth) {
                           }}});
   what.parameters = {{"n", {0, 2}}};
   what.bars = {
-      {.who = "a", .at_most = 2.5, .where = {{"n", 2}}, .grown_from = {{"n", 0}}},
-      {.who = "a", .at_most = 1.9, .where = {{"n", 2}}, .grown_from = {{"n", 0}}},
-      {.who = "a", .at_most = 2, .where = {{"n", 2}}, .grown_from = {{"n", 1}}},
+      {.subject = "a", .at_most = 2.5, .where = {{"n", 2}}, .grown_from = {{"n", 0}}},
+      {.subject = "a", .at_most = 1.9, .where = {{"n", 2}}, .grown_from = {{"n", 0}}},
+      {.subject = "a", .at_most = 2, .where = {{"n", 2}}, .grown_from = {{"n", 1}}},
   };
   const auto verdicts = check(run_quietly(what));
   ASSERT_THAT(verdicts, SizeIs(3));
@@ -224,9 +224,9 @@ TEST(harness, a_bar_may_be_a_limit_for_growth) {
 
 TEST(harness, bars_with_unknown_names_are_an_error) {
   workload what = small({constant("a", 1)});
-  what.bars = {{.who = "a", .of = "nobody"}};
+  what.bars = {{.subject = "a", .of = "nobody"}};
   EXPECT_THROW(check(run_quietly(what)), std::logic_error);
-  what.bars = {{.who = "a", .of = "a", .metric = "nothing"}};
+  what.bars = {{.subject = "a", .of = "a", .metric = "nothing"}};
   EXPECT_THROW(check(run_quietly(what)), std::logic_error);
 }
 

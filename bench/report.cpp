@@ -53,7 +53,7 @@ std::optional<spread> ratio_to_reference(const workload& what, const case_result
                       what.metrics[metric_index].direction);
 }
 
-bool is_takt(const competitor& who) { return who.name.starts_with("takt"); }
+bool is_takt(const competitor& subject) { return subject.name.starts_with("takt"); }
 
 // The best competitor that is not takt, by its median. None if no peer ran.
 std::optional<std::size_t> best_peer(const workload& what, const case_result& at,

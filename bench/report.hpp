@@ -1,5 +1,5 @@
 /// \file
-/// What a run leaves behind: tables for people, JSON for tools/bench_report.py.
+/// The outputs of a run: tables for people, JSON for tools/bench_report.py.
 #pragma once
 
 #include <iosfwd>
@@ -11,16 +11,16 @@
 
 namespace bench {
 
-/// Where the figures come from. Neither host names nor paths.
+/// The machine and the versions of a run. Contains neither host names nor paths.
 struct environment {
   std::string takt{};
   std::string compiler{};
-  std::map<std::string, std::string> peers{};  ///< Their versions.
+  std::map<std::string, std::string> peers{};  ///< Versions, by name.
   std::string cpu{};
   unsigned cores = 0;
   std::string kernel{};
   std::string date{};  ///< UTC
-  double load = 0;     ///< The load average at the start: how much the machine had to do besides.
+  double load = 0;     ///< The load average at the start.
 };
 
 environment current_environment();

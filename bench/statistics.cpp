@@ -20,16 +20,17 @@ double best(const std::vector<double>& samples, better direction) {
   return direction == better::lower ? low : high;
 }
 
-std::optional<spread> paired_ratio(const std::vector<double>& who, const std::vector<double>& of,
-                                   better direction) {
+std::optional<spread> paired_ratio(const std::vector<double>& subject,
+                                   const std::vector<double>& of, better direction) {
   const auto not_positive = [](double sample) { return sample <= 0; };
-  if (who.empty() || who.size() != of.size() || std::ranges::any_of(who, not_positive) ||
-      std::ranges::any_of(of, not_positive)) {
+  if (subject.empty() || subject.size() != of.size() ||
+      std::ranges::any_of(subject, not_positive) || std::ranges::any_of(of, not_positive)) {
     return std::nullopt;
   }
   std::vector<double> ratios;
-  for (std::size_t round = 0; round < who.size(); ++round) {
-    ratios.push_back(direction == better::lower ? of[round] / who[round] : who[round] / of[round]);
+  for (std::size_t round = 0; round < subject.size(); ++round) {
+    ratios.push_back(direction == better::lower ? of[round] / subject[round]
+                                                : subject[round] / of[round]);
   }
   return spread{quantile(ratios, 0.25), median(ratios), quantile(ratios, 0.75)};
 }

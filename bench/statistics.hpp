@@ -26,11 +26,11 @@ struct spread {
   bool operator==(const spread&) const = default;
 };
 
-/// Factor by which `who` is ahead of `of` (below 1: behind). The ratio is computed within each
+/// Factor by which `subject` is ahead of `of` (below 1: behind). The ratio is computed within each
 /// round, between runs that were close in time, so that drift of the machine cancels out; the
 /// median over the rounds then ignores rounds in which only one of the two was disturbed. Empty if
 /// no ratio is defined: no samples, or a sample that is not above 0.
-std::optional<spread> paired_ratio(const std::vector<double>& who, const std::vector<double>& of,
-                                   better direction);
+std::optional<spread> paired_ratio(const std::vector<double>& subject,
+                                   const std::vector<double>& of, better direction);
 
 }  // namespace bench

@@ -266,7 +266,7 @@ def growth(workloads):
         factor = {"name": metric["name"], "better": "lower",
                   "unit": f"times the cost with {short(fewest['parameters']['pending'])} pending"}
         drawn, y = lines(changed(workload, metric, factor,
-                                 lambda f, who: f / first[who] if first.get(who, 0) > 0 else None), factor, y)
+                                 lambda f, name: f / first[name] if first.get(name, 0) > 0 else None), factor, y)
         parts += drawn
     return picture("What a timer costs with more of them pending", parts, y, "medians of the rounds")
 

@@ -179,7 +179,7 @@ class Overview(unittest.TestCase):
         workload = data["workloads"][0]
         workload["metrics"] = [{"name": n, "unit": "us", "better": "lower"} for n in ("p50", "p99", "p99.9", "minimum")]
         workload["cases"][0]["results"] = [
-            result(who, metric, value, 1.0) for who, values in (("naive", (1, 10, 100, 0)), ("takt::x<int>", (10,) * 4))
+            result(name, metric, value, 1.0) for name, values in (("naive", (1, 10, 100, 0)), ("takt::x<int>", (10,) * 4))
             for metric, value in zip(("p50", "p99", "p99.9", "minimum"), values)]
         return data
 

@@ -5,7 +5,7 @@ namespace bench {
 
 workload callable_workload() {
   const auto ahead = [](double at_least, std::int64_t bytes) -> bar {
-    return {.who = "takt::move_only_function",
+    return {.subject = "takt::move_only_function",
             .at_least = at_least,
             .of = "std::function",
             .where = {{"bytes", bytes}}};

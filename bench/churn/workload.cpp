@@ -12,16 +12,16 @@ constexpr const char* java = "java ScheduledThreadPoolExecutor";
 constexpr const char* netty = "Netty HashedWheelTimer";
 constexpr const char* asio = "asio::steady_timer";
 
-bar ahead_of(const char* peer, const char* who, double at_least) {
-  return {.who = who,
+bar ahead_of(const char* peer, const char* subject, double at_least) {
+  return {.subject = subject,
           .at_least = at_least,
           .of = peer,
           .metric = "both",
           .where = {{"pending", 1'000'000}}};
 }
 
-bar hardly_grows(const char* who) {
-  return {.who = who,
+bar hardly_grows(const char* subject) {
+  return {.subject = subject,
           .at_most = 2,
           .metric = "both",
           .where = {{"pending", 1'000'000}},
@@ -46,12 +46,12 @@ workload churn_workload() {
                                 {"libuv (no threads)", churn_libuv},
                                 {"libevent (no threads)", churn_libevent}},
                 .bars = {ahead_of(java, pool, 2)}};
-  for (const char* const who : {wheel, unstamped}) {
+  for (const char* const subject : {wheel, unstamped}) {
     // A competitor that is ahead of each thread-safe peer is ahead of the best one.
     for (const char* const peer : {naive, java, netty, asio}) {
-      what.bars.push_back(ahead_of(peer, who, 1.5));
+      what.bars.push_back(ahead_of(peer, subject, 1.5));
     }
-    what.bars.push_back(hardly_grows(who));
+    what.bars.push_back(hardly_grows(subject));
   }
   return what;
 }

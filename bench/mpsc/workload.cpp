@@ -9,7 +9,7 @@ workload mpsc_workload() {
           .metrics = {{"item", "ns/item"}},
           .parameters = {{"producers", {1, 2, 4}}},
           .competitors = {{"mutex + deque", mpsc_mutex_deque}, {"takt::mpsc_queue", mpsc_takt}},
-          .bars = {{.who = "takt::mpsc_queue", .at_least = 1.0, .of = "mutex + deque"}}};
+          .bars = {{.subject = "takt::mpsc_queue", .at_least = 1.0, .of = "mutex + deque"}}};
 }
 
 }  // namespace bench

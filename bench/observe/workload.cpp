@@ -12,7 +12,7 @@ workload observe_workload() {
                           {"bare atomic", observe_bare_atomic},
                           {"takt::histogram", observe_takt_histogram},
                           {"takt::task_statistics", observe_takt_statistics}},
-          .bars = {{.who = "takt::histogram", .at_least = 1.0, .of = "mutex + buckets"}}};
+          .bars = {{.subject = "takt::histogram", .at_least = 1.0, .of = "mutex + buckets"}}};
 }
 
 }  // namespace bench

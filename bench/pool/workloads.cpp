@@ -20,8 +20,8 @@ constexpr const char* takt_pool = "takt::thread_pool";
 constexpr const char* stealing_pool = "takt::stealing_pool";
 
 // The peers are close together, and a pool compared with itself may get 0.9.
-bar wakes_like(const char* peer, const char* who = takt_pool) {
-  return {.who = who, .at_least = 0.9, .of = peer, .metric = "p50"};
+bar wakes_like(const char* peer, const char* subject = takt_pool) {
+  return {.subject = subject, .at_least = 0.9, .of = peer, .metric = "p50"};
 }
 
 }  // namespace
@@ -32,12 +32,12 @@ workload submit_workload() {
           .metrics = {{"task", "ns/task"}},
           .parameters = {{"producers", {1, 2, 4}}},
           .competitors = all(&pool_competitors::submit),
-          .bars = {{.who = takt_pool, .of = "naive_pool"},
-                   {.who = takt_pool, .of = "asio::thread_pool"},
-                   {.who = "takt::thread_pool (future)", .of = "naive_pool (future)"},
-                   {.who = stealing_pool, .at_least = 2, .of = "asio::thread_pool"},
-                   {.who = stealing_pool, .at_least = 2, .of = "tbb::task_arena"},
-                   {.who = stealing_pool, .of = "java ForkJoinPool", .at_most = 60}}};
+          .bars = {{.subject = takt_pool, .of = "naive_pool"},
+                   {.subject = takt_pool, .of = "asio::thread_pool"},
+                   {.subject = "takt::thread_pool (future)", .of = "naive_pool (future)"},
+                   {.subject = stealing_pool, .at_least = 2, .of = "asio::thread_pool"},
+                   {.subject = stealing_pool, .at_least = 2, .of = "tbb::task_arena"},
+                   {.subject = stealing_pool, .of = "java ForkJoinPool", .at_most = 60}}};
 }
 
 workload spawn_workload() {
@@ -46,7 +46,8 @@ workload spawn_workload() {
       .title = "Binary recursion, 18 deep, from inside a pool of 2 workers",
       .metrics = {{"task", "ns/task"}},
       .competitors = all(&pool_competitors::spawn),
-      .bars = {{.who = "takt::fork_join", .at_least = 2, .of = "tbb::task_group", .at_most = 25}}};
+      .bars = {
+          {.subject = "takt::fork_join", .at_least = 2, .of = "tbb::task_group", .at_most = 25}}};
 }
 
 workload wake_workload() {
@@ -68,8 +69,8 @@ workload serial_workload() {
           .metrics = {{"task", "ns/task"}},
           .parameters = {{"producers", {1, 4}}},
           .competitors = all(&pool_competitors::serial),
-          .bars = {{.who = "takt::serial_executor", .of = "asio::strand"},
-                   {.who = "takt::rx::worker", .of = "RxJava worker"}}};
+          .bars = {{.subject = "takt::serial_executor", .of = "asio::strand"},
+                   {.subject = "takt::rx::worker", .of = "RxJava worker"}}};
 }
 
 workload stop_workload() {
@@ -77,8 +78,8 @@ workload stop_workload() {
           .title = "shutdown_now of a busy pool with 1 M tasks pending",
           .metrics = {{"returned", "ms"}, {"gone", "ms"}},
           .competitors = all(&pool_competitors::stop),
-          .bars = {{.who = takt_pool, .at_most = 100, .metric = "returned"},
-                   {.who = stealing_pool, .at_most = 100, .metric = "returned"}}};
+          .bars = {{.subject = takt_pool, .at_most = 100, .metric = "returned"},
+                   {.subject = stealing_pool, .at_most = 100, .metric = "returned"}}};
 }
 
 }  // namespace bench

@@ -8,7 +8,7 @@ workload rx_workload() {
           .title = "Actions that schedule themselves, in batches, and in virtual time",
           .metrics = {{"queue", "ns"}, {"asap", "ns"}, {"virtual time", "ns"}},
           .competitors = {{"rxjs", rx_rxjs}, {"takt", rx_takt}},
-          .bars = {{.who = "takt", .at_least = 1.0, .of = "rxjs"}}};
+          .bars = {{.subject = "takt", .at_least = 1.0, .of = "rxjs"}}};
 }
 
 }  // namespace bench

@@ -23,12 +23,12 @@ constexpr const char* java = "java ScheduledThreadPoolExecutor";
 constexpr const char* asio = "asio::steady_timer";
 
 // 1, less the noise: a loop compared with itself may get 0.9.
-bar not_later_than(const char* peer, const char* metric, const char* who = pool) {
-  return {.who = who, .at_least = 0.9, .of = peer, .metric = metric};
+bar not_later_than(const char* peer, const char* metric, const char* subject = pool) {
+  return {.subject = subject, .at_least = 0.9, .of = peer, .metric = metric};
 }
 
 // One wake-up in ten seconds would be too many. A limit must be above 0.
-bar sleeps(const char* who) { return {.who = who, .at_most = 0.1}; }
+bar sleeps(const char* subject) { return {.subject = subject, .at_most = 0.1}; }
 
 }  // namespace
 
@@ -37,10 +37,10 @@ workload fire_workload() {
           .title = "1 M one-shots due over 100 ms, from the first call until all have fired",
           .metrics = {{"timer", "ns/timer"}, {"processor", "ns/timer"}},
           .competitors = all(&timer_competitors::fire),
-          .bars = {{.who = pool, .at_least = 5, .of = java, .metric = "timer"},
-                   {.who = wheel, .at_least = 5, .of = java, .metric = "timer"},
-                   {.who = wheel, .at_least = 5, .of = asio, .metric = "timer"},
-                   {.who = wheel,
+          .bars = {{.subject = pool, .at_least = 5, .of = java, .metric = "timer"},
+                   {.subject = wheel, .at_least = 5, .of = java, .metric = "timer"},
+                   {.subject = wheel, .at_least = 5, .of = asio, .metric = "timer"},
+                   {.subject = wheel,
                     .at_least = 0.83,  // at most 1.2 times as long as the floor
                     .of = "takt::wheel_scheduler (floor)",
                     .metric = "timer"}}};
@@ -72,7 +72,7 @@ workload late_workload() {
                    not_later_than("clock_nanosleep", "p99", exact),
                    not_later_than(asio, "p50", exact),
                    not_later_than(asio, "p99", exact),
-                   {.who = "takt::wheel_scheduler (precise)", .at_most = 2, .metric = "p50"}}};
+                   {.subject = "takt::wheel_scheduler (precise)", .at_most = 2, .metric = "p50"}}};
 }
 
 workload idle_workload() {
@@ -96,17 +96,18 @@ workload memory_resident_workload() {
           .title = "1 M one-shots pending, as memory, by what the process has in use",
           .metrics = {{"timer", "bytes"}},
           .competitors = all(&timer_competitors::resident),
-          .bars = {{.who = wheel, .at_most = 96}}};
+          .bars = {{.subject = wheel, .at_most = 96}}};
 }
 
 workload stop_delayed_workload() {
-  return {.id = "stop-delayed",
-          .title = "shutdown_now with 1 M one-shots pending",
-          .metrics = {{"returned", "ms"}, {"gone", "ms"}},
-          .competitors = all(&timer_competitors::stop),
-          .bars = {{.who = pool, .at_most = 100, .metric = "returned"},
-                   {.who = wheel, .at_most = 100, .metric = "returned"},
-                   {.who = "takt::wheel_scheduler (close)", .at_most = 100, .metric = "returned"}}};
+  return {
+      .id = "stop-delayed",
+      .title = "shutdown_now with 1 M one-shots pending",
+      .metrics = {{"returned", "ms"}, {"gone", "ms"}},
+      .competitors = all(&timer_competitors::stop),
+      .bars = {{.subject = pool, .at_most = 100, .metric = "returned"},
+               {.subject = wheel, .at_most = 100, .metric = "returned"},
+               {.subject = "takt::wheel_scheduler (close)", .at_most = 100, .metric = "returned"}}};
 }
 
 }  // namespace bench

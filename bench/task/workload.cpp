@@ -9,7 +9,7 @@ workload task_workload() {
           .metrics = {{"life", "ns"}},
           .competitors = {{"std::packaged_task", task_std_packaged_task},
                           {"takt::future_task", task_takt}},
-          .bars = {{.who = "takt::future_task", .at_least = 1.0, .of = "std::packaged_task"}}};
+          .bars = {{.subject = "takt::future_task", .at_least = 1.0, .of = "std::packaged_task"}}};
 }
 
 }  // namespace bench

@@ -43,7 +43,7 @@ TEST(links_of, counts_addresses_that_are_too_long_and_would_be_followed) {
   const crawl::link_limits limits{.url = 50};
   EXPECT_EQ(links_of(link(many), limits).too_long, 1U);
   EXPECT_EQ(links_of(link("http://h/" + many), limits).too_long, 1U);
-  EXPECT_EQ(links_of(link(std::string(40, 'x')), limits).too_long, 1U);  // with the base
+  EXPECT_EQ(links_of(link(std::string(40, 'x')), limits).too_long, 1U);  // including the base
   EXPECT_EQ(links_of(link(std::string(100, ' ') + "http://h/" + many), limits).too_long, 1U);
   for (const std::string& other :
        {"http://o/" + many, "data:" + many, std::string(100, ' ') + "a", "a#" + many}) {

@@ -42,14 +42,14 @@ class crawl_list : public testing::Test {
  protected:
   crawl_list() { open(); }
 
-  // As another process would, after this one was killed.
+  // Opens the list again, as another process would after this one was killed.
   void open(std::size_t max_pages = 1000) {
     list.reset();
     file.reset();
     file.emplace(folder / "list", takt::file_work_queue_options{.sync = takt::work_sync::at_close});
     list.emplace(*file, max_pages);
   }
-  // The key of what is claimed; empty if nothing is.
+  // Returns the key of a claimed item; empty if there is none.
   std::string claim() {
     const std::optional<takt::work_item> item = list->claim();
     return item ? item->key : "";
@@ -83,7 +83,7 @@ TEST_F(crawl_list, a_page_that_is_put_aside_or_given_back_holds_up_nobody) {
   EXPECT_EQ(claim(), "c#1");
   EXPECT_EQ(list->counts(), (takt::work_counts{.waiting = 2, .claimed = 1}));
   list->complete("c#1", {});
-  list->release("a#0");  // as a crawler does in the end
+  list->release("a#0");  // as a crawler does at the end
   EXPECT_EQ(list->counts(), (takt::work_counts{.waiting = 2, .completed = 1}));
   EXPECT_EQ(claim(), "a#0");
   list->release("a#0");
@@ -109,7 +109,7 @@ TEST_F(crawl_list, the_shorter_path_wins) {
   EXPECT_EQ(list->enqueue(items{{"x#3"}, {"x#4"}}), 0U);
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(claim(), "x#3");
-    open();  // its claim is gone, and what is known of depths is not
+    open();  // the claim is lost; the known depths are not
   }
   EXPECT_EQ(claim(), "x#3");
   EXPECT_EQ(list->complete("x#3", items{{"x#2"}, {"y#2"}, {"a#1"}}), 2U);
@@ -127,7 +127,7 @@ TEST_F(crawl_list, keeps_no_more_than_the_limit) {
   EXPECT_EQ(list->complete("a#0", items{{"b#1"}, {"b#1"}, {"c#1"}, {"d#1"}}), 2U);
   EXPECT_TRUE(list->is_full());
   EXPECT_EQ(claim(), "b#1");
-  list->complete("b#1", items{{"a#2"}, {"c#2"}});  // nothing new: it is done
+  list->complete("b#1", items{{"a#2"}, {"c#2"}});  // no new links: the page is done
   EXPECT_EQ(claim(), "c#1");
   list->complete("c#1");
   EXPECT_EQ(list->counts(), (takt::work_counts{.waiting = 1, .completed = 2}));
@@ -139,7 +139,7 @@ TEST_F(crawl_list, keeps_no_more_than_the_limit) {
   EXPECT_FALSE(list->is_full());
 }
 
-// Nothing else in the file leads to the URLs of the command line.
+// No page in the file leads to the URLs of the command line.
 TEST_F(crawl_list, the_limit_leaves_out_no_url) {
   open(2);
   EXPECT_EQ(list->enqueue(items{{"a#0"}, {"b#0"}, {"c#0"}}), 3U);

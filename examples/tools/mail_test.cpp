@@ -19,8 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A server of its own on the loopback address, at a port that the system chooses. It says one thing
-// to each client, or leaves the connection in the queue of the system, if it is silent.
+// A local server on a port that the system chooses. It sends one text to each client or, if it is
+// silent, leaves the connection in the system's queue.
 class mail_server {
  public:
   explicit mail_server(std::string greeting) : greeting_(std::move(greeting)) {
@@ -61,7 +61,7 @@ class mail_server {
   std::thread server_;
 };
 
-// What mail::greeting() returns or throws for a host with these addresses, as text.
+// Returns the result or the error of mail::greeting() for a host with these addresses, as text.
 std::string greeting_of(const std::vector<mail_server*>& servers, std::chrono::milliseconds time,
                         const std::stop_token& stop = {}) {
   std::vector<addrinfo> addresses(servers.size());
@@ -91,7 +91,7 @@ TEST(mail, the_first_address_that_greets_counts) {
   EXPECT_EQ(greeting_of({&hangs_up, &rude, &good}, 1h), "220 good");
 }
 
-// A server that never ends its line: 1000 bytes are taken for one, and little more is read.
+// A server that never ends its line: 1000 bytes count as a line, and little more is read.
 TEST(mail, a_greeting_without_an_end_is_cut) {
   const auto greeting = [](std::size_t size) { return "220 " + std::string(size - 4, 'x'); };
   mail_server shorter(greeting(999));

@@ -19,7 +19,7 @@ using tool::parallel_limit;
 
 constexpr std::size_t for_the_program = 16;
 
-// Files that are open during a test.
+// Keeps files open during a test.
 class open_files {
  public:
   explicit open_files(std::size_t count) {

@@ -32,12 +32,12 @@ TEST(printable, escapes_what_controls_a_terminal_or_ends_a_line) {
 
 TEST(printable, escapes_bytes_that_are_no_utf8) {
   EXPECT_EQ(printable("\x9b\xff"), "\\x9B\\xFF");
-  EXPECT_EQ(printable("\xc3"), "\\xC3");                             // cut off
-  EXPECT_EQ(printable("\xe6\x97z"), "\\xE6\\x97z");                  // cut off within
-  EXPECT_EQ(printable("\xc0\x9b"), "\\xC0\\x9B");                    // longer than necessary
-  EXPECT_EQ(printable("\xe0\x82\x9b"), "\\xE0\\x82\\x9B");           // likewise
+  EXPECT_EQ(printable("\xc3"), "\\xC3");                             // truncated
+  EXPECT_EQ(printable("\xe6\x97z"), "\\xE6\\x97z");                  // truncated in the middle
+  EXPECT_EQ(printable("\xc0\x9b"), "\\xC0\\x9B");                    // overlong
+  EXPECT_EQ(printable("\xe0\x82\x9b"), "\\xE0\\x82\\x9B");           // overlong
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xED\\xA0\\x80");           // half of a surrogate pair
-  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");  // beyond the last character
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");  // beyond the last code point
 }
 
 TEST(stop_descriptor, tells_a_stop_from_a_time_out) {
@@ -64,7 +64,7 @@ TEST(read_regular_file, reads_no_more_than_it_is_told_to) {
   EXPECT_THROW(static_cast<void>(tool::read_regular_file(folder / "none", 5)), std::system_error);
 }
 
-// What was a regular file when it was found may be something else when it is opened.
+// A file may have been replaced by something else between the listing and open().
 TEST(read_regular_file, takes_nothing_else) {
   const takt_test::temporary_folder folder;
   std::ofstream(folder / "file") << "12345";

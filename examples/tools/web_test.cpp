@@ -42,7 +42,7 @@ TEST(each_link, ends_when_it_is_told_to) {
   EXPECT_EQ(links, (strings{"1", "2"}));
 }
 
-// Each of these would take hours in a time that is quadratic.
+// Each of these would take hours in quadratic time.
 TEST(each_link, takes_a_time_that_is_proportional_to_the_page) {
   constexpr std::size_t many = 4'000'000;
   EXPECT_EQ(links_in("<a href='" + repeated("&amp;", many) + "'>").at(0).size(), many);
@@ -61,7 +61,7 @@ TEST(normal_url, has_one_form) {
   }
 }
 
-// What is in a list is normalised again, and has to be the same then.
+// Addresses in a list are normalised again, which must not change them.
 TEST(normal_url, does_not_change_a_normal_address) {
   EXPECT_EQ(web::normal_url("http://%30/"), "http://0.0.0.0/");
   EXPECT_EQ(web::normal_url("http://0x7f.1:80/a"), "http://127.0.0.1/a");

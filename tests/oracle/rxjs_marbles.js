@@ -1,4 +1,4 @@
-// What rxjs does with marbles.
+// Operations of rxjs on marbles.
 'use strict';
 
 const { withoutWayBack } = require('./rxjs_differences.js');
