@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the Markdown files: targets of links to files and headings exist, a program after <!-- path --> equals
 that file, a program after <!-- from path --> is a part of it (indented there or not), and tokens of model checks name
-tests that exist. Usage: check_docs.py [--root DIR] | --self-test"""
+tests that exist. Pages, and comments and messages of the library, use no phrase of PHRASES.
+Usage: check_docs.py [--root DIR] | --self-test"""
 import pathlib
 import re
 import tempfile
@@ -12,6 +13,28 @@ import checking
 PROGRAM = re.compile(r"^<!-- (from )?(\S+) -->\n```\w*\n(.*?)^```$", re.M | re.S)
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 TOKEN = re.compile(r"\b(\w+)\.(\w+)(?:#\d+)?@(?:random|pct|pos|sticky|dfs):")
+# Phrases without a clear subject or with a private meaning. A sentence names its subject: the caller, a producer, a worker.
+PHRASES = re.compile("|".join([
+    r"\b(?:who|whom|whoever|somebody|nobody|anybody|himself)\b",
+    r"\b(?:is|are|was|were|be|been|being|not|never) told\b", r"\btold of\b",
+    r"\btell(?:s|ing)? (?:of|that|what|how|whether|its|it|them)\b",
+    r"\bbec(?:omes?|ame) of\b", r"\bcom(?:e|es|ing) to (?:its|their|an) end\b", r"\bcomes true\b",
+    r"\b(?:give|gives|gave|given|giving) (?:up|back)\b", r"\b(?:let|lets|letting) go\b",
+    r"\b(?:see|sees|seen|saw) to\b", r"\b(?:take|takes|took|taken|taking) in\b",
+    r"\bask(?:s|ed|ing)?\b[^.;]{0,40}\bto stop\b", r"\bnot (?:before|after)\b",
+    r"\bmend(?:s|ed|ing)?\b", r"\bhas its say\b", r"\bof its own accord\b", r"\bsociable\b", r"\bnothing comes of\b",
+    r"\b(?:base|clock|observe|task|timer|exec|sched|rx|service|model|job) room\b", r"\brooms\b",
+    r"\bthat of (?:it|them|those)\b", r"\bthose (?:which|who)\b", r"\bas (?:one|you) likes?\b", r"\bow(?:e|es|ed|ing)\b",
+]), re.I)
+# Sources whose comments are revised together with their code.
+UNREVISED = (
+    "include/takt/timer/detail/", "src/timer/",
+    "src/sched/delay_queue", "src/sched/timer_inbox", "src/sched/timer_node", "src/sched/wheel_",
+    "include/takt/rx/detail/worker_", "src/rx/task_subscription", "src/rx/worker_",
+    "include/takt/task/detail/future_state", "src/task/future_state",
+)
+# Text of sources: comments and literals.
+TEXT = re.compile(r'//.*|"(?:\\.|[^"\\])*"')
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -19,6 +42,19 @@ def anchors(text):
     """The anchors of the headings, as GitHub generates them."""
     headings = re.findall(r"^#+ (.+)$", FENCED.sub("", text), re.M)
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def phrases(root):
+    """Phrases that are used, one line each."""
+    files = [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("include/**/*.hpp"), *root.glob("src/**/*.[ch]pp")]
+    for file in sorted(files):
+        name = file.relative_to(root).as_posix()
+        if name.endswith("_test.cpp") or any(name.startswith(prefix) for prefix in UNREVISED):
+            continue
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            text = line if name.endswith(".md") else " ".join(t for t in TEXT.findall(line) if not line.startswith("#include"))
+            for phrase in PHRASES.finditer(text):
+                yield f"{name}:{number}: '{phrase.group()}': name the subject and the action"
 
 
 def check(root):
@@ -45,7 +81,7 @@ def check(root):
                 found.append(f"{name}: there is no {link}")
             elif anchor and anchor not in anchors(target.read_text()):
                 found.append(f"{name}: there is no heading {link}")
-    return found
+    return found + list(phrases(root))
 
 
 def self_test():
@@ -55,6 +91,8 @@ def self_test():
     cases = [({}, None), ({"e.cpp": "int y;\n"}, "is not that of e.cpp"), ({"README.md": part, "e.cpp": "//\nint x;\n"}, None),
              ({"README.md": part, "e.cpp": "{\n  int x;\n}\n"}, None), ({"README.md": part, "e.cpp": "int y;\n"}, "is not that of e.cpp"), ({"docs/b.md": "# B\n"}, "no heading"),
              ({"tests/model/a.cpp": "TEST(a, b) {}", "c.md": "`a.b@pct:3:1:7`"}, None), ({"c.md": "'a.b#2@dfs:1'"}, "no model check a.b"),
+             ({"src/a/a.cpp": "int who;  // waits\n"}, None), ({"src/a/a.cpp": "// Who waits.\n"}, "src/a/a.cpp:1: 'Who'"),
+             ({"include/a.hpp": 'fail("nobody waits");\n'}, "'nobody'"), ({"docs/b.md": "## The C\nIt is told.\n"}, "'is told'"),
              ({"docs/b.md": "## The C\n[x](none.md)\n"}, "there is no none.md")]
     for changes, expected in cases:
         with tempfile.TemporaryDirectory() as root:
