@@ -135,7 +135,7 @@ def self_test():
         "include/takt/base/names.hpp": ("#include <takt/fwd.hpp>\n", None),
         # Private headers.
         "src/exec/own.cpp": ('#include "pool_core.hpp"\n#include "../base/os.hpp"\n', None),
-        "src/base/private.cpp": ('#include "../exec/ledger.hpp"\n', "private.cpp:1: module base may not include module exec"),
+        "src/base/private.cpp": ('#include "../exec/task_harness.hpp"\n', "private.cpp:1: module base may not include module exec"),
         "src/service/private.hpp": ('#include "../rx/worker_core.hpp"\n', "module service may not include module rx"),
         "include/takt/rx/private.hpp": ('#include "../service/x.hpp"\n', "module rx may not include module service"),
         "src/exec/support.cpp": ('#include "../../tests/support/pools.hpp"\n', "never includes tests/support/pools.hpp"),

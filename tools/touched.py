@@ -67,7 +67,7 @@ def self_test():
         (["src/rx/worker.cpp"], {"target:takt_rx_tests", "stage:tsan"}, {"target:takt_service_tests", "stage:portable"}),
         (["include/takt/sched/when.hpp"], {"target:takt_rx_tests", "target:takt_service_tests"}, {"target:takt_exec_tests"}),
         (["src/base/os.cpp"], {"target:takt_timer_tests", "stage:portable"}, set()),
-        (["src/exec/ledger.cpp"], {"target:takt_sched_tests", "stage:portable"}, {"target:takt_timer_tests"}),
+        (["src/exec/task_harness.cpp"], {"target:takt_sched_tests", "stage:portable"}, {"target:takt_timer_tests"}),
         (["src/base/os_test.cpp"], {"target:takt_base_tests"}, {"target:takt_sched_tests", "stage:package"}),
         (["include/takt/fwd.hpp"], {"target:takt_base_tests", "target:takt_rx_tests"}, set()),
         (["tests/model/parker_model.cpp"], {"target:tests/model/all", "stage:deep"}, {"target:takt_exec_tests"}),

@@ -12,7 +12,7 @@
 #include <takt/observe/task_statistics.hpp>
 #include <takt/task/task.hpp>
 
-#include "ledger.hpp"
+#include "task_harness.hpp"
 
 namespace takt::inline TAKT_ABI {
 
@@ -24,7 +24,7 @@ class delayed_tasks_owner : public detail::ref_counted<delayed_tasks_owner> {
   virtual bool attend() noexcept = 0;
   /// None is left, perhaps for good.
   virtual void delayed_are_gone() noexcept = 0;
-  [[nodiscard]] virtual const ledger& book() const noexcept = 0;
+  [[nodiscard]] virtual const task_harness& harness() const noexcept = 0;
 
  protected:
   delayed_tasks_owner() = default;
@@ -88,13 +88,13 @@ class delayed_tasks : public detail::ref_counted<delayed_tasks, cache_line> {
 
   /// What take_due() gave has been run; if it is to run again, it is still in `t`.
   virtual void after_run(const ticket& which, task& t, run_result result,
-                         const ledger& book) noexcept = 0;
+                         const task_harness& harness) noexcept = 0;
   /// After close(): ends those that are not to be run after shutdown.
   virtual void cancel_unwanted() noexcept = 0;
   /// After close(true): gives back all that wait, or cancels them.
   virtual void stop(task_list& unstarted, bool give_back) noexcept = 0;
   /// After stop(): waits for those who tell the observer of what they have cancelled.
-  virtual void await_told() noexcept = 0;
+  virtual void await_reports() noexcept = 0;
 
  protected:
   delayed_tasks() = default;

@@ -12,8 +12,8 @@
 
 #include "../task/delivery.hpp"
 #include "ending_guard.hpp"
-#include "ledger.hpp"
 #include "running_task.hpp"
+#include "task_harness.hpp"
 #include "task_queue.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -23,9 +23,9 @@ class manual_executor::impl : public detail::ref_counted<impl> {
   void execute(task t) {
     if (!t) throw std::invalid_argument("takt::manual_executor: the task is empty");
     detail::mutex_lock lock(mu_);
-    t.set_id(++book_.totals.submitted);
+    t.set_id(++harness_.totals.submitted);
     if (life_.state() != life_state::running) {
-      ++book_.totals.rejected;
+      ++harness_.totals.rejected;
       lock.unlock();
       t.reject(rejection::shut_down);
       throw rejected(rejection::shut_down);
@@ -33,7 +33,7 @@ class manual_executor::impl : public detail::ref_counted<impl> {
     try {
       queue_.push(std::move(t));
     } catch (...) {
-      ++book_.totals.rejected;
+      ++harness_.totals.rejected;
       throw;
     }
   }
@@ -49,11 +49,11 @@ class manual_executor::impl : public detail::ref_counted<impl> {
       running_.push_back(here);
     }
     std::exception_ptr uncaught;
-    const run_result result = book_.run(t, life_, &here.what, {}, &uncaught);
+    const run_result result = harness_.run(t, life_, &here.what, {}, &uncaught);
     {
       const detail::mutex_lock lock(mu_);
       running_.erase(here);
-      count(result, book_.totals);
+      count(result, harness_.totals);
     }
     if (uncaught != nullptr) std::rethrow_exception(uncaught);
     return true;
@@ -74,10 +74,10 @@ class manual_executor::impl : public detail::ref_counted<impl> {
       unstarted = queue_.take_front();
     }
     ask_to_stop();
-    const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
+    const std::size_t cancelled = harness_.end_unstarted(unstarted, give_back);
     const detail::mutex_lock lock(mu_);
-    book_.totals.cancelled += cancelled;
-    book_.totals.returned += unstarted.size();
+    harness_.totals.cancelled += cancelled;
+    harness_.totals.returned += unstarted.size();
     return unstarted;
   }
 
@@ -102,7 +102,7 @@ class manual_executor::impl : public detail::ref_counted<impl> {
 
   task_totals totals() const {
     const detail::mutex_lock lock(mu_);
-    return book_.totals;
+    return harness_.totals;
   }
 
  private:
@@ -137,7 +137,7 @@ class manual_executor::impl : public detail::ref_counted<impl> {
   lifecycle life_{steady};
 
   mutable detail::mutex mu_;
-  ledger book_{steady, terminate_on_unhandled, nullptr};  // its counts: guarded by mu_
+  task_harness harness_{steady, terminate_on_unhandled, nullptr};  // its counts: guarded by mu_
   task_queue queue_ TAKT_GUARDED_BY(mu_);
   detail::intrusive_list<running> running_ TAKT_GUARDED_BY(mu_);
 };

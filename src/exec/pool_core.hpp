@@ -87,9 +87,9 @@
 
 #include "../base/os.hpp"
 #include "delayed_tasks.hpp"
-#include "ledger.hpp"
 #include "running_task.hpp"
 #include "steal_ring.hpp"
+#include "task_harness.hpp"
 #include "task_queue.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -123,7 +123,7 @@ class pool_core final : public delayed_tasks_owner {
   // --- delayed tasks: pool_submit.cpp
   bool attend() noexcept override;
   void delayed_are_gone() noexcept override;
-  [[nodiscard]] const ledger& book() const noexcept override { return book_; }
+  [[nodiscard]] const task_harness& harness() const noexcept override { return harness_; }
 
   // --- children: pool_submit.cpp
   /// For the calling worker, whose runner it is. Gives a child to its ring, or runs it if there is
@@ -285,7 +285,7 @@ class pool_core final : public delayed_tasks_owner {
   void end() noexcept;
 
   run_result run(task& t, running_task* where) const noexcept {
-    return book_.run(t, life_, where, hooks_);
+    return harness_.run(t, life_, where, hooks_);
   }
 
   void release_functions() noexcept;
@@ -340,8 +340,8 @@ class pool_core final : public delayed_tasks_owner {
   intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);  // the last one first, but the leader last
   worker* leader_ TAKT_GUARDED_BY(mu_) = nullptr;
   clock::time_point leader_until_ TAKT_GUARDED_BY(mu_) = clock::time_point::max();
-  ledger book_;       // its counts: guarded by mu_
-  task_queue queue_;  // but for add(): guarded by mu_
+  task_harness harness_;  // its counts: guarded by mu_
+  task_queue queue_;      // but for add(): guarded by mu_
 };
 
 }  // namespace detail

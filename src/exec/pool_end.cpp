@@ -65,7 +65,7 @@ task_list pool_core::stop(bool give_back) noexcept {
   for (worker* w = newest_.load(std::memory_order_acquire); w != nullptr; w = w->older) {
     if (steals_ && first) {
       // What is added later is taken back by who adds it.
-      for (task t; w->ring->steal(t);) cancelled += book_.keep(t, in_rings);
+      for (task t; w->ring->steal(t);) cancelled += harness_.keep_or_cancel(t, in_rings);
     }
     w->running.request_stop();
   }
@@ -74,19 +74,19 @@ task_list pool_core::stop(bool give_back) noexcept {
   for (task& t : unstarted) {
     if (t.deadline() == clock::time_point::min()) t.set_deadline(how_.time->now());
   }
-  cancelled += book_.end_unstarted(unstarted, give_back);
+  cancelled += harness_.end_unstarted(unstarted, give_back);
   const std::size_t returned = unstarted.size();
   if (delayed_ != nullptr) delayed_->stop(unstarted, give_back);  // counts its own
   const mutex_lock lock(mu_);
-  book_.totals.cancelled += cancelled;
-  book_.totals.returned += returned;
+  harness_.totals.cancelled += cancelled;
+  harness_.totals.returned += returned;
   return unstarted;
 }
 
 void pool_core::destroy(const char* component) noexcept {
   if (life_.is_used_here()) refuse_own_destruction(component);
   static_cast<void>(stop(false));
-  if (delayed_ != nullptr) delayed_->await_told();  // the observer may be gone after that
+  if (delayed_ != nullptr) delayed_->await_reports();  // the observer may be gone after that
   sync::thread last;
   bool is_unused = false;
   const std::size_t own = executor_scope::of(this) != nullptr ? 1 : 0;

@@ -25,7 +25,7 @@ void pool_core::execute(task&& t) {
     t.set_deadline(delayed_->any() ? how_.time->now() : clock::time_point::min());
   }
   if (queue_.add(t)) return;
-  book_.tell_submitted(t);
+  harness_.report_submitted(t);
   mutex_lock lock(mu_);
   std::optional<rejection> refused;
   try {
@@ -35,10 +35,10 @@ void pool_core::execute(task&& t) {
       if (how_.rejection.kind_ == kind::drop_oldest) refused = offer_instead_of_oldest(t);
     }
   } catch (...) {  // there is no memory
-    ++book_.totals.rejected;
+    ++harness_.totals.rejected;
     room_.notify_one();  // it may have waited, and does not use the room that it was told of
     lock.unlock();
-    book_.tell(task_event::kind::rejected, t);
+    harness_.report(task_event::kind::rejected, t);
     throw;
   }
   worker* const called = call_worker();
@@ -52,7 +52,7 @@ void pool_core::execute(task&& t) {
   }
   const bool runs_here =
       refused != rejection::shut_down && how_.rejection.kind_ == kind::caller_runs;
-  if (!runs_here) ++book_.totals.rejected;
+  if (!runs_here) ++harness_.totals.rejected;
   lock.unlock();
   if (called != nullptr) called->wake.unpark();
   if (runs_here) {
@@ -107,7 +107,7 @@ std::optional<rejection> pool_core::offer_instead_of_oldest(task& t) {
   while (refused == rejection::saturated && no_memory == nullptr && queue_.find()) {
     task oldest;
     queue_.pop(oldest);
-    ++book_.totals.rejected;
+    ++harness_.totals.rejected;
     try {
       refused = offer(t);
     } catch (...) {
@@ -115,7 +115,7 @@ std::optional<rejection> pool_core::offer_instead_of_oldest(task& t) {
     }
     // In any case, and without the lock: its closure is that of others.
     mu_.unlock();
-    book_.tell(task_event::kind::rejected, oldest);
+    harness_.report(task_event::kind::rejected, oldest);
     oldest.reject(rejection::dropped);
     mu_.lock();
     if (refused == rejection::saturated && no_memory == nullptr) refused = offer(t);
@@ -130,7 +130,7 @@ void pool_core::run_here(task t) {
   const run_result result = run(t, nullptr);
   {
     const mutex_lock lock(mu_);
-    count(result, book_.totals);
+    count(result, harness_.totals);
   }
   release();
 }
@@ -138,7 +138,7 @@ void pool_core::run_here(task t) {
 // What has been counted as rejected.
 void pool_core::refuse(task t, rejection why) {
   const kind policy = how_.rejection.kind_;
-  book_.tell(task_event::kind::rejected, t);
+  harness_.report(task_event::kind::rejected, t);
   if (policy == kind::call) {
     if (future_core* state = t.state()) state->set_home(nullptr);
     how_.rejection.own_(std::move(t), why);
@@ -182,7 +182,7 @@ void pool_core::delayed_are_gone() noexcept {
 pool_core::ring_answer pool_core::add_to_ring(worker& self, task& t, bool child) {
   if (!has_room_in_ring(self)) return ring_answer::not_added;
   begin_own(self, t);
-  if (book_.observed() && !self.ring->has_room()) {  // the observer has submitted, too
+  if (harness_.observed() && !self.ring->has_room()) {  // the observer has submitted, too
     if (child) return ring_answer::taken_back;
     hand_over(self, t);
     return ring_answer::added;
@@ -210,7 +210,7 @@ task pool_core::answer(std::uint32_t alert, worker& self) noexcept {
 void pool_core::begin_own(worker& self, task& t) {
   t.set_id(static_cast<std::uint64_t>(self.number) << 36 | ++self.added);
   self.counts.count_submitted();
-  book_.tell_submitted(t);
+  harness_.report_submitted(t);
 }
 
 // --- children
@@ -225,7 +225,7 @@ void pool_core::spawn(executor_scope& here, task& t) {
 
 task* pool_core::place_for_child(executor_scope& here) noexcept {
   worker& self = static_cast<runner&>(here).self();
-  if (book_.observed()) return nullptr;  // the observer may submit, too, when it is told
+  if (harness_.observed()) return nullptr;  // the observer may submit, too, when it is told
   return has_room_in_ring(self) ? &self.ring->next() : nullptr;
 }
 
@@ -267,7 +267,7 @@ void pool_core::hand_over(worker& self, task& t) noexcept {
   }
   if (called != nullptr) called->wake.unpark();
   if (!t) return;  // NOLINT(bugprone-use-after-move): a task that was moved is empty
-  book_.tell(task_event::kind::cancelled, t);
+  harness_.report(task_event::kind::cancelled, t);
   t.cancel();
   self.counts.count(run_result::cancelled_before);
 }

@@ -30,7 +30,7 @@ pool_core::pool_core(thread_pool_options how, pool_extras more)
       max_(how_.max_threads == 0 ? how_.core_threads : how_.max_threads),
       keep_alive_(how_.keep_alive),
       core_times_out_(how_.core_times_out),
-      book_(*how_.time, *how_.unhandled, how_.observer),
+      harness_(*how_.time, *how_.unhandled, how_.observer),
       queue_(how_.order) {}
 
 pool_core::~pool_core() {
@@ -227,7 +227,8 @@ void pool_core::work(worker& self) noexcept {
 void pool_core::run_one(worker& self, task& t) noexcept {
   const run_result result = run(t, &self.running);
   self.counts.count(result);
-  if (std::exchange(self.runs_delayed, false)) delayed_->after_run(self.ticket, t, result, book_);
+  if (std::exchange(self.runs_delayed, false))
+    delayed_->after_run(self.ticket, t, result, harness_);
 }
 
 // The next task, if there is none in its own ring. False: this worker is not needed any more.
@@ -482,10 +483,10 @@ task pool_core::take_back(const future_core& state) {
     queue_.take_if([&](const task& t) { return t.state() == &state; }, taken);
     if (taken.empty()) return {};
     taken[0].state()->set_home(nullptr);
-    ++book_.totals.returned;
+    ++harness_.totals.returned;
     room_.notify_one();
   }
-  book_.tell(task_event::kind::returned, taken[0]);
+  harness_.report(task_event::kind::returned, taken[0]);
   return std::move(taken[0]);
 }
 
@@ -494,15 +495,15 @@ std::size_t pool_core::purge() {
   {
     const mutex_lock lock(mu_);
     queue_.take_if([](const task& t) { return t.is_cancelled(); }, taken);
-    book_.totals.cancelled += taken.size();
+    harness_.totals.cancelled += taken.size();
     room_.notify_all();
   }
-  return book_.end_unstarted(taken, false);
+  return harness_.end_unstarted(taken, false);
 }
 
 task_totals pool_core::totals() const {
   const mutex_lock lock(mu_);
-  task_totals tasks = book_.totals;
+  task_totals tasks = harness_.totals;
   // acquire: the slots
   const worker* const newest = newest_.load(std::memory_order_acquire);
   for (const worker* w = newest; w != nullptr; w = w->older) w->counts.add_ends_to(tasks);

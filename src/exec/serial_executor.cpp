@@ -33,8 +33,8 @@
 
 #include "drain_task.hpp"
 #include "ending_guard.hpp"
-#include "ledger.hpp"
 #include "running_task.hpp"
+#include "task_harness.hpp"
 #include "task_queue.hpp"
 
 namespace takt::inline TAKT_ABI {
@@ -46,7 +46,7 @@ class serial_executor::impl : public detail::ref_counted<impl> {
         taken_(taken),
         life_(*how.time),
         where_(where),
-        book_(*how.time, *how.unhandled, how.observer) {}
+        harness_(*how.time, *how.unhandled, how.observer) {}
 
   void execute(task&& t);
   void shutdown() noexcept;
@@ -90,7 +90,7 @@ class serial_executor::impl : public detail::ref_counted<impl> {
   running_task running_;
 
   mutable detail::mutex mu_;
-  ledger book_;                                          // its counts: guarded by mu_
+  task_harness harness_;                                 // its counts: guarded by mu_
   std::uint64_t drains_ TAKT_GUARDED_BY(mu_) = 0;        // begun by execute()
   std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;  // of them, with what was queued
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
@@ -102,24 +102,24 @@ void serial_executor::impl::execute(task&& t) {
   if (!t) throw std::invalid_argument("takt::serial_executor: the task is empty");
   if (detail::future_core* state = t.state()) state->set_home(this);
   if (queue_.add(t)) return;
-  book_.tell_submitted(t);
+  harness_.report_submitted(t);
   detail::mutex_lock lock(mu_);
   if (life_.state() != life_state::running) {
-    ++book_.totals.rejected;
+    ++harness_.totals.rejected;
     lock.unlock();
-    book_.tell(task_event::kind::rejected, t);
+    harness_.report(task_event::kind::rejected, t);
     t.reject(rejection::shut_down);
     throw rejected(rejection::shut_down);
   }
   try {
     queue_.push(std::move(t));
   } catch (...) {
-    ++book_.totals.rejected;
+    ++harness_.totals.rejected;
     lock.unlock();
-    book_.tell(task_event::kind::rejected, t);
+    harness_.report(task_event::kind::rejected, t);
     throw;
   }
-  queue_.set_open(!book_.observed());  // there is a drain, or will be
+  queue_.set_open(!harness_.observed());  // there is a drain, or will be
   if (std::exchange(draining_, true)) return;
   const std::uint64_t drain_number = ++drains_;
   lock.unlock();
@@ -168,9 +168,9 @@ void serial_executor::impl::run_drain() noexcept {
     queue_.pop(t);
     if (taken_ != nullptr) taken_(t);
     lock.unlock();
-    const run_result result = book_.run(t, life_, &running_);
+    const run_result result = harness_.run(t, life_, &running_);
     lock.lock();
-    count(result, book_.totals);
+    count(result, harness_.totals);
   }
   draining_ = false;
   if (is_worker) life_.remove_worker();
@@ -202,13 +202,13 @@ void serial_executor::impl::drain_dropped() noexcept {
     queue_.set_open(false);
     std::array<task_list, 2> dropped{queue_.take_front(), queue_.take_back()};
     for (const task_list& tasks : dropped) {
-      book_.totals.rejected += tasks.size();
+      harness_.totals.rejected += tasks.size();
       if (!tasks.empty()) last_dropped_ = drains_;
     }
     lock.unlock();
     for (task_list& tasks : dropped) {
       for (task& t : tasks) {
-        book_.tell(task_event::kind::rejected, t);
+        harness_.report(task_event::kind::rejected, t);
         t.reject(rejection::dropped);
       }
     }
@@ -251,10 +251,10 @@ task_list serial_executor::impl::stop(bool give_back) noexcept {
   lock.unlock();
   running_.request_stop();
   unstarted.append(std::move(added));
-  const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
+  const std::size_t cancelled = harness_.end_unstarted(unstarted, give_back);
   lock.lock();
-  book_.totals.cancelled += cancelled;
-  book_.totals.returned += unstarted.size();
+  harness_.totals.cancelled += cancelled;
+  harness_.totals.returned += unstarted.size();
   return unstarted;
 }
 
@@ -280,7 +280,7 @@ std::size_t serial_executor::impl::queued() const {
 
 task_totals serial_executor::impl::totals() const {
   const detail::mutex_lock lock(mu_);
-  task_totals totals = book_.totals;
+  task_totals totals = harness_.totals;
   queue_.add_counts_to(totals);
   return totals;
 }

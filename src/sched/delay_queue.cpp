@@ -31,7 +31,7 @@ delay_queue::~delay_queue() {
 
 void delay_queue::attach(delayed_tasks_owner& owner) noexcept {
   owner_ = &owner;
-  observed_ = owner.book().observed();
+  observed_ = owner.harness().observed();
 }
 
 // For calls without a lock, which who asks has. There is one as long as a task waits.
@@ -137,7 +137,7 @@ timer_ref delay_queue::add(const due_time& asked, task& t, const timer_request& 
       const mutex_lock lock(adding_);
       number(t);
     }
-    owner_->book().tell(task_event::kind::submitted, t);
+    owner_->harness().report(task_event::kind::submitted, t);
   }
   timer_ref made;
   bool refused = false;
@@ -170,7 +170,7 @@ timer_ref delay_queue::add(const due_time& asked, task& t, const timer_request& 
       const mutex_lock lock(adding_);
       ++rejected_;
     }
-    owner_->book().tell(task_event::kind::rejected, t);
+    owner_->harness().report(task_event::kind::rejected, t);
     throw;
   }
   auto why = rejection::shut_down;
@@ -195,7 +195,7 @@ timer_ref delay_queue::add(const due_time& asked, task& t, const timer_request& 
   }
   if (!refused) return made;
   // NOLINTNEXTLINE(bugprone-use-after-move): what is refused was not moved, or is back
-  owner_->book().tell(task_event::kind::rejected, t);
+  owner_->harness().report(task_event::kind::rejected, t);
   t.reject(why);
   if (drained) owner_->delayed_are_gone();
   throw rejected(why);
@@ -230,7 +230,7 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
     if (observed_) ++telling_;
   }
   if (observed_) {
-    kept->book().tell(task_event::kind::cancelled, t);
+    kept->harness().report(task_event::kind::cancelled, t);
     const mutex_lock lock(mu_);
     --telling_;
     told_.notify_all();
@@ -351,7 +351,7 @@ bool delay_queue::take_due(time_point now, task& t, ticket& which) noexcept {
 }
 
 void delay_queue::after_run(const ticket& which, task& t, run_result result,
-                            const ledger& book) noexcept {
+                            const task_harness& harness) noexcept {
   const bool again = result >= run_result::again;
   const time_point now = again ? time_.now() : time_point();
   mutex_lock lock(mu_);
@@ -360,7 +360,7 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
   if (again) {
     std::uint64_t missed = 0;
     std::tie(next, missed) = next_run(*e.periods, t.deadline(), now);
-    if (result == run_result::left_out) {
+    if (result == run_result::skipped) {
       --e.periods->runs;
       ++missed;
     }
@@ -368,7 +368,7 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
       e.periods->runs_missed += missed;
       missed_ += missed;
       lock.unlock();  // the entry is this worker's as long as it runs
-      book.tell_missed(t, missed);
+      harness.report_missed(t, missed);
       lock.lock();
     }
   }
@@ -393,7 +393,7 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
   if (again) ++cancelled_;
   lock.unlock();
   if (again) {
-    book.tell(task_event::kind::cancelled, t);
+    harness.report(task_event::kind::cancelled, t);
     t.cancel();
   }
   if (emptied) owner_->delayed_are_gone();
@@ -515,7 +515,7 @@ void delay_queue::cancel_unwanted() noexcept {
       cancelled_ += count;
     }
     for (task& t : std::span(taken).first(count)) {
-      owner_->book().tell(task_event::kind::cancelled, t);
+      owner_->harness().report(task_event::kind::cancelled, t);
       t.cancel();
     }
   } while (count != 0);
@@ -549,11 +549,11 @@ void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
     for (task& t : std::span(taken).first(count)) {
       t.end_periods();
       const bool unwanted = t.is_cancelled() || resume_point::is_in(t);
-      if (give_back && !unwanted && owner_->book().keep(t, unstarted) == 0) {
-        owner_->book().give_back(unstarted.back());
+      if (give_back && !unwanted && owner_->harness().keep_or_cancel(t, unstarted) == 0) {
+        owner_->harness().mark_returned(unstarted.back());
         ++returned;
       } else if (t) {
-        owner_->book().tell(task_event::kind::cancelled, t);
+        owner_->harness().report(task_event::kind::cancelled, t);
         t.cancel();
       }
     }
@@ -563,7 +563,7 @@ void delay_queue::stop(task_list& unstarted, bool give_back) noexcept {
   }
 }
 
-void delay_queue::await_told() noexcept {
+void delay_queue::await_reports() noexcept {
   mutex_lock lock(mu_);
   while (telling_ != 0) told_.wait_until(lock, time_, time_point::max());
 }

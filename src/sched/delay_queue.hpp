@@ -101,10 +101,10 @@ class delay_queue final : public delayed_tasks, public timer_driver {
   void add_counts_to(task_totals& totals) const noexcept override;
   void close(bool stops) noexcept override;
   void after_run(const ticket& which, task& t, run_result result,
-                 const ledger& book) noexcept override;
+                 const task_harness& harness) noexcept override;
   void cancel_unwanted() noexcept override;
   void stop(task_list& unstarted, bool give_back) noexcept override;
-  void await_told() noexcept override;
+  void await_reports() noexcept override;
 
  private:
   enum class stage : std::uint8_t { open, closed, stopped };

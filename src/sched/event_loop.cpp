@@ -42,8 +42,8 @@
 
 #include "../base/os.hpp"
 #include "../exec/ending_guard.hpp"
-#include "../exec/ledger.hpp"
 #include "../exec/running_task.hpp"
+#include "../exec/task_harness.hpp"
 #include "../task/delivery.hpp"
 #include "delay_queue.hpp"
 
@@ -63,7 +63,7 @@ class loop_core final : public delayed_tasks_owner {
         time_(*how.time),
         start_(time_.now()),
         life_(time_),
-        book_(time_, *how.unhandled, how.observer) {
+        harness_(time_, *how.unhandled, how.observer) {
     delays_.attach(*this);
     delays_.set_attention(time_point::min());
   }
@@ -74,9 +74,9 @@ class loop_core final : public delayed_tasks_owner {
     t.set_deadline(time_.now());
     {
       const mutex_lock lock(mu_);
-      t.set_id(++book_.totals.submitted);
+      t.set_id(++harness_.totals.submitted);
     }
-    book_.tell(task_event::kind::submitted, t);
+    harness_.report(task_event::kind::submitted, t);
     mutex_lock lock(mu_);
     try {
       if (life_.state() == life_state::running) {
@@ -85,14 +85,14 @@ class loop_core final : public delayed_tasks_owner {
         return;
       }
     } catch (...) {  // out of memory
-      ++book_.totals.rejected;
+      ++harness_.totals.rejected;
       lock.unlock();
-      book_.tell(task_event::kind::rejected, t);
+      harness_.report(task_event::kind::rejected, t);
       throw;
     }
-    ++book_.totals.rejected;
+    ++harness_.totals.rejected;
     lock.unlock();
-    book_.tell(task_event::kind::rejected, t);
+    harness_.report(task_event::kind::rejected, t);
     t.reject(rejection::shut_down);
     throw rejected(rejection::shut_down);
   }
@@ -193,9 +193,9 @@ class loop_core final : public delayed_tasks_owner {
       frame_due_ = time_point::max();
     }
     delays_.cancel_unwanted();
-    const std::size_t cancelled = book_.end_unstarted(unwanted, false);
+    const std::size_t cancelled = harness_.end_unstarted(unwanted, false);
     const mutex_lock lock(mu_);
-    book_.totals.cancelled += cancelled;
+    harness_.totals.cancelled += cancelled;
   }
 
   // Returns the tasks that have not begun if `give_back`, otherwise cancels them.
@@ -213,12 +213,12 @@ class loop_core final : public delayed_tasks_owner {
     }
     running_.request_stop();
     for (task_list& list : more) unstarted.append(std::move(list));
-    const std::size_t cancelled = book_.end_unstarted(unstarted, give_back);
+    const std::size_t cancelled = harness_.end_unstarted(unstarted, give_back);
     const std::size_t returned = unstarted.size();
     delays_.stop(unstarted, give_back);  // counts these tasks itself
     const mutex_lock lock(mu_);
-    book_.totals.cancelled += cancelled;
-    book_.totals.returned += returned;
+    harness_.totals.cancelled += cancelled;
+    harness_.totals.returned += returned;
     return unstarted;
   }
 
@@ -240,7 +240,7 @@ class loop_core final : public delayed_tasks_owner {
       refuse_own_destruction("takt::event_loop");
     }
     static_cast<void>(stop_now(false));
-    delays_.await_told();
+    delays_.await_reports();
     life_.await_unused();  // waits for other calls that end the loop, and for run()
     release();
   }
@@ -249,7 +249,7 @@ class loop_core final : public delayed_tasks_owner {
 
   task_totals totals() const {
     const mutex_lock lock(mu_);
-    task_totals all = book_.totals;
+    task_totals all = harness_.totals;
     delays_.add_counts_to(all);
     return all;
   }
@@ -261,7 +261,7 @@ class loop_core final : public delayed_tasks_owner {
     return true;
   }
   void delayed_are_gone() noexcept override { attend(); }
-  [[nodiscard]] const ledger& book() const noexcept override { return book_; }
+  [[nodiscard]] const task_harness& harness() const noexcept override { return harness_; }
 
  private:
   // On the stack of the thread that runs the loop.
@@ -386,12 +386,12 @@ class loop_core final : public delayed_tasks_owner {
 
   void run_one(task& t, const delayed_tasks::ticket* which) {
     std::exception_ptr uncaught;
-    const run_result result = book_.run(t, life_, &running_, {}, &uncaught);
+    const run_result result = harness_.run(t, life_, &running_, {}, &uncaught);
     {
       const mutex_lock lock(mu_);
-      count(result, book_.totals);
+      count(result, harness_.totals);
     }
-    if (which != nullptr) delays_.after_run(*which, t, result, book_);
+    if (which != nullptr) delays_.after_run(*which, t, result, harness_);
     if (uncaught != nullptr) std::rethrow_exception(uncaught);
   }
 
@@ -426,7 +426,7 @@ class loop_core final : public delayed_tasks_owner {
   const fork_guard process_;
 
   lifecycle life_;
-  ledger book_;  // its counts: guarded by mu_
+  task_harness harness_;  // its counts: guarded by mu_
   running_task running_;
   parker wake_;
   // Atomic. Written by each thread that begins to run the loop.

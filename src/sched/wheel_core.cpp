@@ -54,7 +54,7 @@ wheel_core::wheel_core(wheel_scheduler_options how)
       time_(*how_.time),
       start_(time_.now()),
       tick_(how_.tick.count()),
-      book_(time_, *how_.unhandled, how_.observer),
+      harness_(time_, *how_.unhandled, how_.observer),
       life_(time_),
       thread_end_(future_options{.time = how_.time}),
       thread_ended_(thread_end_.get_future()),
@@ -152,7 +152,7 @@ void wheel_core::check_period(nanoseconds period) const {
 // Counts it as rejected.
 void wheel_core::refuse(task& t, rejection why) {
   rejected_.add();
-  book_.tell(task_event::kind::rejected, t);
+  harness_.report(task_event::kind::rejected, t);
   t.reject(why);
   throw rejected(why);
 }
@@ -165,7 +165,7 @@ timer_ref wheel_core::add(const due_time& due, task& t, const timer_request& mor
 timer_id wheel_core::insert(due_time due, task& t, any_executor where, const timer_request& more) {
   const bool relative = how_.stamp == timer_stamp::timer && due.is_delay() &&
                         due.delay() > nanoseconds(0) &&  // else it begins, and ends, now
-                        !book_.observed();               // who is told when it is due
+                        !harness_.observed();            // who is told when it is due
   const time_point now = relative ? time_point() : time_.now();
   time_point deadline;
   nanoseconds ahead{};
@@ -185,8 +185,8 @@ timer_id wheel_core::insert(due_time due, task& t, any_executor where, const tim
   // seq_cst: see invariant 5
   if (stage_.load(std::memory_order_seq_cst) != stage::open) {
     more_submitted_.add();
-    if (book_.observed()) t.set_id(next_id());
-    book_.tell(task_event::kind::submitted, t);
+    if (harness_.observed()) t.set_id(next_id());
+    harness_.report(task_event::kind::submitted, t);
     refuse(t, rejection::shut_down);
   }
   if (ahead <= nanoseconds(0) && more.periods == nullptr) {
@@ -214,7 +214,7 @@ timer_id wheel_core::insert(due_time due, task& t, any_executor where, const tim
       wake();
       refuse(t, rejection::shut_down);
     }
-    const runner here(&book_, executor_scope::nesting::continued);
+    const runner here(&harness_, executor_scope::nesting::continued);
     where.execute(run_of(index));
     made.detach();
     return id;
@@ -250,11 +250,11 @@ timer_id wheel_core::insert(due_time due, task& t, any_executor where, const tim
 // By the caller. What runs once has no entry then.
 void wheel_core::add_at_once(task& t, any_executor where) {
   more_submitted_.add();
-  if (book_.observed()) {
+  if (harness_.observed()) {
     t.set_id(next_id());
-    book_.tell(task_event::kind::submitted, t);
+    harness_.report(task_event::kind::submitted, t);
   }
-  const runner here(&book_, executor_scope::nesting::continued);
+  const runner here(&harness_, executor_scope::nesting::continued);
   hand_over(t, where);
 }
 
@@ -282,7 +282,7 @@ void wheel_core::fill(timer_nodes::place at, task& t, any_executor where,
   n.begins_with = 0;
   n.run_at_close = more.run_at_close;
   n.where = where;
-  n.has_more = more.periods != nullptr || book_.observed() || !t.literal_name().empty();
+  n.has_more = more.periods != nullptr || harness_.observed() || !t.literal_name().empty();
   if (n.has_more) {
     timer_details& d = *::new (static_cast<void*>(&nodes_.details(at.index())))
                            timer_details{.name = t.literal_name(),
@@ -290,10 +290,10 @@ void wheel_core::fill(timer_nodes::place at, task& t, any_executor where,
                                          .periods = more.periods,
                                          .series = more.periods != nullptr ? t.state() : nullptr,
                                          .paused = false};
-    if (book_.observed()) {
+    if (harness_.observed()) {
       d.id = next_id();
       t.set_id(d.id);
-      book_.tell(task_event::kind::submitted, t);
+      harness_.report(task_event::kind::submitted, t);
     }
   }
   n.packed = t.pack(at.closure());

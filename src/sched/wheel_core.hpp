@@ -75,7 +75,7 @@
 #include <takt/task/task_list.hpp>
 #include <takt/timer/hashed_wheel.hpp>
 
-#include "../exec/ledger.hpp"
+#include "../exec/task_harness.hpp"
 #include "timer_inbox.hpp"
 #include "timer_nodes.hpp"
 
@@ -140,7 +140,7 @@ class wheel_core final : public timer_driver {
   using nanoseconds = std::chrono::nanoseconds;
 
   // On the stack of a thread that runs a task of `this`, which cannot wait for its end; or, of
-  // `book_`, that hands over what is due at once, to an executor that may run it inline.
+  // `harness_`, that hands over what is due at once, to an executor that may run it inline.
   class runner final : public executor_scope {
    public:
     using executor_scope::executor_scope;
@@ -246,7 +246,7 @@ class wheel_core final : public timer_driver {
   const std::int64_t tick_;  // ns
   const fork_guard home_;
 
-  ledger book_;  // its counts are not used
+  task_harness harness_;  // its counts are not used
   lifecycle life_;
   promise<void> thread_end_;
   future<void> thread_ended_;

@@ -103,7 +103,7 @@ void wheel_core::take_all_in_order(End end) noexcept {
 
 void wheel_core::cancel_taken(task& t) noexcept {
   cancelled_.add();
-  book_.tell(task_event::kind::cancelled, t);
+  harness_.report(task_event::kind::cancelled, t);
   t.cancel();
 }
 
@@ -187,8 +187,8 @@ task_list wheel_core::stop(bool give_back) noexcept {
     t.end_periods();
     if (!give_back || t.is_cancelled() || resume_point::is_in(t)) {
       cancel_taken(t);
-    } else if (book_.keep(t, rest) == 0) {
-      book_.give_back(rest.back());
+    } else if (harness_.keep_or_cancel(t, rest) == 0) {
+      harness_.mark_returned(rest.back());
       returned_.add();
     } else {
       cancelled_.add();
@@ -223,8 +223,9 @@ task_list wheel_core::close(nanoseconds timeout, at_close policy) {
       if (result == run_result::failed) failed_.add();
       if (result == run_result::cancelled_within) ran_.add();
       (result < run_result::cancelled_before ? finished_ : cancelled_).add();
-    } else if (!unwanted && policy == at_close::give_back && book_.keep(t, rest) == 0) {
-      book_.give_back(rest.back());
+    } else if (!unwanted && policy == at_close::give_back &&
+               harness_.keep_or_cancel(t, rest) == 0) {
+      harness_.mark_returned(rest.back());
       returned_.add();
     } else if (t) {
       cancel_taken(t);
@@ -252,14 +253,14 @@ void wheel_core::throw_if_own_task() const {
 // One that has not come to its end when its executor has it: a run of a series, or by close().
 run_result wheel_core::run_task(task& t) noexcept {
   const runner here(this);
-  return book_.run(t, life_, nullptr);
+  return harness_.run(t, life_, nullptr);
 }
 
 void wheel_core::destroy() noexcept {
   // After fork() the thread is not in this process, and the mutex is in no known state.
   if (!home_.is_here()) return;
   if (is_timer_thread() || executor_scope::of(this) != nullptr ||
-      executor_scope::of(&book_) != nullptr || is_ending_here(life_)) {
+      executor_scope::of(&harness_) != nullptr || is_ending_here(life_)) {
     refuse_own_destruction("takt::wheel_scheduler");
   }
   static_cast<void>(stop(false));

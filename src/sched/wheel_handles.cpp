@@ -25,7 +25,7 @@ void wheel_core::let_go(timer_id id) noexcept {
 
 cancel_result wheel_core::cancel(timer_id id) noexcept {
   timer_node& n = node_of(id);
-  const bool observed = book_.observed();
+  const bool observed = harness_.observed();
   if (observed) telling_.fetch_add(1, std::memory_order_relaxed);  // relaxed: before the exchange
   const auto done = [&](cancel_result result) {
     if (observed) telling_.fetch_sub(1, std::memory_order_release);  // release: it was told
@@ -42,7 +42,7 @@ cancel_result wheel_core::cancel(timer_id id) noexcept {
   task t = observed ? take_task(n, id.index, phase == node::paused)
                     : task::unpack(nodes_.closure(id.index), n.packed);
   if (observed) {
-    book_.tell(task_event::kind::cancelled, t);
+    harness_.report(task_event::kind::cancelled, t);
     done(cancel_result::prevented);
   }
   wake_if_closing();

@@ -126,7 +126,7 @@ void wheel_core::fire(std::uint32_t index, time_point now, std::uint64_t key) no
   }
   any_executor where = n.where;
   period_state* const periods = n.has_more ? nodes_.details(index).periods : nullptr;
-  const bool joins_batch = periods == nullptr && where.takes_many() && !book_.observed();
+  const bool joins_batch = periods == nullptr && where.takes_many() && !harness_.observed();
   const bool has_room = batch_count_ != batch_.size() && where == batch_for_;
   if (batch_count_ != 0 && !(joins_batch && has_room)) {
     n.unlock(node::armed);  // what runs now may use its handles
@@ -183,20 +183,20 @@ void wheel_core::hand_over(task& t, any_executor& where) {
 void wheel_core::give(task& t, any_executor& where) {
   task told;
   told.describe_as(t);
-  std::optional<task_event> event = book_.tell_started(t);
+  std::optional<task_event> event = harness_.report_started(t);
   try {
     where.execute(std::move(t));
   } catch (const rejected&) {
     refused_.add();
-    book_.tell_ended(event, run_result::again);
-    book_.tell(task_event::kind::rejected, told);
+    harness_.report_ended(event, run_result::again);
+    harness_.report(task_event::kind::rejected, told);
     throw;
   } catch (...) {
     failed_.add();
-    book_.tell_ended(event, run_result::failed);
+    harness_.report_ended(event, run_result::failed);
     throw;
   }
-  book_.tell_ended(event, run_result::finished);
+  harness_.report_ended(event, run_result::finished);
 }
 
 void wheel_core::give_reporting(task& t, any_executor& where, bool seen) noexcept {
@@ -320,7 +320,7 @@ void wheel_core::end_run(std::uint32_t index, task& t, run_result result,
     d.periods->runs_missed += left_out;
     missed_.add(left_out);
     n.unlock(node::running);
-    book_.tell_missed(t, left_out);
+    harness_.report_missed(t, left_out);
     n.lock();
   }
   if (d.periods->moved_to) next = *std::exchange(d.periods->moved_to, std::nullopt);
@@ -372,7 +372,7 @@ void wheel_core::drop_run(std::uint32_t index) noexcept {
     cancel_taken(t);
   } else {
     rejected_.add();
-    book_.tell(task_event::kind::rejected, t);
+    harness_.report(task_event::kind::rejected, t);
     t.reject(rejection::dropped);
   }
   end_running(n);

@@ -28,12 +28,12 @@ enum class run_result : std::uint8_t {
   cancelled_before,  ///< It did not begin.
   cancelled_within,  ///< It was cancelled while it ran.
   again,             ///< It ran, and is to run again.
-  left_out,          ///< This run of a series was dropped by `decorate`; the series continues.
+  skipped,           ///< This run of a series was dropped by `decorate`; the series continues.
 };
 
 /// Counts it.
 inline void count(run_result r, task_totals& totals) noexcept {
-  if (r == run_result::left_out) return;
+  if (r == run_result::skipped) return;
   if (r == run_result::cancelled_before) {
     ++totals.cancelled;
     return;
@@ -54,7 +54,7 @@ class run_counts {
   void count_submitted() noexcept { add(submitted_); }
   void count_rejected() noexcept { add(rejected_); }
   void count(run_result r) noexcept {
-    if (r == run_result::left_out) return;
+    if (r == run_result::skipped) return;
     if (r == run_result::failed) add(failed_);
     if (r >= run_result::cancelled_within) add(ran_);
     if (r == run_result::again) return;
@@ -105,45 +105,45 @@ struct run_hooks {
 
 /// Thread safety: `totals` belongs to the executor's lock; the rest is constant, and is called
 /// without it.
-class ledger {
+class task_harness {
  public:
-  ledger(const clock& time, const unhandled_hook& unhandled, task_observer* observer) noexcept
+  task_harness(const clock& time, const unhandled_hook& unhandled, task_observer* observer) noexcept
       : time_(time), unhandled_(unhandled), observer_(observer) {}
 
   [[nodiscard]] bool observed() const noexcept { return observer_ != nullptr; }
 
   /// Something has happened to a task that does not run.
-  void tell(task_event::kind what, const task& t) const noexcept;
+  void report(task_event::kind what, const task& t) const noexcept;
   /// Runs of a periodic task were left out.
-  void tell_missed(const task& t, std::uint64_t runs) const noexcept;
+  void report_missed(const task& t, std::uint64_t runs) const noexcept;
   /// The first event; stamps the task.
-  void tell_submitted(task& t) const noexcept {
+  void report_submitted(task& t) const noexcept {
     if (observer_ == nullptr) return;
     t.set_deadline(time_.now());
-    tell(task_event::kind::submitted, t);
+    report(task_event::kind::submitted, t);
   }
-  /// A run is about to begin, and has come to its end. What tell_started() gives is for
-  /// tell_ended() only; empty if nobody listens.
-  [[nodiscard]] std::optional<task_event> tell_started(const task& t) const noexcept;
-  void tell_ended(std::optional<task_event>& begun, run_result result) const noexcept;
+  /// A run is about to begin, and has come to its end. What report_started() gives is for
+  /// report_ended() only; empty if nobody listens.
+  [[nodiscard]] std::optional<task_event> report_started(const task& t) const noexcept;
+  void report_ended(std::optional<task_event>& begun, run_result result) const noexcept;
 
   /// Runs `t` and drops it, unless it is to run again. If `where` is given, it is asked to stop
   /// when `life` is in stop or later, or gets there meanwhile. What nobody else catches goes to
   /// `caught`, if given, or to the hook.
-  run_result run(task& t, const lifecycle& life, running_task* where, const run_hooks& hooks = {},
+  run_result run(task& t, const lifecycle& life, running_task* running, const run_hooks& hooks = {},
                  std::exception_ptr* caught = nullptr) const noexcept {
     const bool hooked =
         hooks.before != nullptr || hooks.after != nullptr || hooks.decorate != nullptr;
     if (t.state() == nullptr && !hooked && observer_ == nullptr) return run_plain(t, caught);
-    return run_watched(t, life, where, hooks, caught);
+    return run_observed(t, life, running, hooks, caught);
   }
 
   /// Adds one that will not be run to the list; if there is no memory for that, cancels it.
   /// \return how many were cancelled.
-  std::size_t keep(task& t, task_list& unstarted) const noexcept;
+  std::size_t keep_or_cancel(task& t, task_list& unstarted) const noexcept;
 
   /// One that has not begun is given back.
-  void give_back(task& t) const noexcept;
+  void mark_returned(task& t) const noexcept;
 
   /// Ends tasks that will not be run: those that were cancelled, or all unless `give_back`, are
   /// cancelled; the rest are left in `unstarted`, to be given back. \return how many were
@@ -154,14 +154,15 @@ class ledger {
 
  private:
   run_result run_plain(task& t, std::exception_ptr* caught) const noexcept;
-  run_result run_watched(task& t, const lifecycle& life, running_task* where,
-                         const run_hooks& hooks, std::exception_ptr* caught) const noexcept;
-  [[nodiscard]] std::optional<task_event> started(const task& t) const noexcept;
+  run_result run_observed(task& t, const lifecycle& life, running_task* running,
+                          const run_hooks& hooks, std::exception_ptr* caught) const noexcept;
+  [[nodiscard]] std::optional<task_event> started_event(const task& t) const noexcept;
   static run_result result_of(task_outcome outcome) noexcept;
   static task decorate(task& t, const std::function<task(task)>& hook);
-  run_result left_out(const task& t, const std::optional<task_event>& event) const noexcept;
+  run_result end_dropped(const task& t, const std::optional<task_event>& event) const noexcept;
   static run_result run_instead(task& instead, const task& t);
-  void pass_on(const std::exception_ptr& uncaught, std::exception_ptr* caught) const noexcept;
+  void report_uncaught(const std::exception_ptr& uncaught,
+                       std::exception_ptr* caught) const noexcept;
 
   const clock& time_;
   const unhandled_hook& unhandled_;

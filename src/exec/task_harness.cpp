@@ -1,4 +1,4 @@
-#include "ledger.hpp"
+#include "task_harness.hpp"
 
 #include <optional>
 #include <utility>
@@ -7,13 +7,13 @@
 
 namespace takt::inline TAKT_ABI {
 
-void ledger::tell(task_event::kind what, const task& t) const noexcept {
+void task_harness::report(task_event::kind what, const task& t) const noexcept {
   if (observer_ == nullptr) return;
   observer_->on_event(
       {.what = what, .id = t.id(), .name = t.name(), .when = time_.now(), .due = t.deadline()});
 }
 
-void ledger::tell_missed(const task& t, std::uint64_t runs) const noexcept {
+void task_harness::report_missed(const task& t, std::uint64_t runs) const noexcept {
   if (observer_ == nullptr) return;
   observer_->on_event({.what = task_event::kind::missed,
                        .id = t.id(),
@@ -23,7 +23,7 @@ void ledger::tell_missed(const task& t, std::uint64_t runs) const noexcept {
                        .runs_missed = runs});
 }
 
-std::optional<task_event> ledger::started(const task& t) const noexcept {
+std::optional<task_event> task_harness::started_event(const task& t) const noexcept {
   if (observer_ == nullptr) return std::nullopt;
   const auto now = time_.now();
   return task_event{.what = task_event::kind::started,
@@ -34,13 +34,14 @@ std::optional<task_event> ledger::started(const task& t) const noexcept {
                     .began = now};
 }
 
-std::optional<task_event> ledger::tell_started(const task& t) const noexcept {
-  std::optional<task_event> event = started(t);
+std::optional<task_event> task_harness::report_started(const task& t) const noexcept {
+  std::optional<task_event> event = started_event(t);
   if (event) observer_->on_event(*event);
   return event;
 }
 
-void ledger::tell_ended(std::optional<task_event>& begun, run_result result) const noexcept {
+void task_harness::report_ended(std::optional<task_event>& begun,
+                                run_result result) const noexcept {
   if (!begun) return;
   begun->when = time_.now();
   begun->failed = result == run_result::failed;
@@ -52,10 +53,11 @@ void ledger::tell_ended(std::optional<task_event>& begun, run_result result) con
   if (cancelled) observer_->on_event(*begun);
 }
 
-run_result ledger::run_watched(task& t, const lifecycle& life, running_task* where,
-                               const run_hooks& hooks, std::exception_ptr* caught) const noexcept {
+run_result task_harness::run_observed(task& t, const lifecycle& life, running_task* running,
+                                      const run_hooks& hooks,
+                                      std::exception_ptr* caught) const noexcept {
   if (t.is_cancelled()) {
-    tell(task_event::kind::cancelled, t);
+    report(task_event::kind::cancelled, t);
     t = task();
     return run_result::cancelled_before;
   }
@@ -65,25 +67,25 @@ run_result ledger::run_watched(task& t, const lifecycle& life, running_task* whe
     state->retain();
     kept = detail::intrusive_ptr<detail::future_core>(state);
   }
-  if (where != nullptr && state != nullptr) {
-    where->enter(*state);
+  if (running != nullptr && state != nullptr) {
+    running->enter(*state);
     if (life.state() >= life_state::stop) state->request_stop();
   }
-  std::optional<task_event> event = started(t);
+  std::optional<task_event> event = started_event(t);
   auto result = run_result::finished;
   std::exception_ptr uncaught;
-  bool begun = false;  // `before` has returned
-  bool told = false;   // the observer knows that it has started
+  bool begun = false;     // `before` has returned
+  bool reported = false;  // the observer knows that it has started
   try {
     if (hooks.before != nullptr) (*hooks.before)(t);
     begun = true;
     task instead;
     if (hooks.decorate != nullptr) {
       instead = decorate(t, *hooks.decorate);
-      if (!instead) result = left_out(t, event);
+      if (!instead) result = end_dropped(t, event);
     }
     if (result == run_result::finished) {
-      told = true;
+      reported = true;
       if (event) observer_->on_event(*event);
       result = hooks.decorate == nullptr ? result_of(t.run()) : run_instead(instead, t);
     } else {
@@ -92,18 +94,18 @@ run_result ledger::run_watched(task& t, const lifecycle& life, running_task* whe
   } catch (...) {
     result = run_result::failed;
     uncaught = std::current_exception();
-    if (event && !told) observer_->on_event(*event);
+    if (event && !reported) observer_->on_event(*event);
     if (t.has_future() && state->is_pending()) state->fail(std::exchange(uncaught, nullptr));
   }
   if (hooks.after != nullptr && begun) (*hooks.after)(t, uncaught);
-  if (where != nullptr && state != nullptr) where->leave();
+  if (running != nullptr && state != nullptr) running->leave();
   if (t && result < run_result::again) t = task();
-  if (uncaught != nullptr) pass_on(uncaught, caught);
-  tell_ended(event, result);
+  if (uncaught != nullptr) report_uncaught(uncaught, caught);
+  report_ended(event, result);
   return result;
 }
 
-run_result ledger::result_of(task_outcome outcome) noexcept {
+run_result task_harness::result_of(task_outcome outcome) noexcept {
   switch (outcome) {
     case task_outcome::failed:
       return run_result::failed;
@@ -118,7 +120,7 @@ run_result ledger::result_of(task_outcome outcome) noexcept {
 
 // Calls the hook with a task that runs `t`. A task with a future stays here: so its future gets the
 // error if the hook throws, and a series can run again. Any other task moves.
-task ledger::decorate(task& t, const std::function<task(task)>& hook) {
+task task_harness::decorate(task& t, const std::function<task(task)>& hook) {
   if (!t.has_future()) return hook(std::move(t));
   detail::future_core* const state = t.state();
   state->retain();
@@ -134,8 +136,9 @@ task ledger::decorate(task& t, const std::function<task(task)>& hook) {
 }
 
 // The hook has dropped the task. A series leaves out this run; any other task ends.
-run_result ledger::left_out(const task& t, const std::optional<task_event>& event) const noexcept {
-  if (t.is_periodic() && t.state()->is_pending()) return run_result::left_out;
+run_result task_harness::end_dropped(const task& t,
+                                     const std::optional<task_event>& event) const noexcept {
+  if (t.is_periodic() && t.state()->is_pending()) return run_result::skipped;
   if (event) {  // `t` may have moved
     task_event ended = *event;
     ended.what = task_event::kind::cancelled;
@@ -145,7 +148,7 @@ run_result ledger::left_out(const task& t, const std::optional<task_event>& even
   return run_result::cancelled_before;
 }
 
-run_result ledger::run_instead(task& instead, const task& t) {
+run_result task_harness::run_instead(task& instead, const task& t) {
   const task_outcome outcome = instead.run();
   const detail::future_core* const state = t.state();
   if (state == nullptr) return result_of(outcome);
@@ -154,17 +157,17 @@ run_result ledger::run_instead(task& instead, const task& t) {
   return state->has_value() ? run_result::finished : run_result::failed;
 }
 
-run_result ledger::run_plain(task& t, std::exception_ptr* caught) const noexcept {
+run_result task_harness::run_plain(task& t, std::exception_ptr* caught) const noexcept {
   try {
     return t.run() == task_outcome::cancelled ? run_result::cancelled_within : run_result::finished;
   } catch (...) {
-    pass_on(std::current_exception(), caught);
+    report_uncaught(std::current_exception(), caught);
     return run_result::failed;
   }
 }
 
-void ledger::pass_on(const std::exception_ptr& uncaught,
-                     std::exception_ptr* caught) const noexcept {
+void task_harness::report_uncaught(const std::exception_ptr& uncaught,
+                                   std::exception_ptr* caught) const noexcept {
   if (caught != nullptr) {
     *caught = uncaught;
   } else {
@@ -172,29 +175,29 @@ void ledger::pass_on(const std::exception_ptr& uncaught,
   }
 }
 
-std::size_t ledger::keep(task& t, task_list& unstarted) const noexcept {
+std::size_t task_harness::keep_or_cancel(task& t, task_list& unstarted) const noexcept {
   try {
     unstarted.push_back(std::move(t));
     return 0;
   } catch (...) {
-    tell(task_event::kind::cancelled, t);
+    report(task_event::kind::cancelled, t);
     t.cancel();
     return 1;
   }
 }
 
-void ledger::give_back(task& t) const noexcept {
-  tell(task_event::kind::returned, t);
+void task_harness::mark_returned(task& t) const noexcept {
+  report(task_event::kind::returned, t);
   if (detail::future_core* state = t.state()) state->set_home(nullptr);
 }
 
-std::size_t ledger::end_unstarted(task_list& unstarted, bool give_back) const noexcept {
+std::size_t task_harness::end_unstarted(task_list& unstarted, bool give_back) const noexcept {
   std::size_t ended = 0;
   for (task& t : unstarted) {
     if (give_back && !t.is_cancelled() && !detail::resume_point::is_in(t)) {
-      this->give_back(t);
+      mark_returned(t);
     } else {
-      tell(task_event::kind::cancelled, t);
+      report(task_event::kind::cancelled, t);
       t.cancel();
       ++ended;
     }
