@@ -21,9 +21,9 @@ class delayed_tasks_owner : public detail::ref_counted<delayed_tasks_owner> {
  public:
   /// A task was added that is earlier than what somebody will look at. False if there is no thread
   /// to do that.
-  virtual bool attend() noexcept = 0;
+  virtual bool wake_for_delayed() noexcept = 0;
   /// None is left, perhaps for good.
-  virtual void delayed_are_gone() noexcept = 0;
+  virtual void on_delayed_empty() noexcept = 0;
   [[nodiscard]] virtual const task_harness& harness() const noexcept = 0;
 
  protected:
@@ -39,7 +39,7 @@ class delayed_tasks_owner : public detail::ref_counted<delayed_tasks_owner> {
 /// never around it.
 ///
 /// Its owner says how much attention it pays: up to which deadline somebody will look here by
-/// himself. Who adds an earlier one calls attend().
+/// himself. Who adds an earlier one calls wake_for_delayed().
 class delayed_tasks : public detail::ref_counted<delayed_tasks, cache_line> {
  public:
   using time_point = clock::time_point;
@@ -69,10 +69,10 @@ class delayed_tasks : public detail::ref_counted<delayed_tasks, cache_line> {
   /// Takes one whose deadline is not after `now`, to be run.
   virtual bool take_due(time_point now, task& t, ticket& which) noexcept = 0;
   /// Somebody looks here before that time, in any case.
-  virtual void set_attention(time_point until) noexcept = 0;
-  /// As above, for next(), or if `called_for_all` not for any time. \return next().
-  virtual time_point watch_next(bool called_for_all) noexcept = 0;
-  /// Calls the owner's delayed_are_gone(), once, when no task is left. \return false if none is
+  virtual void set_wakeup_deadline(time_point until) noexcept = 0;
+  /// As above, for next(), or if `wakes_for_all` not for any time. \return next().
+  virtual time_point watch_next(bool wakes_for_all) noexcept = 0;
+  /// Calls the owner's on_delayed_empty(), once, when no task is left. \return false if none is
   /// left already.
   virtual bool report_empty() noexcept = 0;
   /// As !any(), and exactly.

@@ -121,8 +121,8 @@ class pool_core final : public delayed_tasks_owner {
   std::size_t try_execute(std::span<task> tasks) noexcept;
 
   // --- delayed tasks: pool_submit.cpp
-  bool attend() noexcept override;
-  void delayed_are_gone() noexcept override;
+  bool wake_for_delayed() noexcept override;
+  void on_delayed_empty() noexcept override;
   [[nodiscard]] const task_harness& harness() const noexcept override { return harness_; }
 
   // --- children: pool_submit.cpp

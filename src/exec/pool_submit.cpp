@@ -154,7 +154,7 @@ void pool_core::refuse(task t, rejection why) {
 
 // --- delayed tasks
 
-bool pool_core::attend() noexcept {
+bool pool_core::wake_for_delayed() noexcept {
   worker* called = nullptr;
   {
     const mutex_lock lock(mu_);
@@ -169,7 +169,7 @@ bool pool_core::attend() noexcept {
 }
 
 // An idle worker that has stayed for them is kept alive from now on.
-void pool_core::delayed_are_gone() noexcept {
+void pool_core::on_delayed_empty() noexcept {
   {
     const mutex_lock lock(mu_);
     if (life_.state() == life_state::running) recall_idle();

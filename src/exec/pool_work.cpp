@@ -167,10 +167,10 @@ void pool_core::update_alert() noexcept {
   if (delayed_ != nullptr) {
     // Who is coming, or at work, looks anyway; and each one that is added is to start a worker
     // while there are too few.
-    clock::time_point attention = leader_until_;
-    if (coming_ != 0 || idle_.empty()) attention = clock::time_point::min();
-    if (!all_there && state < life_state::stop) attention = clock::time_point::max();
-    delayed_->set_attention(attention);
+    clock::time_point wakeup_deadline = leader_until_;
+    if (coming_ != 0 || idle_.empty()) wakeup_deadline = clock::time_point::min();
+    if (!all_there && state < life_state::stop) wakeup_deadline = clock::time_point::max();
+    delayed_->set_wakeup_deadline(wakeup_deadline);
   }
   if (!steals_) return;
   const bool could_help = !idle_.empty() || workers < core_limit_;
@@ -286,7 +286,7 @@ bool pool_core::take(worker& self, task& t) {
       if (now >= deadline) {
         if (!only || delayed_ == nullptr) return false;
         // Who added one before may have counted on this worker; who comes after calls another.
-        delayed_->set_attention(clock::time_point::max());
+        delayed_->set_wakeup_deadline(clock::time_point::max());
         if (!has_delayed()) return false;
         continue;
       }

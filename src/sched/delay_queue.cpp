@@ -175,7 +175,7 @@ timer_ref delay_queue::add(const due_time& asked, task& t, const timer_request& 
   }
   auto why = rejection::shut_down;
   bool drained = false;
-  if (kept && !kept->attend()) {
+  if (kept && !kept->wake_for_delayed()) {
     const mutex_lock lock(mu_);
     settle();
     why = rejection::no_thread;
@@ -197,7 +197,7 @@ timer_ref delay_queue::add(const due_time& asked, task& t, const timer_request& 
   // NOLINTNEXTLINE(bugprone-use-after-move): what is refused was not moved, or is back
   owner_->harness().report(task_event::kind::rejected, t);
   t.reject(why);
-  if (drained) owner_->delayed_are_gone();
+  if (drained) owner_->on_delayed_empty();
   throw rejected(why);
 }
 
@@ -242,7 +242,7 @@ cancel_result delay_queue::cancel(timer_id id) noexcept {
     changed();
     emptied = waiting_ + running_ == 0;
   }
-  if (emptied) kept->delayed_are_gone();
+  if (emptied) kept->on_delayed_empty();
   return cancel_result::prevented;
 }
 
@@ -263,7 +263,7 @@ bool delay_queue::reschedule(timer_id id, const due_time& due) noexcept {
     }
     if (move(id, *e, next)) kept = owner();
   }
-  if (kept) kept->attend();
+  if (kept) kept->wake_for_delayed();
   return true;
 }
 
@@ -294,7 +294,7 @@ bool delay_queue::resume(timer_id id) noexcept {
     const nanoseconds left = e->work.deadline().time_since_epoch();
     if (move(id, *e, deadline_after(time_.now(), left))) kept = owner();
   }
-  if (kept) kept->attend();
+  if (kept) kept->wake_for_delayed();
   return true;
 }
 
@@ -396,22 +396,22 @@ void delay_queue::after_run(const ticket& which, task& t, run_result result,
     harness.report(task_event::kind::cancelled, t);
     t.cancel();
   }
-  if (emptied) owner_->delayed_are_gone();
+  if (emptied) owner_->on_delayed_empty();
 }
 
-void delay_queue::set_attention(time_point until) noexcept {
+void delay_queue::set_wakeup_deadline(time_point until) noexcept {
   if (until == last_attention_) return;
   last_attention_ = until;
   const mutex_lock lock(adding_);
   attention_ = until;
 }
 
-clock::time_point delay_queue::watch_next(bool called_for_all) noexcept {
+clock::time_point delay_queue::watch_next(bool wakes_for_all) noexcept {
   const mutex_lock lock(mu_);
   const mutex_lock adding(adding_);
   take_in();
   const time_point next = next_in_order();
-  last_attention_ = attention_ = called_for_all ? time_point::max() : next;
+  last_attention_ = attention_ = wakes_for_all ? time_point::max() : next;
   return next;
 }
 
@@ -519,7 +519,7 @@ void delay_queue::cancel_unwanted() noexcept {
       t.cancel();
     }
   } while (count != 0);
-  if (attend) owner_->attend();
+  if (attend) owner_->wake_for_delayed();
 }
 
 void delay_queue::keep_after_shutdown(after_shutdown keep) noexcept {

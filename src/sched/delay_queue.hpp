@@ -29,8 +29,8 @@
 //      if it is to be run after all. After close(true) nothing is taken or queued again.
 //   4. Whenever the locks are free, next() is the earliest deadline of what arrives or waits, and
 //      any() is true exactly if one arrives, waits or runs.
-//   5. Who makes next() earlier than attention_ calls the pool's attend() afterwards, unless it is
-//      a worker of the pool, that is about to look itself.
+//   5. Who makes next() earlier than attention_ calls the pool's wake_for_delayed() afterwards,
+//      unless it is a worker of the pool, that is about to look itself.
 //   6. Who adds takes a free place of table_ and makes an entry there, under adding_. Who looks for
 //      an id has mu_, and takes in first what arrives: so he comes upon an entry only after who has
 //      made it. He makes it gone under mu_, but a place becomes free under adding_, later: until
@@ -93,8 +93,8 @@ class delay_queue final : public delayed_tasks, public timer_driver {
 
   // --- for the pool: see delayed_tasks
   bool take_due(time_point now, task& t, ticket& which) noexcept override;
-  void set_attention(time_point until) noexcept override;
-  time_point watch_next(bool called_for_all) noexcept override;
+  void set_wakeup_deadline(time_point until) noexcept override;
+  time_point watch_next(bool wakes_for_all) noexcept override;
   bool report_empty() noexcept override;
   [[nodiscard]] bool empty() const noexcept override;
   [[nodiscard]] std::size_t size() const noexcept override;

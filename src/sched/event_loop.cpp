@@ -11,8 +11,9 @@
 //   waiting -> inactive    wake(), once: unparks the thread, and makes the descriptor readable
 //
 // Invariants
-//   1. While the loop waits, the attention of its delayed tasks is their earliest deadline: a
-//      producer of an earlier one calls attend(). Otherwise it is min(), and no producer calls.
+//   1. While the loop waits, the wakeup deadline of its delayed tasks is their earliest deadline: a
+//      producer of an earlier one calls wake_for_delayed(). Otherwise it is min(), and no producer
+//      calls.
 //   2. A task is in its queue before its producer reads waits_, both under mu_: so arm() finds the
 //      task, or the producer wakes the loop.
 //   3. batch_ is the rest of the frame that has begun, frames_ holds the tasks of the next one.
@@ -65,7 +66,7 @@ class loop_core final : public delayed_tasks_owner {
         life_(time_),
         harness_(time_, *how.unhandled, how.observer) {
     delays_.attach(*this);
-    delays_.set_attention(time_point::min());
+    delays_.set_wakeup_deadline(time_point::min());
   }
 
   void execute(where to, task t) {
@@ -255,12 +256,12 @@ class loop_core final : public delayed_tasks_owner {
   }
 
   // --- delayed_tasks_owner
-  bool attend() noexcept override {
+  bool wake_for_delayed() noexcept override {
     const mutex_lock lock(mu_);
     wake();
     return true;
   }
-  void delayed_are_gone() noexcept override { attend(); }
+  void on_delayed_empty() noexcept override { wake_for_delayed(); }
   [[nodiscard]] const task_harness& harness() const noexcept override { return harness_; }
 
  private:
@@ -406,13 +407,13 @@ class loop_core final : public delayed_tasks_owner {
 
   void disarm() noexcept TAKT_REQUIRES(mu_) {
     waits_ = false;
-    delays_.set_attention(time_point::min());
+    delays_.set_wakeup_deadline(time_point::min());
     if (std::exchange(signalled_, false)) signal_.clear();
   }
 
   void wake() noexcept TAKT_REQUIRES(mu_) {
     if (!std::exchange(waits_, false)) return;
-    delays_.set_attention(time_point::min());
+    delays_.set_wakeup_deadline(time_point::min());
     wake_.unpark();
     signal_.raise();
     signalled_ = true;
