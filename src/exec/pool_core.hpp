@@ -87,8 +87,8 @@
 
 #include "../base/os.hpp"
 #include "delayed_tasks.hpp"
+#include "local_queue.hpp"
 #include "running_task.hpp"
-#include "steal_ring.hpp"
 #include "task_harness.hpp"
 #include "task_queue.hpp"
 
@@ -97,11 +97,11 @@ namespace detail {
 
 /// How many tasks a worker has for itself at most. In the model build few, so that all is seen.
 #if defined(TAKT_MODEL) && !defined(TAKT_MODEL_FULL_SIZE)
-inline constexpr std::size_t ring_capacity = 4;
+inline constexpr std::size_t local_capacity = 4;
 #else
-inline constexpr std::size_t ring_capacity = 256;
+inline constexpr std::size_t local_capacity = 256;
 #endif
-using worker_ring = steal_ring<ring_capacity>;
+using worker_queue = local_queue<local_capacity>;
 
 /// What makes a pool more than threads with a queue.
 struct pool_extras {
@@ -173,12 +173,12 @@ class pool_core final : public delayed_tasks_owner {
 
   struct alignas(cache_line) worker : list_node<> {
     worker(std::size_t n, worker* before, bool steals)
-        : number(n), older(before), ring(steals ? std::make_unique<worker_ring>() : nullptr) {}
+        : number(n), older(before), local(steals ? std::make_unique<worker_queue>() : nullptr) {}
 
     // Constant after construction.
     const std::size_t number;
     worker* const older;
-    const std::unique_ptr<worker_ring> ring;  // null if the pool does not steal
+    const std::unique_ptr<worker_queue> local;  // null if the pool does not steal
     parker wake;
 
     // Guarded by the pool's mutex.
@@ -236,19 +236,19 @@ class pool_core final : public delayed_tasks_owner {
   void refuse(task t, rejection why);
   void run_here(task t);
 
-  enum class ring_answer : std::uint8_t {
-    added,
-    not_added,   // no room, or shut down; not counted
+  enum class push_result : std::uint8_t {
+    pushed,
+    not_pushed,  // no room, or shut down; not counted
     taken_back,  // the pool stops, or there is no room for a child; counted as submitted
   };
-  ring_answer add_to_ring(worker& self, task& t, bool child);
+  push_result push_local(worker& self, task& t, bool child);
   task answer(std::uint32_t alert, worker& self) noexcept;
   // And takes any.
-  [[nodiscard]] bool has_room_in_ring(const worker& self) const noexcept {
-    return life_.state() == life_state::running && self.ring->has_room();
+  [[nodiscard]] bool has_local_room(const worker& self) const noexcept {
+    return life_.state() == life_state::running && self.local->has_room();
   }
-  void begin_own(worker& self, task& t);
-  void hand_over(worker& self, task& t) noexcept;
+  void begin_local_submission(worker& self, task& t);
+  void move_to_queue(worker& self, task& t) noexcept;
 
   bool start_worker() noexcept TAKT_REQUIRES(mu_);
   [[nodiscard]] worker* call_worker() noexcept TAKT_REQUIRES(mu_);
@@ -261,7 +261,7 @@ class pool_core final : public delayed_tasks_owner {
   [[nodiscard]] bool are_all_there() const noexcept TAKT_REQUIRES(mu_) {
     return life_.workers() != 0 && life_.workers() >= core_limit_;
   }
-  [[nodiscard]] bool rings_are_empty() const noexcept;
+  [[nodiscard]] bool local_queues_are_empty() const noexcept;
 
   void work(worker& self) noexcept;
   bool take(worker& self, task& t) TAKT_REQUIRES(mu_);
@@ -278,7 +278,7 @@ class pool_core final : public delayed_tasks_owner {
   }
   void run_one(worker& self, task& t) noexcept;
   void take_from_queue(worker& self, task& t) noexcept TAKT_REQUIRES(mu_);
-  bool take_from_own(worker& self, task& t) noexcept;
+  bool take_local(worker& self, task& t) noexcept;
   bool take_oldest(worker& self, task& t) noexcept;
   bool search(worker& self, task& t) noexcept;
   departure depart(worker& self) noexcept TAKT_REQUIRES(mu_);
@@ -325,7 +325,7 @@ class pool_core final : public delayed_tasks_owner {
   // Atomic. Written under mu_; what it points to, and what is older, stays.
   sync::atomic<worker*> newest_{nullptr};
   intrusive_list<worker> vacant_ TAKT_GUARDED_BY(mu_);  // slots without a worker
-  task_list room_for_rings_ TAKT_GUARDED_BY(mu_);  // for stop(), which does not allocate; empty
+  task_list reserved_for_stop_ TAKT_GUARDED_BY(mu_);  // for stop(), which does not allocate; empty
   sync::thread last_gone_ TAKT_GUARDED_BY(mu_);
   timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a worker has left, or has searched in stop
   timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it

@@ -44,7 +44,7 @@ task_list pool_core::stop(bool give_back) noexcept {
   if (!ending) return {};
   task_list unstarted;
   task_list added;  // behind those
-  task_list in_rings;
+  task_list from_local;
   std::size_t cancelled = 0;
   bool first = false;
   {
@@ -55,7 +55,7 @@ task_list pool_core::stop(bool give_back) noexcept {
     room_.notify_all();
     unstarted = queue_.take_front();
     added = queue_.take_back();
-    in_rings = std::move(room_for_rings_);
+    from_local = std::move(reserved_for_stop_);
     // What it has stolen is in its ring then.
     while (searching_) gone_.wait_until(lock, *how_.time, clock::time_point::max());
   }
@@ -65,11 +65,11 @@ task_list pool_core::stop(bool give_back) noexcept {
   for (worker* w = newest_.load(std::memory_order_acquire); w != nullptr; w = w->older) {
     if (steals_ && first) {
       // What is added later is taken back by who adds it.
-      for (task t; w->ring->steal(t);) cancelled += harness_.keep_or_cancel(t, in_rings);
+      for (task t; w->local->steal(t);) cancelled += harness_.keep_or_cancel(t, from_local);
     }
     w->running.request_stop();
   }
-  unstarted.append(std::move(in_rings));
+  unstarted.append(std::move(from_local));
   // What had no deadline was due at once.
   for (task& t : unstarted) {
     if (t.deadline() == clock::time_point::min()) t.set_deadline(how_.time->now());

@@ -11,9 +11,9 @@ void pool_core::execute(task&& t) {
   if (future_core* state = t.state()) state->set_home(this);
   if (steals_) {
     if (worker* const self = own_worker()) {
-      const ring_answer answer = add_to_ring(*self, t, false);
-      if (answer == ring_answer::added) return;
-      if (answer == ring_answer::taken_back) {
+      const push_result result = push_local(*self, t, false);
+      if (result == push_result::pushed) return;
+      if (result == push_result::taken_back) {
         self->counts.count_rejected();
         refuse(std::move(t), rejection::shut_down);
         return;
@@ -179,24 +179,24 @@ void pool_core::on_delayed_empty() noexcept {
 
 // --- rings
 
-pool_core::ring_answer pool_core::add_to_ring(worker& self, task& t, bool child) {
-  if (!has_room_in_ring(self)) return ring_answer::not_added;
-  begin_own(self, t);
-  if (harness_.observed() && !self.ring->has_room()) {  // the observer has submitted, too
-    if (child) return ring_answer::taken_back;
-    hand_over(self, t);
-    return ring_answer::added;
+pool_core::push_result pool_core::push_local(worker& self, task& t, bool child) {
+  if (!has_local_room(self)) return push_result::not_pushed;
+  begin_local_submission(self, t);
+  if (harness_.observed() && !self.local->has_room()) {  // the observer has submitted, too
+    if (child) return push_result::taken_back;
+    move_to_queue(self, t);
+    return push_result::pushed;
   }
-  self.ring->push(std::move(t), child);
+  self.local->push(std::move(t), child);
   const std::uint32_t alert = alert_.load();  // seq_cst: after the push; see pool_core.hpp
-  if (alert == 0) return ring_answer::added;
+  if (alert == 0) return push_result::pushed;
   t = answer(alert, self);
-  return t ? ring_answer::taken_back : ring_answer::added;
+  return t ? push_result::taken_back : push_result::pushed;
 }
 
 // Calls a worker for what was pushed; or, if the pool stops and has not found it, takes it back.
 task pool_core::answer(std::uint32_t alert, worker& self) noexcept {
-  if ((alert & stopping) != 0) return self.ring->pop();
+  if ((alert & stopping) != 0) return self.local->pop();
   worker* called = nullptr;
   {
     const mutex_lock lock(mu_);
@@ -207,7 +207,7 @@ task pool_core::answer(std::uint32_t alert, worker& self) noexcept {
 }
 
 // A task that a worker submits without the lock.
-void pool_core::begin_own(worker& self, task& t) {
+void pool_core::begin_local_submission(worker& self, task& t) {
   t.set_id(static_cast<std::uint64_t>(self.number) << 36 | ++self.added);
   self.counts.count_submitted();
   harness_.report_submitted(t);
@@ -217,22 +217,22 @@ void pool_core::begin_own(worker& self, task& t) {
 
 void pool_core::spawn(executor_scope& here, task& t) {
   worker& self = static_cast<runner&>(here).self();
-  const ring_answer answer = add_to_ring(self, t, true);
-  if (answer == ring_answer::added) return;
-  if (answer == ring_answer::not_added) begin_own(self, t);
+  const push_result result = push_local(self, t, true);
+  if (result == push_result::pushed) return;
+  if (result == push_result::not_pushed) begin_local_submission(self, t);
   self.counts.count(run(t, nullptr));
 }
 
 task* pool_core::place_for_child(executor_scope& here) noexcept {
   worker& self = static_cast<runner&>(here).self();
   if (harness_.observed()) return nullptr;  // the observer may submit, too, when it is told
-  return has_room_in_ring(self) ? &self.ring->next() : nullptr;
+  return has_local_room(self) ? &self.local->next_slot() : nullptr;
 }
 
 void pool_core::child_is_placed(executor_scope& here) noexcept {
   worker& self = static_cast<runner&>(here).self();
-  begin_own(self, self.ring->next());
-  self.ring->push_next(true);
+  begin_local_submission(self, self.local->next_slot());
+  self.local->push_next(true);
   const std::uint32_t alert = alert_.load();  // seq_cst: after the push; see pool_core.hpp
   if (alert == 0) return;
   if (task back = answer(alert, self)) self.counts.count(run(back, nullptr));
@@ -241,19 +241,19 @@ void pool_core::child_is_placed(executor_scope& here) noexcept {
 bool pool_core::run_child(executor_scope& here) noexcept {
   worker& self = static_cast<runner&>(here).self();
   bool child = false;
-  while (task t = self.ring->pop(&child)) {
+  while (task t = self.local->pop(&child)) {
     if (child) {
       self.counts.count(run(t, nullptr));
       return true;
     }
-    hand_over(self, t);
+    move_to_queue(self, t);
   }
   return false;
 }
 
 // What is not a child of this worker, and lies in front of one, goes to the others. If the pool
 // stops, and has looked for tasks already, or there is no memory, it is cancelled.
-void pool_core::hand_over(worker& self, task& t) noexcept {
+void pool_core::move_to_queue(worker& self, task& t) noexcept {
   worker* called = nullptr;
   {
     const mutex_lock lock(mu_);

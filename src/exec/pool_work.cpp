@@ -60,7 +60,7 @@ bool pool_core::start_worker() noexcept {
       worker* const before = newest_.load(std::memory_order_relaxed);  // relaxed: under mu_
       const std::size_t number = before == nullptr ? 1 : before->number + 1;
       // One more each: what its owner adds while stop() takes out what is there.
-      if (steals_) room_for_rings_.reserve(number * (ring_capacity + 1));
+      if (steals_) reserved_for_stop_.reserve(number * (local_capacity + 1));
       auto* const made = new worker(number, before, steals_);
       newest_.store(made, std::memory_order_release);  // release: the slot, to who searches
       vacant_.push_back(*made);
@@ -100,7 +100,7 @@ pool_core::worker* pool_core::call_worker() noexcept {
   if (idle_.empty() && (!(steals_ || nobody) || life_.workers() >= core_limit_)) return nullptr;
   const bool delayed = delayed_ != nullptr && delayed_->next() < leader_until_;
   if (idle_.empty() && nobody && !delayed) return nullptr;
-  if (!delayed && queue_.empty() && rings_are_empty()) return nullptr;
+  if (!delayed && queue_.empty() && local_queues_are_empty()) return nullptr;
   worker* called = idle_.empty() ? nullptr : &idle_.front();
   if (delayed && leader_ != nullptr) called = leader_;
   if (called != nullptr) {
@@ -180,11 +180,11 @@ void pool_core::update_alert() noexcept {
   alert_.store(value);                                          // seq_cst: see pool_core.hpp
 }
 
-bool pool_core::rings_are_empty() const noexcept {
+bool pool_core::local_queues_are_empty() const noexcept {
   if (!steals_) return true;
   // acquire: the slots
   for (const worker* w = newest_.load(std::memory_order_acquire); w != nullptr; w = w->older) {
-    if (!w->ring->empty()) return false;
+    if (!w->local->empty()) return false;
   }
   return true;
 }
@@ -208,7 +208,7 @@ void pool_core::work(worker& self) noexcept {
         if (called != nullptr) called->wake.unpark();
         do {
           run_one(self, t);
-        } while (take_from_own(self, t));
+        } while (take_local(self, t));
         lock.lock();
         ++free_;
         room_.notify_one();
@@ -244,7 +244,7 @@ bool pool_core::take(worker& self, task& t) {
       // One too many stays for what was accepted because it is free (3). The only one that does not
       // wait stays for what others may wait for, wherever that is.
       const bool needed = queue_.size() > saturating_sum(how_.queue_capacity, free_ - 1);
-      const bool idle = !found && rings_are_empty() && !has_delayed();
+      const bool idle = !found && local_queues_are_empty() && !has_delayed();
       if (!needed && (workers - waiting_ > 1 || idle)) return false;
     }
     if (delayed_ != nullptr && take_delayed(self, t, found)) {
@@ -292,7 +292,7 @@ bool pool_core::take(worker& self, task& t) {
       }
     }
     become_idle(self, deadline);
-    if (coming_ != 0 || rings_are_empty()) {
+    if (coming_ != 0 || local_queues_are_empty()) {
       mu_.unlock();
       how_.time->park_until(self.wake, deadline);
       mu_.lock();
@@ -320,23 +320,23 @@ void pool_core::take_from_queue(worker& self, task& t) noexcept {
   queue_.pop(t);
   if (!steals_ || how_.queue_capacity != unbounded) return;
   const std::size_t share = std::min(queue_.found() / life_.workers(), largest_share - 1);
-  for (std::size_t i = 0; i < share && self.ring->has_room(); ++i) {
-    queue_.pop(self.ring->next());
-    self.ring->add_next();  // see call_worker(): it has the lock
+  for (std::size_t i = 0; i < share && self.local->has_room(); ++i) {
+    queue_.pop(self.local->next_slot());
+    self.local->add_next();  // see call_worker(): it has the lock
   }
 }
 
 // The newest of its own; now and then its oldest, and the oldest that waits for anybody.
-bool pool_core::take_from_own(worker& self, task& t) noexcept {
+bool pool_core::take_local(worker& self, task& t) noexcept {
   // relaxed: it is a matter of when, and who sets it empties the ring
   if (!steals_ || (alert_.load(std::memory_order_relaxed) & stopping) != 0) return false;
   if (++self.since_queue == looks_at_queue) {
     self.since_queue = 0;
     if (take_oldest(self, t)) return true;
-  } else if (self.since_queue == takes_oldest && self.ring->steal(t)) {
+  } else if (self.since_queue == takes_oldest && self.local->steal(t)) {
     return true;
   }
-  t = self.ring->pop();
+  t = self.local->pop();
   return static_cast<bool>(t);
 }
 
@@ -349,7 +349,7 @@ bool pool_core::take_oldest(worker& self, task& t) noexcept {
       return true;
     }
   }
-  return self.ring->steal(t);
+  return self.local->steal(t);
 }
 
 // One task of another worker, and half of what it has for the own ring, which is empty. Of a task
@@ -358,13 +358,14 @@ bool pool_core::take_oldest(worker& self, task& t) noexcept {
 bool pool_core::search(worker& self, task& t) noexcept {
   const auto rob = [&](const worker& victim) {
     bool child = false;
-    if (!victim.ring->steal(t, &child)) return false;
+    if (!victim.local->steal(t, &child)) return false;
     // It may have grown meanwhile: the size is an estimate.
-    for (std::size_t more = victim.ring->size() / 2; more != 0 && !child && self.ring->has_room() &&
-                                                     victim.ring->steal(self.ring->next(), &child);
+    for (std::size_t more = victim.local->size() / 2;
+         more != 0 && !child && self.local->has_room() &&
+         victim.local->steal(self.local->next_slot(), &child);
          --more) {
-      if (child) std::swap(t, self.ring->next());
-      self.ring->add_next();  // it is coming, and will look itself
+      if (child) std::swap(t, self.local->next_slot());
+      self.local->add_next();  // it is coming, and will look itself
     }
     return true;
   };
@@ -429,7 +430,7 @@ void pool_core::begin_blocking() noexcept {
   set_limits();
   // It may have set alert_, and so looks into all rings.
   if (free_ == 0 && life_.workers() < core_limit_ &&
-      (has_due() || !queue_.empty() || !rings_are_empty())) {
+      (has_due() || !queue_.empty() || !local_queues_are_empty())) {
     start_worker();
   }
   room_.notify_one();  // it may start one for its task
@@ -521,7 +522,7 @@ pool_statistics pool_core::statistics() const {
   if (steals_) {
     // acquire: the slots
     const worker* w = newest_.load(std::memory_order_acquire);
-    for (; w != nullptr; w = w->older) queued += w->ring->size();
+    for (; w != nullptr; w = w->older) queued += w->local->size();
   }
   return {.queued = queued,
           .delayed = delayed_ == nullptr ? 0 : delayed_->size(),

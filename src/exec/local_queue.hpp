@@ -32,16 +32,16 @@ namespace takt::inline TAKT_ABI {
 /// The tasks that one worker has for itself: it adds and takes at one end, the newest first; others
 /// take at the other end, the oldest first. Holds a fixed number.
 ///
-/// **Thread safety**: has_room(), push(), next(), push_next(), add_next() and pop() belong to the
-/// owner; the rest is for anyone.
+/// **Thread safety**: has_room(), push(), next_slot(), push_next(), add_next() and pop() belong to
+/// the owner; the rest is for anyone.
 template <std::size_t Capacity>
-class steal_ring {
+class local_queue {
   static_assert((Capacity & (Capacity - 1)) == 0, "numbers wrap around");
 
  public:
-  steal_ring() = default;
-  steal_ring(const steal_ring&) = delete;
-  steal_ring& operator=(const steal_ring&) = delete;
+  local_queue() = default;
+  local_queue(const local_queue&) = delete;
+  local_queue& operator=(const local_queue&) = delete;
 
   /// Whether there is room for one more. It does not go away.
   [[nodiscard]] bool has_room() const noexcept {
@@ -52,12 +52,12 @@ class steal_ring {
 
   /// Adds a task, with a mark that pop() tells. There is room.
   void push(task&& t, bool marked = false) noexcept {
-    ::new (static_cast<void*>(&next())) task(std::move(t));  // where an empty one was
+    ::new (static_cast<void*>(&next_slot())) task(std::move(t));  // where an empty one was
     push_next(marked);
   }
 
   /// The same in two steps: the place for the task, which is empty, and then, when it is there.
-  [[nodiscard]] task& next() noexcept {
+  [[nodiscard]] task& next_slot() noexcept {
     // relaxed: its own
     return slots_[tail_.load(std::memory_order_relaxed) % Capacity].held;
   }

@@ -1,5 +1,5 @@
-// The ring of a worker under every kind of interleaving: each task is taken once, and who sleeps is
-// not missed.
+// The queue of a worker under every kind of interleaving: each task is taken once, and who sleeps
+// is not missed.
 #include <array>
 #include <functional>
 #include <utility>
@@ -7,7 +7,7 @@
 #include <takt/base/detail/sync.hpp>
 #include <takt/task/task.hpp>
 
-#include "../../src/exec/steal_ring.hpp"
+#include "../../src/exec/local_queue.hpp"
 #include "support.hpp"
 
 namespace {
@@ -28,11 +28,11 @@ struct record {
   }
 };
 
-template <class Ring>
-int steal_all(Ring& ring, int at_most) {
+template <class Queue>
+int steal_all(Queue& queue, int at_most) {
   int stolen = 0;
   task t;
-  while (stolen < at_most && ring.steal(t)) {
+  while (stolen < at_most && queue.steal(t)) {
     t.run();
     ++stolen;
   }
@@ -44,97 +44,97 @@ void check_both_ways(const std::function<void()>& body) {
   check({.runs = 3'000'000, .how = model::strategy::exhaustive}, body);
 }
 
-TEST(steal_ring, owner_and_thief_take_each_task_once) {
+TEST(local_queue, owner_and_thief_take_each_task_once) {
   check_both_ways([] {
     std::array<record, 2> r;
-    steal_ring<2> ring;
-    sync::thread thief([&] { steal_all(ring, 2); });
-    ring.push(r[0].make());
-    ring.push(r[1].make());
-    while (task t = ring.pop()) t.run();
+    local_queue<2> queue;
+    sync::thread thief([&] { steal_all(queue, 2); });
+    queue.push(r[0].make());
+    queue.push(r[1].make());
+    while (task t = queue.pop()) t.run();
     thief.join();
     require(r[0].ran.load() == 1 && r[1].ran.load() == 1, "each once");
-    require(ring.empty() && !ring.pop(), "and nothing is left");
+    require(queue.empty() && !queue.pop(), "and nothing is left");
   });
 }
 
-TEST(steal_ring, a_task_that_is_added_in_two_steps_is_complete) {
+TEST(local_queue, a_task_that_is_added_in_two_steps_is_complete) {
   check_both_ways([] {
     std::array<record, 2> r;
-    steal_ring<2> ring;
-    sync::thread thief([&] { steal_all(ring, 2); });
-    ring.next() = r[0].make();
-    ring.add_next();
-    ring.next() = r[1].make();
-    ring.push_next(true);
-    while (task t = ring.pop()) t.run();
+    local_queue<2> queue;
+    sync::thread thief([&] { steal_all(queue, 2); });
+    queue.next_slot() = r[0].make();
+    queue.add_next();
+    queue.next_slot() = r[1].make();
+    queue.push_next(true);
+    while (task t = queue.pop()) t.run();
     thief.join();
     require(r[0].ran.load() == 1 && r[1].ran.load() == 1, "each once");
   });
 }
 
-TEST(steal_ring, numbers_are_used_again_after_pop) {
+TEST(local_queue, numbers_are_used_again_after_pop) {
   check({.runs = 30'000}, [] {
     std::array<record, 4> r;
-    steal_ring<2> ring;
-    sync::thread thief([&] { steal_all(ring, 3); });
+    local_queue<2> queue;
+    sync::thread thief([&] { steal_all(queue, 3); });
     for (record& next : r) {
       task made = next.make();
-      ring.has_room() ? ring.push(std::move(made)) : static_cast<void>(made.run());
+      queue.has_room() ? queue.push(std::move(made)) : static_cast<void>(made.run());
       if (&next != &r[1]) continue;
-      if (task t = ring.pop()) t.run();
+      if (task t = queue.pop()) t.run();
     }
-    while (task t = ring.pop()) t.run();
+    while (task t = queue.pop()) t.run();
     thief.join();
     for (record& each : r) require(each.ran.load() == 1, "each once");
   });
 }
 
-TEST(steal_ring, two_thieves_and_the_owner) {
+TEST(local_queue, two_thieves_and_the_owner) {
   check({.runs = 30'000}, [] {
     std::array<record, 3> r;
-    steal_ring<2> ring;
-    sync::thread a([&] { steal_all(ring, 2); });
-    sync::thread b([&] { steal_all(ring, 2); });
+    local_queue<2> queue;
+    sync::thread a([&] { steal_all(queue, 2); });
+    sync::thread b([&] { steal_all(queue, 2); });
     for (record& next : r) {
       task made = next.make();
-      ring.has_room() ? ring.push(std::move(made)) : static_cast<void>(made.run());
+      queue.has_room() ? queue.push(std::move(made)) : static_cast<void>(made.run());
     }
-    while (task t = ring.pop()) t.run();
+    while (task t = queue.pop()) t.run();
     a.join();
     b.join();
     for (record& each : r) require(each.ran.load() == 1, "each once");
-    require(ring.empty(), "nothing is left");
+    require(queue.empty(), "nothing is left");
   });
 }
 
 // Thieves take the oldest first.
-TEST(steal_ring, thieves_take_in_order) {
+TEST(local_queue, thieves_take_in_order) {
   check({.runs = 20'000}, [] {
     sync::atomic<int> last{0};
-    steal_ring<4> ring;
-    sync::thread thief([&] { steal_all(ring, 3); });
+    local_queue<4> queue;
+    sync::thread thief([&] { steal_all(queue, 3); });
     for (int i = 1; i <= 3; ++i) {
-      ring.push(task([&last, i] { require(last.exchange(i) < i, "in order"); }));
+      queue.push(task([&last, i] { require(last.exchange(i) < i, "in order"); }));
     }
     thief.join();
-    steal_all(ring, 3);
+    steal_all(queue, 3);
     require(last.load() == 3, "all of them");
   });
 }
 
 // One that adds and then looks for a sleeper, and one that says it sleeps and then looks here.
-TEST(steal_ring, a_sleeper_is_not_missed) {
+TEST(local_queue, a_sleeper_is_not_missed) {
   check_both_ways([] {
-    steal_ring<2> ring;
+    local_queue<2> queue;
     sync::atomic<bool> sleeps{false};
     bool called = false;
     bool saw = false;
     sync::thread sleeper([&] {
       sleeps.store(true);
-      saw = !ring.empty();
+      saw = !queue.empty();
     });
-    ring.push(task([] {}));
+    queue.push(task([] {}));
     called = sleeps.load();
     sleeper.join();
     require(called || saw, "one of the two has seen the other");
@@ -142,23 +142,23 @@ TEST(steal_ring, a_sleeper_is_not_missed) {
 }
 
 // The same, while another one steals the older task: what it leaves is not hidden.
-TEST(steal_ring, a_sleeper_sees_past_a_thief_that_is_done) {
+TEST(local_queue, a_sleeper_sees_past_a_thief_that_is_done) {
   check({.runs = 30'000}, [] {
-    steal_ring<2> ring;
-    ring.push(task([] {}));
+    local_queue<2> queue;
+    queue.push(task([] {}));
     sync::atomic<int> word{1};  // 1: somebody searches, 2: somebody sleeps
     bool called = false;
     bool saw = false;
     sync::thread thief([&] {
       task t;
-      require(ring.steal(t), "there is one");
+      require(queue.steal(t), "there is one");
       word.store(2);
-      saw = !ring.empty();
+      saw = !queue.empty();
     });
-    ring.push(task([] {}));
+    queue.push(task([] {}));
     called = word.load() == 2;
     thief.join();
-    require(called || saw || !ring.empty(), "the second one is there");
+    require(called || saw || !queue.empty(), "the second one is there");
     require(called || saw, "and one of the two has seen the other");
   });
 }
