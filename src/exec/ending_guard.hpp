@@ -32,12 +32,12 @@ class ending_guard final : private detail::executor_scope {
   ending_guard(Core& core, lifecycle& life) noexcept
       : detail::executor_scope(&life), core_(core), life_(life) {
     core.retain();
-    holds_ = life.hold();
+    held_ = life.hold();
   }
   ending_guard(const ending_guard&) = delete;
   ending_guard& operator=(const ending_guard&) = delete;
   ~ending_guard() {
-    if (holds_) {
+    if (held_) {
       life_.release_hold();
       core_.end_if_over();
     }
@@ -45,14 +45,14 @@ class ending_guard final : private detail::executor_scope {
   }
 
   /// Whether the component had not terminated. If false, nothing is left to end.
-  explicit operator bool() const noexcept { return holds_; }
+  explicit operator bool() const noexcept { return held_; }
 
  private:
   [[nodiscard]] bool begin_wait(detail::task_wait& /*w*/) noexcept override { return true; }
 
   Core& core_;
   lifecycle& life_;
-  bool holds_ = false;
+  bool held_ = false;
 };
 
 /// Ends the program with a message: the destructor of `component` was called by one of its own

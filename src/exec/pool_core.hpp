@@ -14,9 +14,10 @@
 //   coming -> active           take() finds a task
 //   active -> coming           take() finds none in the queue, and nobody else is coming: searches
 //   coming, active -> idle     take() finds none
-//   idle   -> coming           call_worker(), by whoever finds a task queued, or a delayed one that
+//   idle   -> coming           worker_to_wake(), by whoever finds a task queued, or a delayed one
+//   that
 //                              is earlier than the leader will look, or no leader
-//   idle   -> looks again      recall_idle(), by whoever changes the rules
+//   idle   -> looks again      wake_all_idle(), by whoever changes the rules
 //   any free -> gone           take() finds that it is not needed: stop; shutdown and nothing
 //                              queued; more than max; idle for too long, and more than core
 //
@@ -43,14 +44,17 @@
 // No wake-up is lost (2), though tasks are added to an open queue without the lock:
 //   - It is open only if a worker is coming, or all are at work; each of these looks into it before
 //     it becomes idle or leaves, and closes it if it finds nothing, without letting go of the lock
-//     until it is idle or gone. update_alert() closes it when nobody is coming and one is idle.
+//     until it is idle or gone. publish_wake_state() closes it when nobody is coming and one is
+//     idle.
 //   - Who closes it finds what was added before, and calls a worker for it. Who comes after that
 //     takes the lock.
 //
 // Nor though a worker adds to its ring without the lock:
-//   - alert_ says whether nobody is coming though somebody sleeps or could be started, or whether
+//   - wake_hint_ says whether nobody is coming though somebody sleeps or could be started, or
+//   whether
 //     the pool stops. It is written under the lock, whenever that changes.
-//   - Who adds to its ring looks at alert_ afterwards; if it is set, it takes the lock and calls.
+//   - Who adds to its ring looks at wake_hint_ afterwards; if it is set, it takes the lock and
+//   calls.
 //   - Who sets it looks into all rings afterwards, and goes on, calls another, or empties them.
 //   All four are seq_cst, so one of the two sees the other. While it is not set because somebody is
 //   coming, that one will, when it has found a task or none, set it and look.
@@ -61,7 +65,7 @@
 // the lock of the delayed tasks, to the earliest deadline; who adds an earlier one than that sees
 // it there, and calls.
 //
-//   - A worker that was called has its call in `called`, and is counted in coming_, until it has
+//   - A worker that was called has its call in `called`, and is counted in searching_, until it has
 //     the lock again, whatever woke it or whatever it finds: no call is left over.
 #pragma once
 
@@ -114,7 +118,7 @@ struct pool_extras {
 /// pool is destroyed and its last worker has ended.
 class pool_core final : public delayed_tasks_owner {
  public:
-  explicit pool_core(thread_pool_options how, pool_extras more = {});
+  explicit pool_core(thread_pool_options options, pool_extras extras = {});
 
   // --- submission: pool_submit.cpp
   void execute(task&& t);
@@ -160,11 +164,11 @@ class pool_core final : public delayed_tasks_owner {
   /// \throws std::system_error if it is.
   void throw_if_own_task() const;
   [[nodiscard]] takt::future_options future_options() const noexcept {
-    return {.time = how_.time, .unhandled = how_.unhandled};
+    return {.time = options_.time, .unhandled = options_.unhandled};
   }
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
   [[nodiscard]] lifecycle& life() noexcept { return life_; }
-  [[nodiscard]] std::size_t queue_capacity() const noexcept { return how_.queue_capacity; }
+  [[nodiscard]] std::size_t queue_capacity() const noexcept { return options_.queue_capacity; }
   /// Whether this is the process that it was made in.
   [[nodiscard]] bool is_here() const noexcept { return home_.is_here(); }
 
@@ -183,7 +187,7 @@ class pool_core final : public delayed_tasks_owner {
 
     // Guarded by the pool's mutex.
     sync::thread thread;
-    bool called = false;  // out of idle_, and counted in coming_
+    bool searching = false;  // out of idle_, and counted in searching_
 
     // Written by the thread that has the slot.
     run_counts counts;
@@ -197,9 +201,9 @@ class pool_core final : public delayed_tasks_owner {
   };
 
   // On the stack of a worker.
-  class runner final : public executor_scope {
+  class worker_scope final : public executor_scope {
    public:
-    runner(pool_core& pool, worker& self) noexcept
+    worker_scope(pool_core& pool, worker& self) noexcept
         : executor_scope(&pool), pool_(pool), self_(self) {}
     [[nodiscard]] bool begin_wait(task_wait& w) noexcept override { return pool_.begin_wait(w); }
     void end_wait(task_wait& w) noexcept override { pool_.end_wait(w); }
@@ -214,11 +218,11 @@ class pool_core final : public delayed_tasks_owner {
 
   // What a worker has to do after it has left.
   struct departure {
-    sync::thread before;       // to be joined
-    worker* called = nullptr;  // to be woken
+    sync::thread previous;      // to be joined
+    worker* to_wake = nullptr;  // to be woken
   };
 
-  // For alert_.
+  // For wake_hint_.
   static constexpr std::uint32_t sleeping = 1;
   static constexpr std::uint32_t stopping = 2;
 
@@ -226,7 +230,7 @@ class pool_core final : public delayed_tasks_owner {
 
   [[nodiscard]] worker* own_worker() const noexcept {
     auto* const found = executor_scope::of(this);
-    return found == nullptr ? nullptr : &static_cast<runner*>(found)->self();
+    return found == nullptr ? nullptr : &static_cast<worker_scope*>(found)->self();
   }
 
   void set_limits() noexcept TAKT_REQUIRES(mu_);
@@ -242,7 +246,7 @@ class pool_core final : public delayed_tasks_owner {
     taken_back,  // the pool stops, or there is no room for a child; counted as submitted
   };
   push_result push_local(worker& self, task& t, bool child);
-  task answer(std::uint32_t alert, worker& self) noexcept;
+  task after_push(std::uint32_t hint, worker& self) noexcept;
   // And takes any.
   [[nodiscard]] bool has_local_room(const worker& self) const noexcept {
     return life_.state() == life_state::running && self.local->has_room();
@@ -251,14 +255,14 @@ class pool_core final : public delayed_tasks_owner {
   void move_to_queue(worker& self, task& t) noexcept;
 
   bool start_worker() noexcept TAKT_REQUIRES(mu_);
-  [[nodiscard]] worker* call_worker() noexcept TAKT_REQUIRES(mu_);
-  void recall_idle() noexcept TAKT_REQUIRES(mu_);
+  [[nodiscard]] worker* worker_to_wake() noexcept TAKT_REQUIRES(mu_);
+  void wake_all_idle() noexcept TAKT_REQUIRES(mu_);
   void leave_idle(worker& w) noexcept TAKT_REQUIRES(mu_);
-  void lead(worker& self) noexcept TAKT_REQUIRES(mu_);
+  void become_leader(worker& self) noexcept TAKT_REQUIRES(mu_);
   void become_idle(worker& self, clock::time_point& deadline) noexcept TAKT_REQUIRES(mu_);
-  void update_alert() noexcept TAKT_REQUIRES(mu_);
+  void publish_wake_state() noexcept TAKT_REQUIRES(mu_);
   // No submission is to start another.
-  [[nodiscard]] bool are_all_there() const noexcept TAKT_REQUIRES(mu_) {
+  [[nodiscard]] bool has_core_threads() const noexcept TAKT_REQUIRES(mu_) {
     return life_.workers() != 0 && life_.workers() >= core_limit_;
   }
   [[nodiscard]] bool local_queues_are_empty() const noexcept;
@@ -280,12 +284,12 @@ class pool_core final : public delayed_tasks_owner {
   void take_from_queue(worker& self, task& t) noexcept TAKT_REQUIRES(mu_);
   bool take_local(worker& self, task& t) noexcept;
   bool take_oldest(worker& self, task& t) noexcept;
-  bool search(worker& self, task& t) noexcept;
+  bool steal_from_others(worker& self, task& t) noexcept;
   departure depart(worker& self) noexcept TAKT_REQUIRES(mu_);
   void end() noexcept;
 
-  run_result run(task& t, running_task* where) const noexcept {
-    return harness_.run(t, life_, where, hooks_);
+  run_result run(task& t, running_task* running) const noexcept {
+    return harness_.run(t, life_, running, hooks_);
   }
 
   void release_functions() noexcept;
@@ -295,18 +299,18 @@ class pool_core final : public delayed_tasks_owner {
   void end_blocking() noexcept;
 
   // Constant after construction, until release_functions().
-  thread_pool_options how_;
+  thread_pool_options options_;
   std::function<task(task)> decorate_;
 
   // Constant after construction.
   const bool steals_;
   delayed_tasks* const delayed_;  // null if it has none; counted
   const bool has_open_queue_;     // at times
-  const run_hooks hooks_{.before = how_.before ? &how_.before : nullptr,
-                         .after = how_.after ? &how_.after : nullptr,
+  const run_hooks hooks_{.before = options_.before ? &options_.before : nullptr,
+                         .after = options_.after ? &options_.after : nullptr,
                          .decorate = decorate_ ? &decorate_ : nullptr};
   const fork_guard home_;
-  const int nice_ = os::thread_nice() + how_.thread.nice;
+  const int nice_ = os::thread_nice() + options_.thread.nice;
 
   lifecycle life_;
 
@@ -326,17 +330,18 @@ class pool_core final : public delayed_tasks_owner {
   sync::atomic<worker*> newest_{nullptr};
   intrusive_list<worker> vacant_ TAKT_GUARDED_BY(mu_);  // slots without a worker
   task_list reserved_for_stop_ TAKT_GUARDED_BY(mu_);  // for stop(), which does not allocate; empty
-  sync::thread last_gone_ TAKT_GUARDED_BY(mu_);
-  timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a worker has left, or has searched in stop
+  sync::thread unjoined_ TAKT_GUARDED_BY(mu_);
+  timed_condition workers_changed_
+      TAKT_GUARDED_BY(mu_);                    // a worker has left, or has searched in stop
   timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it
   // Atomic. Written under mu_: see the top of the file.
-  sync::atomic<std::uint32_t> alert_{0};
+  sync::atomic<std::uint32_t> wake_hint_{0};
 
   // Written with every task, and so side by side.
   alignas(cache_line) mutable mutex mu_;
   std::size_t free_ TAKT_GUARDED_BY(mu_) = 0;
-  std::size_t coming_ TAKT_GUARDED_BY(mu_) = 0;
-  bool searching_ TAKT_GUARDED_BY(mu_) = false;       // one of those that are coming
+  std::size_t searching_ TAKT_GUARDED_BY(mu_) = 0;
+  bool stealing_ TAKT_GUARDED_BY(mu_) = false;        // one of those that are coming
   intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);  // the last one first, but the leader last
   worker* leader_ TAKT_GUARDED_BY(mu_) = nullptr;
   clock::time_point leader_until_ TAKT_GUARDED_BY(mu_) = clock::time_point::max();

@@ -9,7 +9,7 @@ namespace takt::inline TAKT_ABI {
 namespace detail {
 
 void pool_core::end() noexcept {
-  if (how_.terminated != nullptr) how_.terminated();
+  if (options_.terminated != nullptr) options_.terminated();
   life_.terminate();
 }
 
@@ -18,7 +18,7 @@ void pool_core::end_if_over() noexcept {
   {
     const mutex_lock lock(mu_);
     const bool drained = is_drained();
-    if (drained && life_.state() == life_state::shutdown) recall_idle();  // for delayed ones
+    if (drained && life_.state() == life_state::shutdown) wake_all_idle();  // for delayed ones
     last = life_.try_tidy(drained);
   }
   if (last) end();
@@ -31,7 +31,7 @@ void pool_core::shutdown() noexcept {
     if (!life_.advance_to(life_state::shutdown)) return;
     // Before a worker leaves because nothing is left.
     if (delayed_ != nullptr) delayed_->close(false);
-    recall_idle();
+    wake_all_idle();
     room_.notify_all();
   }
   if (delayed_ != nullptr) delayed_->cancel_unwanted();
@@ -51,15 +51,15 @@ task_list pool_core::stop(bool give_back) noexcept {
     mutex_lock lock(mu_);
     first = life_.advance_to(life_state::stop);
     if (delayed_ != nullptr) delayed_->close(true);  // before what runs is asked to stop
-    recall_idle();                                   // and closes the queue
+    wake_all_idle();                                 // and closes the queue
     room_.notify_all();
     unstarted = queue_.take_front();
     added = queue_.take_back();
     from_local = std::move(reserved_for_stop_);
     // What it has stolen is in its ring then.
-    while (searching_) gone_.wait_until(lock, *how_.time, clock::time_point::max());
+    while (stealing_) workers_changed_.wait_until(lock, *options_.time, clock::time_point::max());
   }
-  task_queue::sort(unstarted, how_.order);
+  task_queue::sort(unstarted, options_.order);
   unstarted.append(std::move(added));
   // acquire: the slots
   for (worker* w = newest_.load(std::memory_order_acquire); w != nullptr; w = w->older) {
@@ -72,7 +72,7 @@ task_list pool_core::stop(bool give_back) noexcept {
   unstarted.append(std::move(from_local));
   // What had no deadline was due at once.
   for (task& t : unstarted) {
-    if (t.deadline() == clock::time_point::min()) t.set_deadline(how_.time->now());
+    if (t.deadline() == clock::time_point::min()) t.set_deadline(options_.time->now());
   }
   cancelled += harness_.end_unstarted(unstarted, give_back);
   const std::size_t returned = unstarted.size();
@@ -93,14 +93,14 @@ void pool_core::destroy(const char* component) noexcept {
   if (own == 0 && !is_ending_here(life_)) {
     life_.await_unused();
     const mutex_lock lock(mu_);
-    last = std::move(last_gone_);
+    last = std::move(unjoined_);
     is_unused = true;
   } else {
     mutex_lock lock(mu_);
     while (life_.workers() != own) {
-      gone_.wait_until(lock, *how_.time, clock::time_point::max());
+      workers_changed_.wait_until(lock, *options_.time, clock::time_point::max());
     }
-    last = std::move(last_gone_);
+    last = std::move(unjoined_);
     orphaned_ = true;
   }
   deferred_continuations::run();  // its hook may wait for them
@@ -112,11 +112,11 @@ void pool_core::destroy(const char* component) noexcept {
 // Destroys the functions of the user while the destructor of the pool has not returned. The core
 // itself may live longer: a call that has ended the pool, or a handle, can still refer to it.
 void pool_core::release_functions() noexcept {
-  how_.before = nullptr;
-  how_.after = nullptr;
-  how_.terminated = nullptr;
-  how_.thread = {};
-  how_.rejection = rejection_policy::fail();
+  options_.before = nullptr;
+  options_.after = nullptr;
+  options_.terminated = nullptr;
+  options_.thread = {};
+  options_.rejection = rejection_policy::fail();
   decorate_ = nullptr;
 }
 

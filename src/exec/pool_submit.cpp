@@ -22,7 +22,7 @@ void pool_core::execute(task&& t) {
   }
   if (delayed_ != nullptr) {
     // Where it stands among those that are delayed: behind those of now, if there are any.
-    t.set_deadline(delayed_->any() ? how_.time->now() : clock::time_point::min());
+    t.set_deadline(delayed_->any() ? options_.time->now() : clock::time_point::min());
   }
   if (queue_.add(t)) return;
   harness_.report_submitted(t);
@@ -31,8 +31,8 @@ void pool_core::execute(task&& t) {
   try {
     refused = offer(t);
     if (refused == rejection::saturated) {
-      if (how_.rejection.kind_ == kind::wait) refused = offer_when_there_is_room(lock, t);
-      if (how_.rejection.kind_ == kind::drop_oldest) refused = offer_instead_of_oldest(t);
+      if (options_.rejection.kind_ == kind::wait) refused = offer_when_there_is_room(lock, t);
+      if (options_.rejection.kind_ == kind::drop_oldest) refused = offer_instead_of_oldest(t);
     }
   } catch (...) {  // there is no memory
     ++harness_.totals.rejected;
@@ -41,20 +41,20 @@ void pool_core::execute(task&& t) {
     harness_.report(task_event::kind::rejected, t);
     throw;
   }
-  worker* const called = call_worker();
+  worker* const to_wake = worker_to_wake();
   if (!refused) {
-    if (called == nullptr) return;
+    if (to_wake == nullptr) return;
     retain();  // the task may destroy the pool before its worker has been woken
     lock.unlock();
-    called->wake.unpark();
+    to_wake->wake.unpark();
     release();
     return;
   }
   const bool runs_here =
-      refused != rejection::shut_down && how_.rejection.kind_ == kind::caller_runs;
+      refused != rejection::shut_down && options_.rejection.kind_ == kind::caller_runs;
   if (!runs_here) ++harness_.totals.rejected;
   lock.unlock();
-  if (called != nullptr) called->wake.unpark();
+  if (to_wake != nullptr) to_wake->wake.unpark();
   if (runs_here) {
     run_here(std::move(t));
   } else {
@@ -74,8 +74,8 @@ std::size_t pool_core::try_execute(std::span<task> tasks) noexcept {
 std::optional<rejection> pool_core::offer(task& t) {
   if (life_.state() != life_state::running) return rejection::shut_down;
   const std::size_t workers = life_.workers();
-  const bool room = how_.queue_capacity == unbounded ||
-                    queue_.size() < saturating_sum(how_.queue_capacity, free_);
+  const bool room = options_.queue_capacity == unbounded ||
+                    queue_.size() < saturating_sum(options_.queue_capacity, free_);
   const bool wanted = workers < core_limit_ || workers == 0 || (!room && workers < max_limit_);
   if (!wanted || !start_worker()) {
     if (workers == 0) return rejection::no_thread;
@@ -88,9 +88,9 @@ std::optional<rejection> pool_core::offer(task& t) {
 std::optional<rejection> pool_core::offer_when_there_is_room(mutex_lock& lock, task& t) {
   if (executor_scope::of(this) != nullptr)
     return rejection::saturated;  // its own tasks do not wait
-  const auto deadline = deadline_after(how_.time->now(), how_.rejection.timeout_);
+  const auto deadline = deadline_after(options_.time->now(), options_.rejection.timeout_);
   for (;;) {
-    const bool notified = room_.wait_until(lock, *how_.time, deadline);
+    const bool notified = room_.wait_until(lock, *options_.time, deadline);
     const auto refused = offer(t);
     if (refused != rejection::saturated) {
       // It was told of room, but there is no thread, which the next one is to hear, too.
@@ -137,11 +137,11 @@ void pool_core::run_here(task t) {
 
 // What has been counted as rejected.
 void pool_core::refuse(task t, rejection why) {
-  const kind policy = how_.rejection.kind_;
+  const kind policy = options_.rejection.kind_;
   harness_.report(task_event::kind::rejected, t);
   if (policy == kind::call) {
     if (future_core* state = t.state()) state->set_home(nullptr);
-    how_.rejection.own_(std::move(t), why);
+    options_.rejection.own_(std::move(t), why);
     return;
   }
   if (policy == kind::drop || policy == kind::drop_oldest) {
@@ -155,16 +155,16 @@ void pool_core::refuse(task t, rejection why) {
 // --- delayed tasks
 
 bool pool_core::wake_for_delayed() noexcept {
-  worker* called = nullptr;
+  worker* to_wake = nullptr;
   {
     const mutex_lock lock(mu_);
     const std::size_t workers = life_.workers();
     if (workers < core_limit_ || workers == 0) {
       if (!start_worker() && workers == 0) return life_.state() >= life_state::stop;
     }
-    called = call_worker();
+    to_wake = worker_to_wake();
   }
-  if (called != nullptr) called->wake.unpark();
+  if (to_wake != nullptr) to_wake->wake.unpark();
   return true;
 }
 
@@ -172,7 +172,7 @@ bool pool_core::wake_for_delayed() noexcept {
 void pool_core::on_delayed_empty() noexcept {
   {
     const mutex_lock lock(mu_);
-    if (life_.state() == life_state::running) recall_idle();
+    if (life_.state() == life_state::running) wake_all_idle();
   }
   end_if_over();
 }
@@ -188,21 +188,21 @@ pool_core::push_result pool_core::push_local(worker& self, task& t, bool child) 
     return push_result::pushed;
   }
   self.local->push(std::move(t), child);
-  const std::uint32_t alert = alert_.load();  // seq_cst: after the push; see pool_core.hpp
-  if (alert == 0) return push_result::pushed;
-  t = answer(alert, self);
+  const std::uint32_t hint = wake_hint_.load();  // seq_cst: after the push; see pool_core.hpp
+  if (hint == 0) return push_result::pushed;
+  t = after_push(hint, self);
   return t ? push_result::taken_back : push_result::pushed;
 }
 
 // Calls a worker for what was pushed; or, if the pool stops and has not found it, takes it back.
-task pool_core::answer(std::uint32_t alert, worker& self) noexcept {
-  if ((alert & stopping) != 0) return self.local->pop();
-  worker* called = nullptr;
+task pool_core::after_push(std::uint32_t hint, worker& self) noexcept {
+  if ((hint & stopping) != 0) return self.local->pop();
+  worker* to_wake = nullptr;
   {
     const mutex_lock lock(mu_);
-    called = call_worker();
+    to_wake = worker_to_wake();
   }
-  if (called != nullptr) called->wake.unpark();
+  if (to_wake != nullptr) to_wake->wake.unpark();
   return {};
 }
 
@@ -216,7 +216,7 @@ void pool_core::begin_local_submission(worker& self, task& t) {
 // --- children
 
 void pool_core::spawn(executor_scope& here, task& t) {
-  worker& self = static_cast<runner&>(here).self();
+  worker& self = static_cast<worker_scope&>(here).self();
   const push_result result = push_local(self, t, true);
   if (result == push_result::pushed) return;
   if (result == push_result::not_pushed) begin_local_submission(self, t);
@@ -224,22 +224,22 @@ void pool_core::spawn(executor_scope& here, task& t) {
 }
 
 task* pool_core::place_for_child(executor_scope& here) noexcept {
-  worker& self = static_cast<runner&>(here).self();
+  worker& self = static_cast<worker_scope&>(here).self();
   if (harness_.observed()) return nullptr;  // the observer may submit, too, when it is told
   return has_local_room(self) ? &self.local->next_slot() : nullptr;
 }
 
 void pool_core::child_is_placed(executor_scope& here) noexcept {
-  worker& self = static_cast<runner&>(here).self();
+  worker& self = static_cast<worker_scope&>(here).self();
   begin_local_submission(self, self.local->next_slot());
   self.local->push_next(true);
-  const std::uint32_t alert = alert_.load();  // seq_cst: after the push; see pool_core.hpp
-  if (alert == 0) return;
-  if (task back = answer(alert, self)) self.counts.count(run(back, nullptr));
+  const std::uint32_t hint = wake_hint_.load();  // seq_cst: after the push; see pool_core.hpp
+  if (hint == 0) return;
+  if (task back = after_push(hint, self)) self.counts.count(run(back, nullptr));
 }
 
 bool pool_core::run_child(executor_scope& here) noexcept {
-  worker& self = static_cast<runner&>(here).self();
+  worker& self = static_cast<worker_scope&>(here).self();
   bool child = false;
   while (task t = self.local->pop(&child)) {
     if (child) {
@@ -254,7 +254,7 @@ bool pool_core::run_child(executor_scope& here) noexcept {
 // What is not a child of this worker, and lies in front of one, goes to the others. If the pool
 // stops, and has looked for tasks already, or there is no memory, it is cancelled.
 void pool_core::move_to_queue(worker& self, task& t) noexcept {
-  worker* called = nullptr;
+  worker* to_wake = nullptr;
   {
     const mutex_lock lock(mu_);
     if (life_.state() < life_state::stop) {
@@ -263,9 +263,9 @@ void pool_core::move_to_queue(worker& self, task& t) noexcept {
       } catch (...) {  // it is as it was
       }
     }
-    called = call_worker();
+    to_wake = worker_to_wake();
   }
-  if (called != nullptr) called->wake.unpark();
+  if (to_wake != nullptr) to_wake->wake.unpark();
   if (!t) return;  // NOLINT(bugprone-use-after-move): a task that was moved is empty
   harness_.report(task_event::kind::cancelled, t);
   t.cancel();

@@ -13,25 +13,25 @@ namespace takt::inline TAKT_ABI {
 namespace detail {
 namespace {
 
-constexpr std::size_t largest_share = 32;     // that a worker takes out of the queue at once
-constexpr std::uint32_t looks_at_queue = 61;  // after so many tasks of its own; a prime
-constexpr std::uint32_t takes_oldest = 30;    // of these, its own oldest instead of the newest
+constexpr std::size_t largest_batch = 32;            // that a worker takes out of the queue at once
+constexpr std::uint32_t global_queue_interval = 61;  // after so many tasks of its own; a prime
+constexpr std::uint32_t oldest_interval = 30;  // of these, its own oldest instead of the newest
 
 }  // namespace
 
-pool_core::pool_core(thread_pool_options how, pool_extras more)
-    : how_(std::move(how)),
-      decorate_(std::move(more.decorate)),
-      steals_(more.steals),
-      delayed_(more.delayed),
-      has_open_queue_(how_.queue_capacity == unbounded && how_.observer == nullptr),
-      life_(*how_.time),
-      core_(how_.core_threads),
-      max_(how_.max_threads == 0 ? how_.core_threads : how_.max_threads),
-      keep_alive_(how_.keep_alive),
-      core_times_out_(how_.core_times_out),
-      harness_(*how_.time, *how_.unhandled, how_.observer),
-      queue_(how_.order) {}
+pool_core::pool_core(thread_pool_options options, pool_extras extras)
+    : options_(std::move(options)),
+      decorate_(std::move(extras.decorate)),
+      steals_(extras.steals),
+      delayed_(extras.delayed),
+      has_open_queue_(options_.queue_capacity == unbounded && options_.observer == nullptr),
+      life_(*options_.time),
+      core_(options_.core_threads),
+      max_(options_.max_threads == 0 ? options_.core_threads : options_.max_threads),
+      keep_alive_(options_.keep_alive),
+      core_times_out_(options_.core_times_out),
+      harness_(*options_.time, *options_.unhandled, options_.observer),
+      queue_(options_.order) {}
 
 pool_core::~pool_core() {
   const mutex_lock lock(mu_);  // nobody else is here; for the analysis
@@ -44,9 +44,9 @@ pool_core::~pool_core() {
 
 // Those that are blocked do not count, unless the size is fixed.
 void pool_core::set_limits() noexcept {
-  core_limit_ = how_.resizable ? saturating_sum(core_, blocked_) : core_;
-  max_limit_ = how_.resizable ? saturating_sum(max_, blocked_) : max_;
-  update_alert();
+  core_limit_ = options_.resizable ? saturating_sum(core_, blocked_) : core_;
+  max_limit_ = options_.resizable ? saturating_sum(max_, blocked_) : max_;
+  publish_wake_state();
 }
 
 // --- coming and going
@@ -55,7 +55,7 @@ bool pool_core::start_worker() noexcept {
   // What is asked then may be gone: handles call this after the pool, too.
   if (life_.state() >= life_state::stop) return false;
   try {
-    if (how_.thread.may_start != nullptr && !how_.thread.may_start()) return false;
+    if (options_.thread.may_start != nullptr && !options_.thread.may_start()) return false;
     if (vacant_.empty()) {
       worker* const before = newest_.load(std::memory_order_relaxed);  // relaxed: under mu_
       const std::size_t number = before == nullptr ? 1 : before->number + 1;
@@ -68,60 +68,60 @@ bool pool_core::start_worker() noexcept {
     if (!life_.add_worker()) return false;
     worker& w = vacant_.front();
     // Nobody counts on one that has something to do first, which may take its time.
-    w.called = how_.thread.on_start == nullptr;
+    w.searching = options_.thread.on_start == nullptr;
     retain();
     try {
       w.thread = sync::thread([this, &w] { work(w); });
     } catch (...) {
-      w.called = false;
+      w.searching = false;
       release();  // not the last: the caller has one
       life_.remove_worker();
       return false;
     }
     vacant_.erase(w);
-    coming_ += w.called ? 1U : 0U;
+    searching_ += w.searching ? 1U : 0U;
   } catch (...) {
     return false;
   }
   ++free_;
   room_.notify_one();
-  update_alert();
+  publish_wake_state();
   largest_ = std::max(largest_, life_.workers());
   return true;
 }
 
 // An idle worker to be woken after unlocking, if one is needed. If none is idle, but one could be
 // started, and tasks are added without looking at that, starts it.
-pool_core::worker* pool_core::call_worker() noexcept {
+pool_core::worker* pool_core::worker_to_wake() noexcept {
   if (!steals_ && idle_.empty() && queue_.is_open()) return nullptr;  // as with every task
-  update_alert();
-  if (coming_ != 0) return nullptr;
-  const bool nobody = delayed_ != nullptr && free_ == 0;  // to look at the time
-  if (idle_.empty() && (!(steals_ || nobody) || life_.workers() >= core_limit_)) return nullptr;
+  publish_wake_state();
+  if (searching_ != 0) return nullptr;
+  const bool unwatched = delayed_ != nullptr && free_ == 0;  // to look at the time
+  if (idle_.empty() && (!(steals_ || unwatched) || life_.workers() >= core_limit_)) return nullptr;
   const bool delayed = delayed_ != nullptr && delayed_->next() < leader_until_;
-  if (idle_.empty() && nobody && !delayed) return nullptr;
+  if (idle_.empty() && unwatched && !delayed) return nullptr;
   if (!delayed && queue_.empty() && local_queues_are_empty()) return nullptr;
-  worker* called = idle_.empty() ? nullptr : &idle_.front();
-  if (delayed && leader_ != nullptr) called = leader_;
-  if (called != nullptr) {
-    leave_idle(*called);
-    called->called = true;
-    ++coming_;
-    update_alert();
+  worker* to_wake = idle_.empty() ? nullptr : &idle_.front();
+  if (delayed && leader_ != nullptr) to_wake = leader_;
+  if (to_wake != nullptr) {
+    leave_idle(*to_wake);
+    to_wake->searching = true;
+    ++searching_;
+    publish_wake_state();
   } else {
     start_worker();
   }
-  return called;
+  return to_wake;
 }
 
 // Has all idle workers look again.
-void pool_core::recall_idle() noexcept {
+void pool_core::wake_all_idle() noexcept {
   while (!idle_.empty()) {
     worker& w = idle_.front();
     leave_idle(w);
     w.wake.unpark();
   }
-  update_alert();
+  publish_wake_state();
 }
 
 void pool_core::leave_idle(worker& w) noexcept {
@@ -136,48 +136,48 @@ void pool_core::leave_idle(worker& w) noexcept {
 void pool_core::become_idle(worker& self, clock::time_point& deadline) noexcept {
   if (delayed_ != nullptr && leader_ == nullptr) {
     idle_.push_back(self);
-    lead(self);
+    become_leader(self);
   } else {
     idle_.push_front(self);
   }
-  update_alert();
+  publish_wake_state();
   // After the attention was set: who added an earlier one before may have counted on this worker.
   if (delayed_ == nullptr) return;
-  if (leader_ != &self && coming_ == 0 && delayed_->next() < leader_until_) {
+  if (leader_ != &self && searching_ == 0 && delayed_->next() < leader_until_) {
     idle_.erase(self);
     idle_.push_back(self);
-    lead(self);
+    become_leader(self);
   }
   if (leader_ == &self) deadline = std::min(deadline, leader_until_);
 }
 
-void pool_core::lead(worker& self) noexcept {
+void pool_core::become_leader(worker& self) noexcept {
   leader_ = &self;
-  leader_until_ = delayed_->watch_next(!are_all_there());
+  leader_until_ = delayed_->watch_next(!has_core_threads());
 }
 
-// After a change of idle_, coming_, the number of workers or the state. Who sets the alert looks
+// After a change of idle_, searching_, the number of workers or the state. Who sets the alert looks
 // into the rings, who closes the queue looks into the queue.
-void pool_core::update_alert() noexcept {
+void pool_core::publish_wake_state() noexcept {
   const life_state state = life_.state();
   const std::size_t workers = life_.workers();
-  const bool all_there = are_all_there();
-  queue_.set_open(has_open_queue_ && state == life_state::running && all_there &&
-                  (coming_ != 0 || idle_.empty()));
+  const bool has_core = has_core_threads();
+  queue_.set_open(has_open_queue_ && state == life_state::running && has_core &&
+                  (searching_ != 0 || idle_.empty()));
   if (delayed_ != nullptr) {
     // Who is coming, or at work, looks anyway; and each one that is added is to start a worker
     // while there are too few.
     clock::time_point wakeup_deadline = leader_until_;
-    if (coming_ != 0 || idle_.empty()) wakeup_deadline = clock::time_point::min();
-    if (!all_there && state < life_state::stop) wakeup_deadline = clock::time_point::max();
+    if (searching_ != 0 || idle_.empty()) wakeup_deadline = clock::time_point::min();
+    if (!has_core && state < life_state::stop) wakeup_deadline = clock::time_point::max();
     delayed_->set_wakeup_deadline(wakeup_deadline);
   }
   if (!steals_) return;
   const bool could_help = !idle_.empty() || workers < core_limit_;
   const std::uint32_t value =
-      (coming_ == 0 && could_help ? sleeping : 0) | (state >= life_state::stop ? stopping : 0);
-  if (alert_.load(std::memory_order_relaxed) == value) return;  // relaxed: under mu_
-  alert_.store(value);                                          // seq_cst: see pool_core.hpp
+      (searching_ == 0 && could_help ? sleeping : 0) | (state >= life_state::stop ? stopping : 0);
+  if (wake_hint_.load(std::memory_order_relaxed) == value) return;  // relaxed: under mu_
+  wake_hint_.store(value);                                          // seq_cst: see pool_core.hpp
 }
 
 bool pool_core::local_queues_are_empty() const noexcept {
@@ -190,22 +190,22 @@ bool pool_core::local_queues_are_empty() const noexcept {
 }
 
 void pool_core::work(worker& self) noexcept {
-  os::set_thread_name(how_.name, self.number);
-  if (how_.thread.nice != 0) os::set_thread_nice(nice_);
-  if (!how_.thread.cpus.empty()) os::set_thread_cpus(how_.thread.cpus);
+  os::set_thread_name(options_.name, self.number);
+  if (options_.thread.nice != 0) os::set_thread_nice(nice_);
+  if (!options_.thread.cpus.empty()) os::set_thread_cpus(options_.thread.cpus);
   if (delayed_ != nullptr) os::wake_without_slack();
-  if (how_.thread.on_start != nullptr) how_.thread.on_start();
-  departure gone;
+  if (options_.thread.on_start != nullptr) options_.thread.on_start();
+  departure left;
   {
-    const runner here(*this, self);
+    const worker_scope here(*this, self);
     {
       task t;
       mutex_lock lock(mu_);
-      if (std::exchange(self.called, false)) --coming_;
+      if (std::exchange(self.searching, false)) --searching_;
       while (take(self, t)) {
-        worker* const called = call_worker();
+        worker* const to_wake = worker_to_wake();
         lock.unlock();
-        if (called != nullptr) called->wake.unpark();
+        if (to_wake != nullptr) to_wake->wake.unpark();
         do {
           run_one(self, t);
         } while (take_local(self, t));
@@ -213,12 +213,12 @@ void pool_core::work(worker& self) noexcept {
         ++free_;
         room_.notify_one();
       }
-      gone = depart(self);
+      left = depart(self);
     }
-    if (gone.called != nullptr) gone.called->wake.unpark();
+    if (left.to_wake != nullptr) left.to_wake->wake.unpark();
   }
-  if (gone.before.joinable()) gone.before.join();
-  if (how_.thread.on_exit != nullptr) how_.thread.on_exit();
+  if (left.previous.joinable()) left.previous.join();
+  if (options_.thread.on_exit != nullptr) options_.thread.on_exit();
   life_.release_hold();
   end_if_over();
   release();
@@ -243,7 +243,7 @@ bool pool_core::take(worker& self, task& t) {
     if (workers > max_limit_) {
       // One too many stays for what was accepted because it is free (3). The only one that does not
       // wait stays for what others may wait for, wherever that is.
-      const bool needed = queue_.size() > saturating_sum(how_.queue_capacity, free_ - 1);
+      const bool needed = queue_.size() > saturating_sum(options_.queue_capacity, free_ - 1);
       const bool idle = !found && local_queues_are_empty() && !has_delayed();
       if (!needed && (workers - waiting_ > 1 || idle)) return false;
     }
@@ -256,17 +256,17 @@ bool pool_core::take(worker& self, task& t) {
       --free_;
       return true;
     }
-    if (!searched && coming_ == 0) {
+    if (!searched && searching_ == 0) {
       searched = true;
-      ++coming_;
-      searching_ = true;
-      update_alert();
+      ++searching_;
+      stealing_ = true;
+      publish_wake_state();
       mu_.unlock();
-      const bool stolen = search(self, t);
+      const bool stolen = steal_from_others(self, t);
       mu_.lock();
-      --coming_;
-      searching_ = false;
-      if (life_.state() >= life_state::stop) gone_.notify_all();
+      --searching_;
+      stealing_ = false;
+      if (life_.state() >= life_state::stop) workers_changed_.notify_all();
       if (!stolen) continue;
       --free_;
       return true;
@@ -280,7 +280,7 @@ bool pool_core::take(worker& self, task& t) {
       idle_since = clock::time_point::max();  // keep_alive begins when no delayed task is left
       if (!delayed_->report_empty()) continue;
     } else if (times_out) {
-      const clock::time_point now = how_.time->now();
+      const clock::time_point now = options_.time->now();
       idle_since = std::min(idle_since, now);
       deadline = deadline_after(idle_since, keep_alive_);
       if (now >= deadline) {
@@ -292,13 +292,13 @@ bool pool_core::take(worker& self, task& t) {
       }
     }
     become_idle(self, deadline);
-    if (coming_ != 0 || local_queues_are_empty()) {
+    if (searching_ != 0 || local_queues_are_empty()) {
       mu_.unlock();
-      how_.time->park_until(self.wake, deadline);
+      options_.time->park_until(self.wake, deadline);
       mu_.lock();
     }
     if (self.is_linked()) leave_idle(self);
-    if (std::exchange(self.called, false)) --coming_;
+    if (std::exchange(self.searching, false)) --searching_;
     searched = !steals_;
   }
 }
@@ -310,7 +310,7 @@ bool pool_core::take_delayed(worker& self, task& t, bool found) noexcept {
   if (found && queue_.front().deadline() < next) return false;
   // What was queued after its deadline tells that this has come, or an earlier look at the clock.
   clock::time_point now = found ? queue_.front().deadline() : self.time;
-  if (!found && now < next) now = self.time = how_.time->now();
+  if (!found && now < next) now = self.time = options_.time->now();
   self.runs_delayed = next <= now && delayed_->take_due(now, t, self.ticket);
   return self.runs_delayed;
 }
@@ -318,22 +318,22 @@ bool pool_core::take_delayed(worker& self, task& t, bool found) noexcept {
 // The first one; and, for its ring, its share of what is left, so that it comes back less often.
 void pool_core::take_from_queue(worker& self, task& t) noexcept {
   queue_.pop(t);
-  if (!steals_ || how_.queue_capacity != unbounded) return;
-  const std::size_t share = std::min(queue_.found() / life_.workers(), largest_share - 1);
+  if (!steals_ || options_.queue_capacity != unbounded) return;
+  const std::size_t share = std::min(queue_.found() / life_.workers(), largest_batch - 1);
   for (std::size_t i = 0; i < share && self.local->has_room(); ++i) {
     queue_.pop(self.local->next_slot());
-    self.local->add_next();  // see call_worker(): it has the lock
+    self.local->add_next();  // see worker_to_wake(): it has the lock
   }
 }
 
 // The newest of its own; now and then its oldest, and the oldest that waits for anybody.
 bool pool_core::take_local(worker& self, task& t) noexcept {
   // relaxed: it is a matter of when, and who sets it empties the ring
-  if (!steals_ || (alert_.load(std::memory_order_relaxed) & stopping) != 0) return false;
-  if (++self.since_queue == looks_at_queue) {
+  if (!steals_ || (wake_hint_.load(std::memory_order_relaxed) & stopping) != 0) return false;
+  if (++self.since_queue == global_queue_interval) {
     self.since_queue = 0;
     if (take_oldest(self, t)) return true;
-  } else if (self.since_queue == takes_oldest && self.local->steal(t)) {
+  } else if (self.since_queue == oldest_interval && self.local->steal(t)) {
     return true;
   }
   t = self.local->pop();
@@ -355,8 +355,8 @@ bool pool_core::take_oldest(worker& self, task& t) noexcept {
 // One task of another worker, and half of what it has for the own ring, which is empty. Of a task
 // that is split only one part: it is the largest, and others wait for those that follow. For the
 // same reason it is what is run first.
-bool pool_core::search(worker& self, task& t) noexcept {
-  const auto rob = [&](const worker& victim) {
+bool pool_core::steal_from_others(worker& self, task& t) noexcept {
+  const auto steal_from = [&](const worker& victim) {
     bool child = false;
     if (!victim.local->steal(t, &child)) return false;
     // It may have grown meanwhile: the size is an estimate.
@@ -370,35 +370,35 @@ bool pool_core::search(worker& self, task& t) noexcept {
     return true;
   };
   for (const worker* w = self.older; w != nullptr; w = w->older) {
-    if (rob(*w)) return true;
+    if (steal_from(*w)) return true;
   }
   // acquire: the slots
   for (const worker* w = newest_.load(std::memory_order_acquire); w != &self; w = w->older) {
-    if (rob(*w)) return true;
+    if (steal_from(*w)) return true;
   }
   return false;
 }
 
 // From here on it does not count, and its slot can be given to another.
 pool_core::departure pool_core::depart(worker& self) noexcept {
-  departure gone;
+  departure left;
   --free_;
-  gone.before = std::exchange(last_gone_, sync::thread());
+  left.previous = std::exchange(unjoined_, sync::thread());
   if (orphaned_) {
     self.thread.detach();
   } else {
-    last_gone_ = std::move(self.thread);
+    unjoined_ = std::move(self.thread);
   }
   vacant_.push_front(self);
-  [[maybe_unused]] const bool holds = life_.hold();  // until its on_exit has returned
-  TAKT_ASSERT(holds);                                // as it is a worker
+  [[maybe_unused]] const bool held = life_.hold();  // until its on_exit has returned
+  TAKT_ASSERT(held);                                // as it is a worker
   life_.remove_worker();
   if (delayed_ != nullptr && life_.state() == life_state::shutdown && is_drained()) {
-    recall_idle();  // it was not so when they became idle
+    wake_all_idle();  // it was not so when they became idle
   }
-  gone.called = call_worker();
-  gone_.notify_all();
-  return gone;
+  left.to_wake = worker_to_wake();
+  workers_changed_.notify_all();
+  return left;
 }
 
 // --- tasks that wait
@@ -428,7 +428,7 @@ void pool_core::begin_blocking() noexcept {
   const mutex_lock lock(mu_);
   ++blocked_;
   set_limits();
-  // It may have set alert_, and so looks into all rings.
+  // It may have set wake_hint_, and so looks into all rings.
   if (free_ == 0 && life_.workers() < core_limit_ &&
       (has_due() || !queue_.empty() || !local_queues_are_empty())) {
     start_worker();
@@ -455,12 +455,12 @@ std::size_t pool_core::prestart(std::size_t at_most) {
 }
 
 void pool_core::resize(std::size_t core, std::size_t max) {
-  if (!how_.resizable) throw std::logic_error("takt: the size of this pool cannot be changed");
+  if (!options_.resizable) throw std::logic_error("takt: the size of this pool cannot be changed");
   const mutex_lock lock(mu_);
   core_ = core;
   max_ = max;
   set_limits();
-  recall_idle();
+  wake_all_idle();
   if (life_.state() >= life_state::stop) return;
   // As many as the queue needs.
   while (life_.workers() < core_limit_ && free_ < queue_.size() && start_worker()) {
@@ -473,7 +473,7 @@ void pool_core::change_keep_alive(std::chrono::nanoseconds time, bool core_times
   const mutex_lock lock(mu_);
   keep_alive_ = time;
   core_times_out_ = core_times_out;
-  recall_idle();
+  wake_all_idle();
 }
 
 task pool_core::take_back(const future_core& state) {

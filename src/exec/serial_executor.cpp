@@ -42,7 +42,7 @@ namespace takt::inline TAKT_ABI {
 class serial_executor::impl : public detail::ref_counted<impl> {
  public:
   impl(any_executor where, const options& how, void (*taken)(task& t) noexcept)
-      : how_(how),
+      : options_(how),
         taken_(taken),
         life_(*how.time),
         where_(where),
@@ -57,7 +57,7 @@ class serial_executor::impl : public detail::ref_counted<impl> {
   task_totals totals() const;
 
   // Constant after construction.
-  const options how_;
+  const options options_;
   void (*const taken_)(task& t) noexcept;  // null if nobody asks
   const detail::fork_guard home_;
 
@@ -65,9 +65,9 @@ class serial_executor::impl : public detail::ref_counted<impl> {
 
  private:
   // On the stack of the thread that drains.
-  class runner final : public detail::executor_scope {
+  class drain_scope final : public detail::executor_scope {
    public:
-    explicit runner(const impl& of) noexcept : detail::executor_scope(&of), of_(&of) {}
+    explicit drain_scope(const impl& of) noexcept : detail::executor_scope(&of), of_(&of) {}
     [[nodiscard]] bool begin_wait(detail::task_wait& w) noexcept override {
       return !w.depends_on(of_);
     }
@@ -84,7 +84,7 @@ class serial_executor::impl : public detail::ref_counted<impl> {
   void run_drain() noexcept;
   void end_hand_over() noexcept;
   void drain_dropped() noexcept;
-  bool is_at_its_end() noexcept TAKT_REQUIRES(mu_);
+  bool try_tidy() noexcept TAKT_REQUIRES(mu_);
 
   any_executor where_;
   running_task running_;
@@ -94,8 +94,8 @@ class serial_executor::impl : public detail::ref_counted<impl> {
   std::uint64_t drains_ TAKT_GUARDED_BY(mu_) = 0;        // begun by execute()
   std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;  // of them, with what was queued
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
-  detail::timed_condition gone_ TAKT_GUARDED_BY(mu_);  // a drain, in stop
-  task_queue queue_{queue_order::fifo, false};         // but for add(): guarded by mu_
+  detail::timed_condition drain_ended_ TAKT_GUARDED_BY(mu_);  // a drain, in stop
+  task_queue queue_{queue_order::fifo, false};                // but for add(): guarded by mu_
 };
 
 void serial_executor::impl::execute(task&& t) {
@@ -141,16 +141,16 @@ void serial_executor::impl::execute(task&& t) {
 
 void serial_executor::impl::run_drain() noexcept {
   if (detail::executor_scope* outer = detail::executor_scope::of(this)) {
-    static_cast<runner*>(outer)->run_again = true;
+    static_cast<drain_scope*>(outer)->run_again = true;
     return;
   }
-  runner here(*this);
+  drain_scope here(*this);
   task t;
   std::size_t ran = 0;
   detail::mutex_lock lock(mu_);
   const bool is_worker = life_.add_worker();
   while (is_worker && queue_.find()) {
-    if (ran++ == how_.batch) {
+    if (ran++ == options_.batch) {
       lock.unlock();
       here.run_again = false;
       try {
@@ -174,7 +174,7 @@ void serial_executor::impl::run_drain() noexcept {
   }
   draining_ = false;
   if (is_worker) life_.remove_worker();
-  const bool last = is_at_its_end();
+  const bool last = try_tidy();
   lock.unlock();
   if (last) life_.terminate();
 }
@@ -190,10 +190,10 @@ void serial_executor::impl::end_hand_over() noexcept {
 // *this, or submit. If that comes back to this thread, it is dropped, too.
 void serial_executor::impl::drain_dropped() noexcept {
   if (detail::executor_scope* outer = detail::executor_scope::of(this)) {
-    static_cast<runner*>(outer)->run_again = true;
+    static_cast<drain_scope*>(outer)->run_again = true;
     return;
   }
-  runner here(*this);
+  drain_scope here(*this);
   detail::mutex_lock lock(mu_);
   const bool is_worker = life_.add_worker();
   do {
@@ -215,21 +215,21 @@ void serial_executor::impl::drain_dropped() noexcept {
     lock.lock();
   } while (here.run_again);
   if (is_worker) life_.remove_worker();
-  const bool last = is_at_its_end();
+  const bool last = try_tidy();
   lock.unlock();
   if (last) life_.terminate();
 }
 
 // After a worker has gone, or the state has changed. True once; then the caller ends it, without
 // the lock.
-bool serial_executor::impl::is_at_its_end() noexcept {
-  gone_.notify_all();
+bool serial_executor::impl::try_tidy() noexcept {
+  drain_ended_.notify_all();
   return life_.try_tidy(queue_.empty());
 }
 
 void serial_executor::impl::end_if_over() noexcept {
   detail::mutex_lock lock(mu_);
-  const bool last = is_at_its_end();
+  const bool last = try_tidy();
   lock.unlock();
   if (last) life_.terminate();
 }
@@ -267,7 +267,7 @@ void serial_executor::impl::destroy() noexcept {
   } else {
     detail::mutex_lock lock(mu_);
     while (life_.workers() != own) {
-      gone_.wait_until(lock, *how_.time, clock::time_point::max());
+      drain_ended_.wait_until(lock, *options_.time, clock::time_point::max());
     }
   }
   release();
@@ -312,7 +312,7 @@ task_totals serial_executor::totals() const { return impl_->totals(); }
 const lifecycle& serial_executor::life() const noexcept { return impl_->life_; }
 
 future_options serial_executor::future_options() const noexcept {
-  return {.time = impl_->how_.time, .unhandled = impl_->how_.unhandled};
+  return {.time = impl_->options_.time, .unhandled = impl_->options_.unhandled};
 }
 
 void serial_executor::throw_if_own_task() const {
