@@ -92,7 +92,7 @@ class delayed_tasks : public detail::ref_counted<delayed_tasks, cache_line> {
   /// After close(): ends those that are not to be run after shutdown.
   virtual void cancel_unwanted() noexcept = 0;
   /// After close(true): gives back all that wait, or cancels them.
-  virtual void stop(task_list& unstarted, bool give_back) noexcept = 0;
+  virtual void stop(task_list& unstarted, bool return_tasks) noexcept = 0;
   /// After stop(): waits for those who tell the observer of what they have cancelled.
   virtual void await_reports() noexcept = 0;
 

@@ -49,7 +49,7 @@ class manual_executor::impl : public detail::ref_counted<impl> {
       running_.push_back(here);
     }
     std::exception_ptr uncaught;
-    const run_result result = harness_.run(t, life_, &here.what, {}, &uncaught);
+    const run_result result = harness_.run(t, life_, &here.current, {}, &uncaught);
     {
       const detail::mutex_lock lock(mu_);
       running_.erase(here);
@@ -65,7 +65,7 @@ class manual_executor::impl : public detail::ref_counted<impl> {
   }
 
   // Gives back what has not begun, or cancels it and gives back nothing.
-  task_list stop(bool give_back) noexcept {
+  task_list stop(bool return_tasks) noexcept {
     const ending_guard ending(*this, life_);
     task_list unstarted;
     {
@@ -73,8 +73,8 @@ class manual_executor::impl : public detail::ref_counted<impl> {
       life_.advance_to(life_state::stop);
       unstarted = queue_.take_front();
     }
-    ask_to_stop();
-    const std::size_t cancelled = harness_.end_unstarted(unstarted, give_back);
+    request_stop_of_running();
+    const std::size_t cancelled = harness_.end_unstarted(unstarted, return_tasks);
     const detail::mutex_lock lock(mu_);
     harness_.totals.cancelled += cancelled;
     harness_.totals.returned += unstarted.size();
@@ -111,19 +111,19 @@ class manual_executor::impl : public detail::ref_counted<impl> {
 
   // On the stack of a thread that runs a task.
   struct running : detail::list_node<> {
-    running_task what;
-    bool asked = false;
+    running_task current;
+    bool stop_requested = false;
   };
 
   // Each that runs, without the lock; by the time of the next look others may have come or gone.
-  void ask_to_stop() noexcept {
+  void request_stop_of_running() noexcept {
     for (;;) {
       detail::intrusive_ptr<detail::future_core> found;
       {
         const detail::mutex_lock lock(mu_);
         for (running& r : running_) {
-          if (!std::exchange(r.asked, true)) {
-            found = r.what.share();
+          if (!std::exchange(r.stop_requested, true)) {
+            found = r.current.share();
             if (found) break;
           }
         }

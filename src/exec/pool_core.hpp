@@ -144,7 +144,7 @@ class pool_core final : public delayed_tasks_owner {
 
   // --- the end: pool_end.cpp
   void shutdown() noexcept;
-  task_list stop(bool give_back) noexcept;
+  task_list stop(bool return_tasks) noexcept;
   void destroy(const char* component) noexcept;  // for the message if that is refused
   /// For ending_guard, and when no delayed task is left: ends the pool if nothing keeps it.
   void end_if_over() noexcept;

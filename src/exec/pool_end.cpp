@@ -38,7 +38,7 @@ void pool_core::shutdown() noexcept {
 }
 
 // Gives back what has not begun, or cancels it and gives back nothing.
-task_list pool_core::stop(bool give_back) noexcept {
+task_list pool_core::stop(bool return_tasks) noexcept {
   deferred_continuations::run();  // now: they may wait for what this call is about to take
   const ending_guard ending(*this, life_);
   if (!ending) return {};
@@ -74,9 +74,9 @@ task_list pool_core::stop(bool give_back) noexcept {
   for (task& t : unstarted) {
     if (t.deadline() == clock::time_point::min()) t.set_deadline(options_.time->now());
   }
-  cancelled += harness_.end_unstarted(unstarted, give_back);
+  cancelled += harness_.end_unstarted(unstarted, return_tasks);
   const std::size_t returned = unstarted.size();
-  if (delayed_ != nullptr) delayed_->stop(unstarted, give_back);  // counts its own
+  if (delayed_ != nullptr) delayed_->stop(unstarted, return_tasks);  // counts its own
   const mutex_lock lock(mu_);
   harness_.totals.cancelled += cancelled;
   harness_.totals.returned += returned;

@@ -50,7 +50,7 @@ class serial_executor::impl : public detail::ref_counted<impl> {
 
   void execute(task&& t);
   void shutdown() noexcept;
-  task_list stop(bool give_back) noexcept;
+  task_list stop(bool return_tasks) noexcept;
   void destroy() noexcept;
   void end_if_over() noexcept;  // for ending_guard
   std::size_t queued() const;
@@ -241,7 +241,7 @@ void serial_executor::impl::shutdown() noexcept {
   queue_.set_open(false);
 }
 
-task_list serial_executor::impl::stop(bool give_back) noexcept {
+task_list serial_executor::impl::stop(bool return_tasks) noexcept {
   const ending_guard ending(*this, life_);
   detail::mutex_lock lock(mu_);
   life_.advance_to(life_state::stop);
@@ -251,7 +251,7 @@ task_list serial_executor::impl::stop(bool give_back) noexcept {
   lock.unlock();
   running_.request_stop();
   unstarted.append(std::move(added));
-  const std::size_t cancelled = harness_.end_unstarted(unstarted, give_back);
+  const std::size_t cancelled = harness_.end_unstarted(unstarted, return_tasks);
   lock.lock();
   harness_.totals.cancelled += cancelled;
   harness_.totals.returned += unstarted.size();

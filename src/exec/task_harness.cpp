@@ -191,10 +191,10 @@ void task_harness::mark_returned(task& t) const noexcept {
   if (detail::future_core* state = t.state()) state->set_home(nullptr);
 }
 
-std::size_t task_harness::end_unstarted(task_list& unstarted, bool give_back) const noexcept {
+std::size_t task_harness::end_unstarted(task_list& unstarted, bool return_tasks) const noexcept {
   std::size_t ended = 0;
   for (task& t : unstarted) {
-    if (give_back && !t.is_cancelled() && !detail::resume_point::is_in(t)) {
+    if (return_tasks && !t.is_cancelled() && !detail::resume_point::is_in(t)) {
       mark_returned(t);
     } else {
       report(task_event::kind::cancelled, t);

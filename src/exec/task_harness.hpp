@@ -145,10 +145,10 @@ class task_harness {
   /// One that has not begun is given back.
   void mark_returned(task& t) const noexcept;
 
-  /// Ends tasks that will not be run: those that were cancelled, or all unless `give_back`, are
+  /// Ends tasks that will not be run: those that were cancelled, or all unless `return_tasks`, are
   /// cancelled; the rest are left in `unstarted`, to be given back. \return how many were
   /// cancelled.
-  std::size_t end_unstarted(task_list& unstarted, bool give_back) const noexcept;
+  std::size_t end_unstarted(task_list& unstarted, bool return_tasks) const noexcept;
 
   task_totals totals;
 

@@ -31,9 +31,9 @@ constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) {
 /// Thread safety: add() and add_counts_to() for anyone, the rest under the executor's lock.
 class task_queue {
  public:
-  /// \param keeps_room  whether the memory of many tasks is kept while there are none.
-  explicit task_queue(queue_order order = queue_order::fifo, bool keeps_room = true) noexcept
-      : order_(order), keeps_room_(keeps_room) {}
+  /// \param keeps_capacity  whether the memory of many tasks is kept while there are none.
+  explicit task_queue(queue_order order = queue_order::fifo, bool keeps_capacity = true) noexcept
+      : order_(order), keeps_capacity_(keeps_capacity) {}
 
   // --- without the executor's lock
 
@@ -86,7 +86,7 @@ class task_queue {
     if (open == is_open_ || order_ == queue_order::priority) return;
     const detail::mutex_lock lock(back_mu_);
     open_ = is_open_ = open;
-    back_is_used_ = open || !back_.empty();
+    uses_back_ = open || !back_.empty();
   }
 
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
@@ -94,15 +94,15 @@ class task_queue {
   /// Whether there is a task to pop(). If not, the queue is closed.
   [[nodiscard]] bool find() noexcept {
     if (!front_.empty()) return true;
-    if (!back_is_used_) {
-      if (!keeps_room_) front_.trim();
+    if (!uses_back_) {
+      if (!keeps_capacity_) front_.trim();
       return false;
     }
     const detail::mutex_lock lock(back_mu_);
     front_.swap(back_);
-    back_is_used_ = is_open_ = open_ = open_ && !front_.empty();
+    uses_back_ = is_open_ = open_ = open_ && !front_.empty();
     if (!front_.empty()) return true;
-    if (!keeps_room_) {
+    if (!keeps_capacity_) {
       front_.trim();
       back_.trim();
     }
@@ -127,7 +127,7 @@ class task_queue {
   [[nodiscard]] std::size_t found() const noexcept { return front_.size(); }
 
   [[nodiscard]] std::size_t size() const noexcept {
-    if (!back_is_used_) return front_.size();
+    if (!uses_back_) return front_.size();
     const detail::mutex_lock lock(back_mu_);
     return front_.size() + back_.size();
   }
@@ -135,7 +135,7 @@ class task_queue {
 
   /// Adds a task that add() has numbered. If it throws, `t` is as it was.
   void push(task&& t) {
-    if (back_is_used_) {
+    if (uses_back_) {
       const detail::mutex_lock lock(back_mu_);
       back_.push_back(std::move(t));
       return;
@@ -171,7 +171,7 @@ class task_queue {
     if (order_ == queue_order::priority) {
       for (std::size_t i = front_.size() / 2; i-- > 0;) sift_down(front_, i, front_.size());
     }
-    if (!back_is_used_) return;
+    if (!uses_back_) return;
     const detail::mutex_lock lock(back_mu_);
     take_if(wanted, back_, taken);
   }
@@ -213,12 +213,12 @@ class task_queue {
 
   // Constant after construction.
   const queue_order order_;
-  const bool keeps_room_;
+  const bool keeps_capacity_;
 
   // Of who holds the executor's lock.
   task_list front_;
-  bool is_open_ = false;       // the same as open_
-  bool back_is_used_ = false;  // it is open, or back_ is not empty
+  bool is_open_ = false;    // the same as open_
+  bool uses_back_ = false;  // it is open, or back_ is not empty
 
   alignas(cache_line) mutable detail::mutex back_mu_;
   bool open_ TAKT_GUARDED_BY(back_mu_) = false;  // written under both locks
