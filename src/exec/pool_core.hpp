@@ -1,72 +1,80 @@
-// One mutex guards the front of the queue and the workers' bookkeeping; tasks, hooks and observers
-// run without it. While the queue is open, who submits adds to its back, which has a lock of its
-// own. A pool that steals also has a ring of tasks for each worker, which needs no lock.
+// One mutex guards the front of the shared queue and the workers' bookkeeping. Tasks, hooks and
+// observers run without it. While the queue is open, producers append to its back, which has a lock
+// of its own. In a pool that steals, each worker also has a local queue, which needs no lock.
 //
-// A worker is
-//   coming   called, or started without an on_start, and on its way to the lock; or searching the
-//            others' rings
-//   idle     in idle_, parked; one of them, the leader, until the next delayed task is due
-//   free     coming, idle, or looking for a task: all that do not run one
-//   active   runs a task, and then those of its own ring
-//   gone     its slot is in vacant_, its thread ends
+// States of a worker:
+//   searching  on its way to the lock after it was woken, or after it was started without an
+//              on_start hook; or stealing from the local queues of others
+//   idle       parked, in idle_; one idle worker, the leader, parks until the next delayed task is
+//              due
+//   active     runs a task, and then the tasks of its local queue
+//   gone       its slot is in vacant_, its thread ends
+// Every worker that runs no task is free: searching, idle, in on_start, or in take() with the lock.
 //
-//   (none) -> coming           start_worker()
-//   coming -> active           take() finds a task
-//   active -> coming           take() finds none in the queue, and nobody else is coming: searches
-//   coming, active -> idle     take() finds none
-//   idle   -> coming           worker_to_wake(), by whoever finds a task queued, or a delayed one
-//   that
-//                              is earlier than the leader will look, or no leader
-//   idle   -> looks again      wake_all_idle(), by whoever changes the rules
-//   any free -> gone           take() finds that it is not needed: stop; shutdown and nothing
-//                              queued; more than max; idle for too long, and more than core
+//   (none)            -> searching  start_worker()
+//   searching         -> active     take() finds a task
+//   active            -> searching  take() finds the queue empty and no other worker searching:
+//                                   steals
+//   searching, active -> idle       take() finds nothing
+//   idle              -> searching  worker_to_wake(): a task is queued, or a delayed task is due
+//                                   before the leader's deadline or has no leader
+//   idle              -> take()     wake_all_idle(): limits or the state have changed
+//   free              -> gone       take() finds that the worker is not needed: stop; shutdown and
+//                                   nothing queued; more than max workers; idle for keep_alive and
+//                                   more than core workers
 //
 // Invariants
-//   1. A task that is queued has a worker: one that is free or will be. Workers leave only if
-//      nothing is queued, or others remain, or the pool stops; and none leaves a task in its ring,
-//      unless the pool stops.
-//   2. If a task is queued, or in a ring, and a worker idle, some worker is coming, or its owner is
-//      about to call one. Who is coming calls the next one when it has got a task, if more are
-//      there. So a burst costs its producer one wake-up, no task waits while a worker sleeps, and
-//      at most one searches at a time.
-//   3. Of the queued tasks, at most `capacity` have no free worker to take them. So there is room
-//      when a worker becomes free, and not when it takes a task. Rings do not count.
-//   4. A slot is never freed before the pool: who calls a worker does so after unlocking, and may
-//      be late; and others look into its ring.
-//   5. Each worker that leaves joins the one that left before it; so at most one ended thread is
-//      unjoined. It holds the lifecycle until then: when the pool terminates, all others have
-//      ended.
-//   6. If a delayed task waits and a worker is idle, one is the leader, or some worker is coming,
-//      or about to be called. The last one that is free does not leave while one waits; who takes
-//      a task and leaves none that is free starts one, if there are less than core.
-//   7. shutdown_now() asks the slots to stop after it has changed the state: see running_task.
+//   1. Every queued task has a worker that is free or will become free. A worker leaves only if
+//      nothing is queued, if other workers remain, or if the pool stops. It leaves no task in its
+//      local queue, unless the pool stops.
+//   2. While a task is in the shared queue or in a local one, and a worker is idle, some worker is
+//      searching, or the thread that queued the task is about to call worker_to_wake(). A searching
+//      worker that has got a task wakes the next one if there are more. So a burst costs its
+//      producer one wake-up, no task waits while every free worker sleeps, and at most one worker
+//      steals at a time.
+//   3. At most `capacity` queued tasks have no free worker to take them. So a producer gets room
+//      when a worker becomes free, not when a worker takes a task. Local queues do not count.
+//   4. A slot is not freed before the pool is: workers are unparked after the lock is released,
+//      possibly late, and other workers steal from its local queue.
+//   5. A worker that leaves joins the thread of the worker that left before it; so at most one
+//      ended thread is unjoined. It holds the lifecycle until then: when the pool terminates, all
+//      threads but the last one have ended.
+//   6. While a delayed task waits and a worker is idle, an idle worker is the leader, or some
+//      worker is searching or about to be woken. The last free worker does not leave while a
+//      delayed task waits. A worker that takes a task and leaves no free worker behind starts one,
+//      if there are fewer than core.
+//   7. shutdown_now() requests stop of the running tasks after it has changed the state: see
+//      running_task.
 //
-// No wake-up is lost (2), though tasks are added to an open queue without the lock:
-//   - It is open only if a worker is coming, or all are at work; each of these looks into it before
-//     it becomes idle or leaves, and closes it if it finds nothing, without letting go of the lock
-//     until it is idle or gone. publish_wake_state() closes it when nobody is coming and one is
-//     idle.
-//   - Who closes it finds what was added before, and calls a worker for it. Who comes after that
-//     takes the lock.
+// Why no wake-up is lost (2), although producers append to an open queue without the lock:
+//   - The queue is open only if a worker is searching or none is idle. Each of these workers looks
+//     into the queue before it becomes idle or leaves. If it finds nothing, it closes the queue and
+//     keeps the lock until it is idle or gone. publish_wake_state() closes the queue when a worker
+//     is idle and none is searching.
+//   - Whichever thread closes the queue sees the tasks that were added before, and wakes a worker
+//     for them. Later producers take the lock.
 //
-// Nor though a worker adds to its ring without the lock:
-//   - wake_hint_ says whether nobody is coming though somebody sleeps or could be started, or
-//   whether
-//     the pool stops. It is written under the lock, whenever that changes.
-//   - Who adds to its ring looks at wake_hint_ afterwards; if it is set, it takes the lock and
-//   calls.
-//   - Who sets it looks into all rings afterwards, and goes on, calls another, or empties them.
-//   All four are seq_cst, so one of the two sees the other. While it is not set because somebody is
-//   coming, that one will, when it has found a task or none, set it and look.
+// Why none is lost although a worker pushes to its local queue without the lock:
+//   - wake_hint_ is set while no worker is searching although one is idle or could be started, and
+//     when the pool stops. It is written under the lock, whenever one of these changes.
+//   - A worker that has pushed loads wake_hint_ afterwards. If it is set, the worker takes the lock
+//     and wakes another one.
+//   - The thread that sets wake_hint_ looks into all local queues afterwards, and then continues,
+//     wakes a worker, or empties them.
+//   All four operations are seq_cst, so at least one of the two threads sees the other. While the
+//   hint is clear because a worker is searching, that worker sets it and looks when its search has
+//   ended.
 //
-// Nor for delayed tasks, that are added without the lock: the pool's attention is the time before
-// which somebody looks at them by himself. It is that of the leader, or any time if a worker is
-// coming or none idle, or none if there are too few workers. Who becomes the leader sets it, under
-// the lock of the delayed tasks, to the earliest deadline; who adds an earlier one than that sees
-// it there, and calls.
+// Why none is lost for delayed tasks, which are added without the lock: some worker will check the
+// delayed tasks by the wakeup deadline, even if no producer wakes it. A producer that adds an
+// earlier task wakes a worker. The wakeup deadline is the leader's deadline; min(), so that no
+// insertion wakes a worker, while one is searching or none is idle; max(), so that each insertion
+// does, while there is no leader or there are fewer than core workers. A worker that becomes the
+// leader sets it to the earliest deadline under the lock of the delayed tasks; so a producer that
+// adds an earlier task later sees it there.
 //
-//   - A worker that was called has its call in `called`, and is counted in searching_, until it has
-//     the lock again, whatever woke it or whatever it finds: no call is left over.
+// A woken worker has `searching` set and is counted in searching_ until it holds the lock again,
+// whatever woke it and whatever it finds. So no wake-up stays counted.
 #pragma once
 
 #include <chrono>
@@ -99,7 +107,8 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-/// How many tasks a worker has for itself at most. In the model build few, so that all is seen.
+/// Capacity of a worker's local queue. Small in the model build, so that the checker also reaches
+/// full queues and the reuse of slots.
 #if defined(TAKT_MODEL) && !defined(TAKT_MODEL_FULL_SIZE)
 inline constexpr std::size_t local_capacity = 4;
 #else
@@ -107,15 +116,15 @@ inline constexpr std::size_t local_capacity = 256;
 #endif
 using worker_queue = local_queue<local_capacity>;
 
-/// What makes a pool more than threads with a queue.
+/// Options of pools other than thread_pool.
 struct pool_extras {
-  bool steals = false;               ///< each worker has a ring
-  delayed_tasks* delayed = nullptr;  ///< takes over a reference
-  std::function<task(task)> decorate{};
+  bool steals = false;                   ///< Each worker has a local queue.
+  delayed_tasks* delayed = nullptr;      ///< The pool takes over a reference.
+  std::function<task(task)> decorate{};  ///< Returns the task that runs in place of its argument.
 };
 
-/// The threads and the queues of thread_pool, stealing_pool and scheduled_pool. Lives until its
-/// pool is destroyed and its last worker has ended.
+/// The threads and the queues of thread_pool, stealing_pool and scheduled_pool. Reference counted:
+/// lives until its pool is destroyed and its last worker has ended.
 class pool_core final : public delayed_tasks_owner {
  public:
   explicit pool_core(thread_pool_options options, pool_extras extras = {});
@@ -130,23 +139,26 @@ class pool_core final : public delayed_tasks_owner {
   [[nodiscard]] const task_harness& harness() const noexcept override { return harness_; }
 
   // --- children: pool_submit.cpp
-  /// For the calling worker, whose runner it is. Gives a child to its ring, or runs it if there is
-  /// no room or the pool is shut down.
+  /// Pushes a child to the local queue of the calling worker, whose scope `here` is. Runs it at
+  /// once if the queue is full or the pool is shut down.
   void spawn(executor_scope& here, task& t);
-  /// The same in two steps, for a child that is made in its place: an empty task, and then, when
-  /// the child is there. Null if it has to be spawn().
+  /// spawn() in two steps, for a child that is constructed in its slot: returns the slot, with an
+  /// empty task, or null if spawn() must be used.
   task* place_for_child(executor_scope& here) noexcept;
+  /// The second step: the caller has filled the slot.
   void child_is_placed(executor_scope& here) noexcept;
-  /// Likewise. Runs the newest child in its ring. For who has children that have not ended: it is
-  /// one of them, or of another fork_join of the same task; if it were not, they would have been
-  /// stolen, and all that is older before. False if there is none.
+  /// Runs the newest child in the local queue of the calling worker. The caller has children that
+  /// have not ended. The child that runs is one of them, or of another fork_join of the same task:
+  /// thieves take the oldest task first, so a child of an older task is there only if none of the
+  /// caller's was stolen. \return false if there is no child.
   bool run_child(executor_scope& here) noexcept;
 
   // --- the end: pool_end.cpp
   void shutdown() noexcept;
   task_list stop(bool return_tasks) noexcept;
-  void destroy(const char* component) noexcept;  // for the message if that is refused
-  /// For ending_guard, and when no delayed task is left: ends the pool if nothing keeps it.
+  void destroy(const char* component) noexcept;  // the name is for refuse_own_destruction()
+  /// Terminates the pool if it is shut down and no task, worker or hold is left. For ending_guard,
+  /// and for the moment when no delayed task is left.
   void end_if_over() noexcept;
 
   // --- the rest: pool_work.cpp
@@ -158,10 +170,10 @@ class pool_core final : public delayed_tasks_owner {
   task_totals totals() const;
   pool_statistics statistics() const;
   std::pair<std::size_t, std::size_t> sizes() const;
-  /// Whether the calling thread runs a task of it, or is within a call that ends it: it cannot wait
-  /// for the end.
+  /// Returns whether the calling thread runs a task of the pool, or is within a call that ends it.
+  /// Such a thread cannot wait for the pool's end.
   [[nodiscard]] bool is_own_task() const noexcept;
-  /// \throws std::system_error if it is.
+  /// \throws std::system_error (resource_deadlock_would_occur) if is_own_task().
   void throw_if_own_task() const;
   [[nodiscard]] takt::future_options future_options() const noexcept {
     return {.time = options_.time, .unhandled = options_.unhandled};
@@ -169,7 +181,7 @@ class pool_core final : public delayed_tasks_owner {
   [[nodiscard]] const lifecycle& life() const noexcept { return life_; }
   [[nodiscard]] lifecycle& life() noexcept { return life_; }
   [[nodiscard]] std::size_t queue_capacity() const noexcept { return options_.queue_capacity; }
-  /// Whether this is the process that it was made in.
+  /// False in a child process after fork().
   [[nodiscard]] bool is_here() const noexcept { return home_.is_here(); }
 
  private:
@@ -187,20 +199,20 @@ class pool_core final : public delayed_tasks_owner {
 
     // Guarded by the pool's mutex.
     sync::thread thread;
-    bool searching = false;  // out of idle_, and counted in searching_
+    bool searching = false;  // woken or just started, not in idle_, counted in searching_
 
-    // Written by the thread that has the slot.
+    // Written by the slot's worker.
     run_counts counts;
-    delayed_tasks::ticket ticket;  // of the delayed task that it runs
+    delayed_tasks::ticket ticket;  // of the delayed task that runs
     bool runs_delayed = false;
-    clock::time_point time = clock::time_point::min();  // when it last looked
-    std::uint64_t added = 0;                            // to the ring
-    std::uint32_t since_queue = 0;                      // tasks since it looked at the queue
+    clock::time_point time = clock::time_point::min();  // the last reading of the clock
+    std::uint64_t added = 0;                            // pushed to the local queue, ever
+    std::uint32_t since_queue = 0;                      // local tasks since take_oldest()
 
     running_task running;
   };
 
-  // On the stack of a worker.
+  // On the stack of each worker thread.
   class worker_scope final : public executor_scope {
    public:
     worker_scope(pool_core& pool, worker& self) noexcept
@@ -216,13 +228,13 @@ class pool_core final : public delayed_tasks_owner {
     worker& self_;
   };
 
-  // What a worker has to do after it has left.
+  // What a worker that has left does without the lock.
   struct departure {
-    sync::thread previous;      // to be joined
-    worker* to_wake = nullptr;  // to be woken
+    sync::thread previous;      // to join
+    worker* to_wake = nullptr;  // to unpark
   };
 
-  // For wake_hint_.
+  // The bits of wake_hint_.
   static constexpr std::uint32_t sleeping = 1;
   static constexpr std::uint32_t stopping = 2;
 
@@ -242,12 +254,12 @@ class pool_core final : public delayed_tasks_owner {
 
   enum class push_result : std::uint8_t {
     pushed,
-    not_pushed,  // no room, or shut down; not counted
-    taken_back,  // the pool stops, or there is no room for a child; counted as submitted
+    not_pushed,  // the local queue is full, or the pool is shut down; not counted as submitted
+    taken_back,  // the pool stops, or there is no slot left for a child; counted as submitted
   };
   push_result push_local(worker& self, task& t, bool child);
   task after_push(std::uint32_t hint, worker& self) noexcept;
-  // And takes any.
+  // And the pool accepts tasks.
   [[nodiscard]] bool has_local_room(const worker& self) const noexcept {
     return life_.state() == life_state::running && self.local->has_room();
   }
@@ -261,7 +273,7 @@ class pool_core final : public delayed_tasks_owner {
   void become_leader(worker& self) noexcept TAKT_REQUIRES(mu_);
   void become_idle(worker& self, clock::time_point& deadline) noexcept TAKT_REQUIRES(mu_);
   void publish_wake_state() noexcept TAKT_REQUIRES(mu_);
-  // No submission is to start another.
+  // No submission has to start another worker.
   [[nodiscard]] bool has_core_threads() const noexcept TAKT_REQUIRES(mu_) {
     return life_.workers() != 0 && life_.workers() >= core_limit_;
   }
@@ -273,7 +285,7 @@ class pool_core final : public delayed_tasks_owner {
   [[nodiscard]] bool has_delayed() const noexcept TAKT_REQUIRES(mu_) {
     return delayed_ != nullptr && !delayed_->empty();
   }
-  // Or will have: somebody is to look at the time.
+  // A delayed task is due or will be, so some worker must watch the clock.
   [[nodiscard]] bool has_due() const noexcept TAKT_REQUIRES(mu_) {
     return delayed_ != nullptr && delayed_->next() != clock::time_point::max();
   }
@@ -304,8 +316,8 @@ class pool_core final : public delayed_tasks_owner {
 
   // Constant after construction.
   const bool steals_;
-  delayed_tasks* const delayed_;  // null if it has none; counted
-  const bool has_open_queue_;     // at times
+  delayed_tasks* const delayed_;  // null if the pool has none; with a reference
+  const bool has_open_queue_;     // the queue may be opened
   const run_hooks hooks_{.before = options_.before ? &options_.before : nullptr,
                          .after = options_.after ? &options_.after : nullptr,
                          .decorate = decorate_ ? &decorate_ : nullptr};
@@ -314,39 +326,39 @@ class pool_core final : public delayed_tasks_owner {
 
   lifecycle life_;
 
-  // Seldom written.
+  // Rarely written.
   std::size_t core_ TAKT_GUARDED_BY(mu_);
   std::size_t max_ TAKT_GUARDED_BY(mu_);
   std::size_t core_limit_ TAKT_GUARDED_BY(mu_) = core_;  // see set_limits()
   std::size_t max_limit_ TAKT_GUARDED_BY(mu_) = max_;
   std::chrono::nanoseconds keep_alive_ TAKT_GUARDED_BY(mu_);
   bool core_times_out_ TAKT_GUARDED_BY(mu_);
-  bool orphaned_ TAKT_GUARDED_BY(mu_) = false;    // destroyed by the only worker left
-  std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;  // for futures of this pool
+  bool orphaned_ TAKT_GUARDED_BY(mu_) = false;    // destroyed by its last worker, which detaches
+  std::size_t waiting_ TAKT_GUARDED_BY(mu_) = 0;  // workers that wait for futures of this pool
   intrusive_list<task_wait> waits_ TAKT_GUARDED_BY(mu_);
-  std::size_t blocked_ TAKT_GUARDED_BY(mu_) = 0;  // in a blocking_region
+  std::size_t blocked_ TAKT_GUARDED_BY(mu_) = 0;  // workers in a blocking_region
   std::size_t largest_ TAKT_GUARDED_BY(mu_) = 0;
-  // Atomic. Written under mu_; what it points to, and what is older, stays.
+  // Atomic. Written under mu_. The slot and all older ones live as long as the pool.
   sync::atomic<worker*> newest_{nullptr};
   intrusive_list<worker> vacant_ TAKT_GUARDED_BY(mu_);  // slots without a worker
-  task_list reserved_for_stop_ TAKT_GUARDED_BY(mu_);  // for stop(), which does not allocate; empty
-  sync::thread unjoined_ TAKT_GUARDED_BY(mu_);
-  timed_condition workers_changed_
-      TAKT_GUARDED_BY(mu_);                    // a worker has left, or has searched in stop
-  timed_condition room_ TAKT_GUARDED_BY(mu_);  // producers that wait for it
+  task_list reserved_for_stop_ TAKT_GUARDED_BY(mu_);    // empty; lets stop() not allocate
+  sync::thread unjoined_ TAKT_GUARDED_BY(mu_);          // the worker that left last: see 5
+  // A worker has left, or has ended its search after the pool was stopped.
+  timed_condition workers_changed_ TAKT_GUARDED_BY(mu_);
+  timed_condition room_ TAKT_GUARDED_BY(mu_);  // for producers that wait for room in the queue
   // Atomic. Written under mu_: see the top of the file.
   sync::atomic<std::uint32_t> wake_hint_{0};
 
-  // Written with every task, and so side by side.
+  // Written with every task, and therefore on the same cache lines.
   alignas(cache_line) mutable mutex mu_;
   std::size_t free_ TAKT_GUARDED_BY(mu_) = 0;
   std::size_t searching_ TAKT_GUARDED_BY(mu_) = 0;
-  bool stealing_ TAKT_GUARDED_BY(mu_) = false;        // one of those that are coming
-  intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);  // the last one first, but the leader last
+  bool stealing_ TAKT_GUARDED_BY(mu_) = false;        // one of the searching workers steals
+  intrusive_list<worker> idle_ TAKT_GUARDED_BY(mu_);  // LIFO, with the leader at the back
   worker* leader_ TAKT_GUARDED_BY(mu_) = nullptr;
   clock::time_point leader_until_ TAKT_GUARDED_BY(mu_) = clock::time_point::max();
-  task_harness harness_;  // its counts: guarded by mu_
-  task_queue queue_;      // but for add(): guarded by mu_
+  task_harness harness_;  // `totals` is guarded by mu_
+  task_queue queue_;      // add(), add_all(), add_counts_to(): any thread; the rest: guarded by mu_
 };
 
 }  // namespace detail

@@ -21,7 +21,7 @@ void pool_core::execute(task&& t) {
     }
   }
   if (delayed_ != nullptr) {
-    // Where it stands among those that are delayed: behind those of now, if there are any.
+    // Its place among the delayed tasks: behind those that are due now, if there are any.
     t.set_deadline(delayed_->any() ? options_.time->now() : clock::time_point::min());
   }
   if (queue_.add(t)) return;
@@ -34,9 +34,9 @@ void pool_core::execute(task&& t) {
       if (options_.rejection.kind_ == kind::wait) refused = offer_when_there_is_room(lock, t);
       if (options_.rejection.kind_ == kind::drop_oldest) refused = offer_instead_of_oldest(t);
     }
-  } catch (...) {  // there is no memory
+  } catch (...) {  // out of memory
     ++harness_.totals.rejected;
-    room_.notify_one();  // it may have waited, and does not use the room that it was told of
+    room_.notify_one();  // this call may have been notified of room that it does not use
     lock.unlock();
     harness_.report(task_event::kind::rejected, t);
     throw;
@@ -70,7 +70,7 @@ std::size_t pool_core::try_execute(std::span<task> tasks) noexcept {
   return queue_.add_all(tasks);
 }
 
-// Queues the task, and starts a worker if there is to be one; or says why not.
+// Queues the task, and starts a worker if one is wanted. \return why it was not queued, if so.
 std::optional<rejection> pool_core::offer(task& t) {
   if (life_.state() != life_state::running) return rejection::shut_down;
   const std::size_t workers = life_.workers();
@@ -93,7 +93,7 @@ std::optional<rejection> pool_core::offer_when_there_is_room(mutex_lock& lock, t
     const bool notified = room_.wait_until(lock, *options_.time, deadline);
     const auto refused = offer(t);
     if (refused != rejection::saturated) {
-      // It was told of room, but there is no thread, which the next one is to hear, too.
+      // This producer was notified, but cannot use the room. The next one has to find out as well.
       if (refused) room_.notify_one();
       return refused;
     }
@@ -113,7 +113,7 @@ std::optional<rejection> pool_core::offer_instead_of_oldest(task& t) {
     } catch (...) {
       no_memory = std::current_exception();
     }
-    // In any case, and without the lock: its closure is that of others.
+    // Even if there is no memory for the new one. Without the lock: this destroys a user's closure.
     mu_.unlock();
     harness_.report(task_event::kind::rejected, oldest);
     oldest.reject(rejection::dropped);
@@ -126,7 +126,7 @@ std::optional<rejection> pool_core::offer_instead_of_oldest(task& t) {
 
 void pool_core::run_here(task t) {
   if (future_core* state = t.state()) state->set_home(nullptr);
-  retain();  // it may destroy the pool
+  retain();  // the task may destroy the pool
   const run_result result = run(t, nullptr);
   {
     const mutex_lock lock(mu_);
@@ -135,7 +135,7 @@ void pool_core::run_here(task t) {
   release();
 }
 
-// What has been counted as rejected.
+// Applies the rejection policy to a task that has been counted as rejected.
 void pool_core::refuse(task t, rejection why) {
   const kind policy = options_.rejection.kind_;
   harness_.report(task_event::kind::rejected, t);
@@ -168,7 +168,7 @@ bool pool_core::wake_for_delayed() noexcept {
   return true;
 }
 
-// An idle worker that has stayed for them is kept alive from now on.
+// keep_alive begins now for an idle worker that has stayed for the delayed tasks.
 void pool_core::on_delayed_empty() noexcept {
   {
     const mutex_lock lock(mu_);
@@ -177,12 +177,12 @@ void pool_core::on_delayed_empty() noexcept {
   end_if_over();
 }
 
-// --- rings
+// --- local queues
 
 pool_core::push_result pool_core::push_local(worker& self, task& t, bool child) {
   if (!has_local_room(self)) return push_result::not_pushed;
   begin_local_submission(self, t);
-  if (harness_.observed() && !self.local->has_room()) {  // the observer has submitted, too
+  if (harness_.observed() && !self.local->has_room()) {  // the observer has submitted tasks itself
     if (child) return push_result::taken_back;
     move_to_queue(self, t);
     return push_result::pushed;
@@ -194,7 +194,8 @@ pool_core::push_result pool_core::push_local(worker& self, task& t, bool child) 
   return t ? push_result::taken_back : push_result::pushed;
 }
 
-// Calls a worker for what was pushed; or, if the pool stops and has not found it, takes it back.
+// Wakes a worker for the task that was pushed. If the pool stops, takes the task back instead, and
+// returns it, unless stop() has found it.
 task pool_core::after_push(std::uint32_t hint, worker& self) noexcept {
   if ((hint & stopping) != 0) return self.local->pop();
   worker* to_wake = nullptr;
@@ -206,7 +207,7 @@ task pool_core::after_push(std::uint32_t hint, worker& self) noexcept {
   return {};
 }
 
-// A task that a worker submits without the lock.
+// Numbers, counts and reports a task that a worker submits without the lock.
 void pool_core::begin_local_submission(worker& self, task& t) {
   t.set_id(static_cast<std::uint64_t>(self.number) << 36 | ++self.added);
   self.counts.count_submitted();
@@ -225,7 +226,7 @@ void pool_core::spawn(executor_scope& here, task& t) {
 
 task* pool_core::place_for_child(executor_scope& here) noexcept {
   worker& self = static_cast<worker_scope&>(here).self();
-  if (harness_.observed()) return nullptr;  // the observer may submit, too, when it is told
+  if (harness_.observed()) return nullptr;  // the observer may fill the slot with a task of its own
   return has_local_room(self) ? &self.local->next_slot() : nullptr;
 }
 
@@ -251,8 +252,8 @@ bool pool_core::run_child(executor_scope& here) noexcept {
   return false;
 }
 
-// What is not a child of this worker, and lies in front of one, goes to the others. If the pool
-// stops, and has looked for tasks already, or there is no memory, it is cancelled.
+// Moves a task of the calling worker to the shared queue. If the pool stops, and has emptied that
+// queue already, or there is no memory, cancels the task.
 void pool_core::move_to_queue(worker& self, task& t) noexcept {
   worker* to_wake = nullptr;
   {
@@ -260,13 +261,13 @@ void pool_core::move_to_queue(worker& self, task& t) noexcept {
     if (life_.state() < life_state::stop) {
       try {
         queue_.push(std::move(t));
-      } catch (...) {  // it is as it was
+      } catch (...) {  // out of memory: `t` is unchanged, and is cancelled below
       }
     }
     to_wake = worker_to_wake();
   }
   if (to_wake != nullptr) to_wake->wake.unpark();
-  if (!t) return;  // NOLINT(bugprone-use-after-move): a task that was moved is empty
+  if (!t) return;  // NOLINT(bugprone-use-after-move): a moved-from task is empty
   harness_.report(task_event::kind::cancelled, t);
   t.cancel();
   self.counts.count(run_result::cancelled_before);

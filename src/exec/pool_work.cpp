@@ -13,9 +13,12 @@ namespace takt::inline TAKT_ABI {
 namespace detail {
 namespace {
 
-constexpr std::size_t largest_batch = 32;            // that a worker takes out of the queue at once
-constexpr std::uint32_t global_queue_interval = 61;  // after so many tasks of its own; a prime
-constexpr std::uint32_t oldest_interval = 30;  // of these, its own oldest instead of the newest
+// Maximum number of tasks that a worker takes out of the shared queue at once.
+constexpr std::size_t largest_batch = 32;
+// After so many local tasks a worker takes one from the shared queue. A prime, as in Go and Tokio.
+constexpr std::uint32_t global_queue_interval = 61;
+// The local task with this number in an interval is the oldest one instead of the newest.
+constexpr std::uint32_t oldest_interval = 30;
 
 }  // namespace
 
@@ -34,47 +37,47 @@ pool_core::pool_core(thread_pool_options options, pool_extras extras)
       queue_(options_.order) {}
 
 pool_core::~pool_core() {
-  const mutex_lock lock(mu_);  // nobody else is here; for the analysis
+  const mutex_lock lock(mu_);  // uncontended; for the thread safety analysis
   while (vacant_.pop_front() != nullptr) {
   }
-  worker* next = newest_.load(std::memory_order_relaxed);  // relaxed: nobody else is here
+  worker* next = newest_.load(std::memory_order_relaxed);  // relaxed: no other thread is left
   while (next != nullptr) delete std::exchange(next, next->older);
   if (delayed_ != nullptr) delayed_->release();
 }
 
-// Those that are blocked do not count, unless the size is fixed.
+// Blocked workers do not count against the limits, unless the size is fixed.
 void pool_core::set_limits() noexcept {
   core_limit_ = options_.resizable ? saturating_sum(core_, blocked_) : core_;
   max_limit_ = options_.resizable ? saturating_sum(max_, blocked_) : max_;
   publish_wake_state();
 }
 
-// --- coming and going
+// --- starting, waking and parking workers
 
 bool pool_core::start_worker() noexcept {
-  // What is asked then may be gone: handles call this after the pool, too.
+  // Timer handles may call this when the pool is destroyed, and may_start() with it.
   if (life_.state() >= life_state::stop) return false;
   try {
     if (options_.thread.may_start != nullptr && !options_.thread.may_start()) return false;
     if (vacant_.empty()) {
       worker* const before = newest_.load(std::memory_order_relaxed);  // relaxed: under mu_
       const std::size_t number = before == nullptr ? 1 : before->number + 1;
-      // One more each: what its owner adds while stop() takes out what is there.
+      // One more for each worker: it may push a task while stop() empties its full queue.
       if (steals_) reserved_for_stop_.reserve(number * (local_capacity + 1));
       auto* const made = new worker(number, before, steals_);
-      newest_.store(made, std::memory_order_release);  // release: the slot, to who searches
+      newest_.store(made, std::memory_order_release);  // release: the slot, to threads that steal
       vacant_.push_back(*made);
     }
     if (!life_.add_worker()) return false;
     worker& w = vacant_.front();
-    // Nobody counts on one that has something to do first, which may take its time.
+    // on_start may take long: until it has returned, the worker is free, but not searching.
     w.searching = options_.thread.on_start == nullptr;
     retain();
     try {
       w.thread = sync::thread([this, &w] { work(w); });
     } catch (...) {
       w.searching = false;
-      release();  // not the last: the caller has one
+      release();  // not the last reference: the caller has one
       life_.remove_worker();
       return false;
     }
@@ -90,13 +93,14 @@ bool pool_core::start_worker() noexcept {
   return true;
 }
 
-// An idle worker to be woken after unlocking, if one is needed. If none is idle, but one could be
-// started, and tasks are added without looking at that, starts it.
+// Claims an idle worker, if one is needed, for the caller to unpark after it has released the lock.
+// Null if none is needed or idle. If none is idle, but fewer than core are running, and tasks are
+// added without a check of that, it starts one.
 pool_core::worker* pool_core::worker_to_wake() noexcept {
-  if (!steals_ && idle_.empty() && queue_.is_open()) return nullptr;  // as with every task
+  if (!steals_ && idle_.empty() && queue_.is_open()) return nullptr;  // the common case
   publish_wake_state();
   if (searching_ != 0) return nullptr;
-  const bool unwatched = delayed_ != nullptr && free_ == 0;  // to look at the time
+  const bool unwatched = delayed_ != nullptr && free_ == 0;  // no worker watches the clock
   if (idle_.empty() && (!(steals_ || unwatched) || life_.workers() >= core_limit_)) return nullptr;
   const bool delayed = delayed_ != nullptr && delayed_->next() < leader_until_;
   if (idle_.empty() && unwatched && !delayed) return nullptr;
@@ -114,7 +118,7 @@ pool_core::worker* pool_core::worker_to_wake() noexcept {
   return to_wake;
 }
 
-// Has all idle workers look again.
+// Makes all idle workers go through take() again.
 void pool_core::wake_all_idle() noexcept {
   while (!idle_.empty()) {
     worker& w = idle_.front();
@@ -131,8 +135,8 @@ void pool_core::leave_idle(worker& w) noexcept {
   leader_until_ = clock::time_point::max();
 }
 
-// If there is no leader, or that one would sleep too long, it becomes the leader, and sleeps no
-// longer than that.
+// Puts the worker into idle_. It becomes the leader if there is none, or if the leader would sleep
+// too long. The leader parks until the earliest deadline of a delayed task, at most.
 void pool_core::become_idle(worker& self, clock::time_point& deadline) noexcept {
   if (delayed_ != nullptr && leader_ == nullptr) {
     idle_.push_back(self);
@@ -141,7 +145,8 @@ void pool_core::become_idle(worker& self, clock::time_point& deadline) noexcept 
     idle_.push_front(self);
   }
   publish_wake_state();
-  // After the attention was set: who added an earlier one before may have counted on this worker.
+  // After the wakeup deadline was set: a producer that added an earlier task before that may have
+  // relied on this worker.
   if (delayed_ == nullptr) return;
   if (leader_ != &self && searching_ == 0 && delayed_->next() < leader_until_) {
     idle_.erase(self);
@@ -156,8 +161,9 @@ void pool_core::become_leader(worker& self) noexcept {
   leader_until_ = delayed_->watch_next(!has_core_threads());
 }
 
-// After a change of idle_, searching_, the number of workers or the state. Who sets the alert looks
-// into the rings, who closes the queue looks into the queue.
+// Updates what producers without the lock read: whether the queue is open, the wakeup deadline and
+// wake_hint_. Called after a change of idle_, searching_, the number of workers, the limits or the
+// state. A caller that may close the queue, or set the hint, looks into the queues afterwards.
 void pool_core::publish_wake_state() noexcept {
   const life_state state = life_.state();
   const std::size_t workers = life_.workers();
@@ -165,15 +171,15 @@ void pool_core::publish_wake_state() noexcept {
   queue_.set_open(has_open_queue_ && state == life_state::running && has_core &&
                   (searching_ != 0 || idle_.empty()));
   if (delayed_ != nullptr) {
-    // Who is coming, or at work, looks anyway; and each one that is added is to start a worker
-    // while there are too few.
+    // A worker that is searching or active checks the delayed tasks anyway. While there are fewer
+    // than core workers, each insertion starts one.
     clock::time_point wakeup_deadline = leader_until_;
     if (searching_ != 0 || idle_.empty()) wakeup_deadline = clock::time_point::min();
     if (!has_core && state < life_state::stop) wakeup_deadline = clock::time_point::max();
     delayed_->set_wakeup_deadline(wakeup_deadline);
   }
   if (!steals_) return;
-  const bool could_help = !idle_.empty() || workers < core_limit_;
+  const bool could_help = !idle_.empty() || workers < core_limit_;  // a worker to wake or start
   const std::uint32_t value =
       (searching_ == 0 && could_help ? sleeping : 0) | (state >= life_state::stop ? stopping : 0);
   if (wake_hint_.load(std::memory_order_relaxed) == value) return;  // relaxed: under mu_
@@ -231,9 +237,10 @@ void pool_core::run_one(worker& self, task& t) noexcept {
     delayed_->after_run(self.ticket, t, result, harness_);
 }
 
-// The next task, if there is none in its own ring. False: this worker is not needed any more.
+// Waits for the worker's next task; its local queue is empty. \return false if the worker is not
+// needed any more.
 bool pool_core::take(worker& self, task& t) {
-  clock::time_point idle_since = clock::time_point::max();  // not yet
+  clock::time_point idle_since = clock::time_point::max();  // max(): has not been idle yet
   bool searched = !steals_;
   for (;;) {
     const life_state state = life_.state();
@@ -241,8 +248,8 @@ bool pool_core::take(worker& self, task& t) {
     if (state >= life_state::stop) return false;
     const bool found = queue_.find();
     if (workers > max_limit_) {
-      // One too many stays for what was accepted because it is free (3). The only one that does not
-      // wait stays for what others may wait for, wherever that is.
+      // A surplus worker stays while tasks were accepted because it is free (3). The only worker
+      // that does not wait for a future stays while there are tasks: others may wait for them.
       const bool needed = queue_.size() > saturating_sum(options_.queue_capacity, free_ - 1);
       const bool idle = !found && local_queues_are_empty() && !has_delayed();
       if (!needed && (workers - waiting_ > 1 || idle)) return false;
@@ -274,7 +281,7 @@ bool pool_core::take(worker& self, task& t) {
     if (state == life_state::shutdown && !has_delayed()) return false;
     clock::time_point deadline = clock::time_point::max();
     const bool times_out = core_times_out_ || workers > core_limit_;
-    // The others are at work, or wait for something: it stays to look at the time.
+    // The only free worker stays while a delayed task waits, to watch the clock (6).
     const bool only = free_ == 1;
     if (times_out && only && has_delayed()) {
       idle_since = clock::time_point::max();  // keep_alive begins when no delayed task is left
@@ -285,7 +292,8 @@ bool pool_core::take(worker& self, task& t) {
       deadline = deadline_after(idle_since, keep_alive_);
       if (now >= deadline) {
         if (!only || delayed_ == nullptr) return false;
-        // Who added one before may have counted on this worker; who comes after calls another.
+        // A producer that added a task before this may rely on this worker, so it checks again. A
+        // producer that adds one after this wakes or starts another.
         delayed_->set_wakeup_deadline(clock::time_point::max());
         if (!has_delayed()) return false;
         continue;
@@ -303,32 +311,36 @@ bool pool_core::take(worker& self, task& t) {
   }
 }
 
-// If one is due, and not behind what is first in the queue.
+// Takes a delayed task if one is due, and not later than the first task of the queue. `found`: the
+// queue has one.
 bool pool_core::take_delayed(worker& self, task& t, bool found) noexcept {
   const clock::time_point next = delayed_->next();
   if (next == clock::time_point::max()) return false;
   if (found && queue_.front().deadline() < next) return false;
-  // What was queued after its deadline tells that this has come, or an earlier look at the clock.
+  // The clock need not be read if the deadline is not later than that of the queued task, which is
+  // the time of its submission, or than the worker's last reading.
   clock::time_point now = found ? queue_.front().deadline() : self.time;
   if (!found && now < next) now = self.time = options_.time->now();
   self.runs_delayed = next <= now && delayed_->take_due(now, t, self.ticket);
   return self.runs_delayed;
 }
 
-// The first one; and, for its ring, its share of what is left, so that it comes back less often.
+// Takes the first task of the shared queue. A worker that steals also moves its share of the rest
+// to its local queue, so that it needs the lock less often.
 void pool_core::take_from_queue(worker& self, task& t) noexcept {
   queue_.pop(t);
   if (!steals_ || options_.queue_capacity != unbounded) return;
   const std::size_t share = std::min(queue_.found() / life_.workers(), largest_batch - 1);
   for (std::size_t i = 0; i < share && self.local->has_room(); ++i) {
     queue_.pop(self.local->next_slot());
-    self.local->add_next();  // see worker_to_wake(): it has the lock
+    self.local->add_next();  // without a look at the hint: worker_to_wake() follows, under the lock
   }
 }
 
-// The newest of its own; now and then its oldest, and the oldest that waits for anybody.
+// Takes the worker's newest local task; at intervals the oldest local task, or the oldest one of
+// the shared queue.
 bool pool_core::take_local(worker& self, task& t) noexcept {
-  // relaxed: it is a matter of when, and who sets it empties the ring
+  // relaxed: only the moment matters; the thread that sets `stopping` empties the local queue
   if (!steals_ || (wake_hint_.load(std::memory_order_relaxed) & stopping) != 0) return false;
   if (++self.since_queue == global_queue_interval) {
     self.since_queue = 0;
@@ -352,20 +364,20 @@ bool pool_core::take_oldest(worker& self, task& t) noexcept {
   return self.local->steal(t);
 }
 
-// One task of another worker, and half of what it has for the own ring, which is empty. Of a task
-// that is split only one part: it is the largest, and others wait for those that follow. For the
-// same reason it is what is run first.
+// Steals the oldest task of another worker, to run it, and half of that worker's other tasks for
+// the own local queue, which is empty. Takes at most one child of a fork_join, as the last one, and
+// runs it first: the oldest child is the largest part of its task, and its parent will wait for it.
 bool pool_core::steal_from_others(worker& self, task& t) noexcept {
   const auto steal_from = [&](const worker& victim) {
     bool child = false;
     if (!victim.local->steal(t, &child)) return false;
-    // It may have grown meanwhile: the size is an estimate.
+    // size() is an estimate; so the loop also checks for room and for a task to steal.
     for (std::size_t more = victim.local->size() / 2;
          more != 0 && !child && self.local->has_room() &&
          victim.local->steal(self.local->next_slot(), &child);
          --more) {
       if (child) std::swap(t, self.local->next_slot());
-      self.local->add_next();  // it is coming, and will look itself
+      self.local->add_next();  // without a look at the hint: this worker is searching
     }
     return true;
   };
@@ -379,7 +391,7 @@ bool pool_core::steal_from_others(worker& self, task& t) noexcept {
   return false;
 }
 
-// From here on it does not count, and its slot can be given to another.
+// Ends the worker's membership: it is no longer counted, and its slot can be used again.
 pool_core::departure pool_core::depart(worker& self) noexcept {
   departure left;
   --free_;
@@ -390,11 +402,11 @@ pool_core::departure pool_core::depart(worker& self) noexcept {
     unjoined_ = std::move(self.thread);
   }
   vacant_.push_front(self);
-  [[maybe_unused]] const bool held = life_.hold();  // until its on_exit has returned
-  TAKT_ASSERT(held);                                // as it is a worker
+  [[maybe_unused]] const bool held = life_.hold();  // until on_exit has returned
+  TAKT_ASSERT(held);                                // it is still counted as a worker
   life_.remove_worker();
   if (delayed_ != nullptr && life_.state() == life_state::shutdown && is_drained()) {
-    wake_all_idle();  // it was not so when they became idle
+    wake_all_idle();  // when they became idle, a task was left
   }
   left.to_wake = worker_to_wake();
   workers_changed_.notify_all();
@@ -406,7 +418,7 @@ pool_core::departure pool_core::depart(worker& self) noexcept {
 bool pool_core::begin_wait(task_wait& w) noexcept {
   const mutex_lock lock(mu_);
   const std::size_t workers = life_.workers();
-  // Those that have just got what they wait for, and have not said so yet, are not stuck.
+  // Workers whose wait is over, but which have not called end_wait() yet, are not stuck.
   std::size_t stuck = 0;
   if (waiting_ + 1 >= workers && w.depends_on(this)) {
     stuck = 1;
@@ -428,12 +440,12 @@ void pool_core::begin_blocking() noexcept {
   const mutex_lock lock(mu_);
   ++blocked_;
   set_limits();
-  // It may have set wake_hint_, and so looks into all rings.
+  // set_limits() may have set wake_hint_, so this looks into all local queues.
   if (free_ == 0 && life_.workers() < core_limit_ &&
       (has_due() || !queue_.empty() || !local_queues_are_empty())) {
     start_worker();
   }
-  room_.notify_one();  // it may start one for its task
+  room_.notify_one();  // a waiting producer may start a worker for its task
 }
 
 void pool_core::end_blocking() noexcept {
@@ -462,7 +474,7 @@ void pool_core::resize(std::size_t core, std::size_t max) {
   set_limits();
   wake_all_idle();
   if (life_.state() >= life_state::stop) return;
-  // As many as the queue needs.
+  // As many workers as there are queued tasks, up to core.
   while (life_.workers() < core_limit_ && free_ < queue_.size() && start_worker()) {
   }
   if (free_ == 0 && life_.workers() < core_limit_ && has_due()) start_worker();
@@ -478,7 +490,7 @@ void pool_core::change_keep_alive(std::chrono::nanoseconds time, bool core_times
 
 task pool_core::take_back(const future_core& state) {
   task_list taken;
-  taken.reserve(1);  // or it would be left where it is, without a word
+  taken.reserve(1);  // take_if() leaves the task in the queue, silently, if there is no memory
   {
     const mutex_lock lock(mu_);
     queue_.take_if([&](const task& t) { return t.state() == &state; }, taken);
