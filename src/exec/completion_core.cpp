@@ -1,19 +1,18 @@
-// An entry is
-//   pending   in pending_: its future has not ended, or its on_ready() is under way
-//   ready     in ready_: its future has ended
+// States of an entry:
+//   pending   in pending_: its future is not ready, or its on_ready() has not finished
+//   ready     in ready_: its future is ready
 //
 //   (none)  -> pending   add()
-//   pending -> ready     on_ready(), if somebody may take it
-//   pending -> (none)    on_ready(), if it is unwanted or the queue is gone
+//   pending -> ready     on_ready(), unless the result is unwanted or the queue is destroyed
+//   pending -> (none)    on_ready() otherwise
 //   ready   -> (none)    try_take(), take_until(), discard(), close()
 //
 // Invariants
-//   1. A pending entry has a reference to the core, which on_ready() gives up; a ready one has
-//   none.
-//      on_ready() is called once: by the future, or by add() if that has ended already.
-//   2. Only on_ready() takes an entry out of pending_. So who walks through it may let go of the
-//      lock, if he leaves a mark to go on from.
-//   3. Futures are cancelled and dropped without the lock: that calls foreign code.
+//   1. A pending entry has a reference to the core, which on_ready() releases; a ready entry has
+//      none. on_ready() is called once: by the future, or by add() if the future is ready already.
+//   2. Only on_ready() removes an entry from pending_. So a thread that walks through pending_ may
+//      release the lock, if it leaves a mark in the list at which to continue.
+//   3. Futures are cancelled and released without the lock: that calls user code.
 #include <takt/exec/detail/completion_core.hpp>
 
 #include <system_error>
@@ -68,7 +67,7 @@ void completion_core::drop(entry* e, bool silently) noexcept {
 }
 
 intrusive_ptr<future_core> completion_core::try_take() noexcept {
-  deferred_continuations::run();  // they may bring what it asks for
+  deferred_continuations::run();  // they may make a future ready
   entry* first = nullptr;
   {
     const mutex_lock lock(mu_);
@@ -77,7 +76,7 @@ intrusive_ptr<future_core> completion_core::try_take() noexcept {
   return take_out(first);
 }
 
-// Of a task for the first of what is pending.
+// The wait of a task for the first pending future.
 class completion_core::wait_for_any final : public task_wait {
  public:
   explicit wait_for_any(const completion_core& of) noexcept : of_(of) {}
@@ -94,7 +93,7 @@ class completion_core::wait_for_any final : public task_wait {
   }
 
   // Guarded by the queue's lock.
-  bool is_over = false;  // it has got one, and has yet to say so
+  bool is_over = false;  // the wait has ended, but end_wait() was not called yet
 
  private:
   const completion_core& of_;
@@ -103,13 +102,13 @@ class completion_core::wait_for_any final : public task_wait {
 intrusive_ptr<future_core> completion_core::take_until(clock::time_point deadline,
                                                        const sync::stop_token& stop) {
   if (intrusive_ptr<future_core> first = try_take()) return first;
-  // Only waits without a deadline can last for ever.
+  // Only a wait without a deadline or a stop token can last for ever.
   const bool for_ever = deadline == clock::time_point::max() && !stop.stop_possible();
   executor_scope* const runner = for_ever ? runner_of_pending() : nullptr;
   wait_for_any self(*this);
   if (runner != nullptr && !runner->begin_wait(self)) {
     throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                            "takt: a task waits for others that only its own thread could run");
+                            "takt: a task waits for tasks that only its own thread could run");
   }
   entry* first = nullptr;
   {
@@ -124,7 +123,8 @@ intrusive_ptr<future_core> completion_core::take_until(clock::time_point deadlin
   return take_out(first);
 }
 
-// If the calling thread runs tasks for who is to do what is pending.
+// Returns the scope of the calling thread if it runs tasks of the executor that has the first
+// pending task; else null.
 executor_scope* completion_core::runner_of_pending() const {
   const mutex_lock lock(mu_);
   for (const entry& e : pending_) {
@@ -134,7 +134,7 @@ executor_scope* completion_core::runner_of_pending() const {
 }
 
 void completion_core::cancel_pending() noexcept {
-  retain();  // what is called may destroy the queue
+  retain();  // a cancelled future's continuation may destroy the queue
   {
     const mutex_lock lock(mu_);
     cancel_all();
@@ -156,12 +156,13 @@ void completion_core::discard() noexcept {
   release();
 }
 
-// GCC 12 takes the mark, which is in the list while this function runs, for one that stays there.
+// GCC 12 does not see that the mark, a local variable, is removed from the list before it returns.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wdangling-pointer"
 #endif
 
-// From the last to the first; those that are added meanwhile are behind the mark.
+// Cancels all pending futures from the last to the first. Futures added meanwhile are behind the
+// mark, and are not cancelled.
 void completion_core::cancel_all() noexcept {
   entry mark(*this);
   pending_.push_back(mark);
@@ -170,7 +171,7 @@ void completion_core::cancel_all() noexcept {
     --at;
     pending_.erase(mark);
     pending_.insert(at, mark);
-    if (!at->result_) continue;  // another one's mark
+    if (!at->result_) continue;  // the mark of another thread
     intrusive_ptr<future_core> doomed = at->result_.share();
     mu_.unlock();
     doomed->cancel();

@@ -1,4 +1,4 @@
-/// What an executor is given by who has a queue of its own: serial_executor and log_service.
+/// The task by which a serial_executor or a log_service drains its queue on an executor.
 #pragma once
 
 #include <utility>
@@ -7,8 +7,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Calls run_drain() of its owner, which is counted, or drain_dropped() if the executor drops it:
-/// exactly one of them, once, and the owner lives until it has returned.
+/// Calls the owner's run_drain() when it runs, or drain_dropped() if the executor destroys it
+/// unrun: exactly one of them, once. Holds a reference to the owner until that call has returned.
 template <class Owner>
 class drain_task {
  public:
@@ -27,7 +27,7 @@ class drain_task {
   }
 
  private:
-  Owner* of_;  // null: it was run, or has moved on
+  Owner* of_;  // null after it was run or moved from
 };
 
 }  // namespace takt::inline TAKT_ABI

@@ -7,25 +7,25 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// The first local variable of every member that ends a component: shutdown(), shutdown_now(),
-/// shutdown_and_cancel(), close() and their kin. While it exists, the core is not deleted and its
-/// lifecycle does not terminate; so a thread that awaits termination, and then destroys the
-/// component, its observer and its clock, waits for this call. As its last act the guard releases
-/// both, the hold first.
+/// The first local variable of every member function that ends a component, such as shutdown(),
+/// shutdown_now() and close(). While the guard exists, the core is not deleted and its lifecycle
+/// does not terminate. So a thread that awaits termination, and then destroys the component, its
+/// observer and its clock, waits for this call. The destructor of the guard releases the hold on
+/// the lifecycle, and then the reference to the core.
 ///
 /// \code
 /// void core::shutdown() noexcept {
 ///   const ending_guard ending(*this, life_);
 ///   life_.advance_to(life_state::shutdown);
-///   cancel_what_is_not_to_run();   // without a lock, and for as long as it takes
+///   cancel_unwanted_tasks();   // without a lock; may take long
 /// }
 /// \endcode
 ///
-/// Core has retain() and release(), as takt::detail::ref_counted, and end_if_over(), which calls
-/// lifecycle::try_tidy() and, if that returns true, ends it.
+/// Core has retain() and release(), like takt::detail::ref_counted, and end_if_over(), which calls
+/// lifecycle::try_tidy() and, if that returns true, terminates the component.
 ///
-/// The thread is known as one that runs tasks of the lifecycle: what the call destroys, or calls,
-/// cannot wait for the end. See is_ending_here().
+/// The guard is also an executor_scope of the lifecycle: functions that the call destroys or calls
+/// cannot wait for the component's termination. See is_ending_here().
 template <class Core>
 class ending_guard final : private detail::executor_scope {
  public:
@@ -44,7 +44,7 @@ class ending_guard final : private detail::executor_scope {
     core_.release();
   }
 
-  /// Whether the component had not terminated. If false, nothing is left to end.
+  /// Returns false if the component has terminated already, so that nothing is left to end.
   explicit operator bool() const noexcept { return held_; }
 
  private:
@@ -55,12 +55,12 @@ class ending_guard final : private detail::executor_scope {
   bool held_ = false;
 };
 
-/// Ends the program with a message: the destructor of `component` was called by one of its own
-/// tasks, or by what a call has destroyed or called that ends it. The destructor could not wait for
-/// them, and they would go on to use the clock, the observer and the hooks after it has returned.
+/// Terminates the program with a message: the destructor of `component` was called by one of its
+/// own tasks, or from within a call that ends it. The destructor cannot wait for its caller, which
+/// would use the clock, the observer and the hooks after the destructor has returned.
 [[noreturn]] void refuse_own_destruction(const char* component) noexcept;
 
-/// Whether the calling thread is within a call that ends the component with this lifecycle.
+/// Returns whether the calling thread is within a call that ends the component with this lifecycle.
 [[nodiscard]] inline bool is_ending_here(const lifecycle& life) noexcept {
   return detail::executor_scope::of(&life) != nullptr;
 }

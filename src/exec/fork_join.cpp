@@ -11,14 +11,15 @@
 namespace takt::inline TAKT_ABI {
 namespace {
 
-// Of a task for its children.
+// The wait of a task for its children.
 class join_wait final : public detail::task_wait {
  public:
   join_wait(const sync::atomic<std::int64_t>& elsewhere, std::int64_t left) noexcept
       : elsewhere_(elsewhere), left_(left) {}
-  // Not if the last one has ended, and the parent has not gone on yet.
+  // False if the last child has ended, but the parent has not called end_wait() yet.
   [[nodiscard]] bool depends_on(const void* /*executor*/) const noexcept override {
-    const std::int64_t now = elsewhere_.load(std::memory_order_relaxed);  // relaxed: a number only
+    // relaxed: publishes nothing but the number
+    const std::int64_t now = elsewhere_.load(std::memory_order_relaxed);
     return now != 1 && now != 2 * left_;
   }
 
@@ -37,14 +38,14 @@ fork_join::~fork_join() {
   if (error_ == nullptr) return;
   try {
     std::rethrow_exception(error_);
-  } catch (const broken_promise&) {  // whoever dropped it knows
+  } catch (const broken_promise&) {  // dropping a child was deliberate
   } catch (...) {
     pool_.future_options().unhandled->on_unhandled(unhandled::unobserved, error_);
   }
 }
 
 void fork_join::throw_other_thread() {
-  throw std::logic_error("takt::fork_join: used by another thread than the one that made it");
+  throw std::logic_error("takt::fork_join: used by a thread other than the one that made it");
 }
 
 task* fork_join::place_for_child() noexcept {
@@ -57,22 +58,23 @@ void fork_join::add(task&& t) {
   if (runner_ == nullptr) {
     pool_.execute(std::move(t));
   } else {
-    spawn_.under_way = false;  // it is one, whatever happens
+    spawn_.under_way = false;  // from here on it is a child, even if the pool drops it
     pool_.spawn(*runner_, t);
   }
 }
 
 void fork_join::end_elsewhere() noexcept {
-  // acq_rel: what this child and those before it did, to join()
+  // acq_rel: what this child and earlier ones did, to join()
   if (elsewhere_.fetch_add(2, std::memory_order_acq_rel) == -1) wake_.unpark();
 }
 
 void fork_join::fail(std::exception_ptr error) noexcept {
-  // relaxed: who fails first writes, and join() reads when all have ended
+  // relaxed: only the first child that fails writes error_; join() reads it when all have ended
   if (!failed_.exchange(true, std::memory_order_relaxed)) error_ = std::move(error);
 }
 
-// A child goes without having been run: it was given back and dropped, or never taken.
+// A task of spawn() was destroyed without being run: a child that the pool has returned or dropped,
+// or a task that the pool has not accepted.
 void fork_join::drop_one() noexcept {
   if (thread_ == this_thread() && spawn_.under_way) {
     ++spawn_.dropped;
@@ -81,7 +83,8 @@ void fork_join::drop_one() noexcept {
   fail(std::make_exception_ptr(broken_promise()));
 }
 
-// By a policy of the pool, the new one or others, if more were dropped than do not count.
+// Ends a spawn(). If the pool's rejection policy has dropped more tasks than `not_counted`, the new
+// child or earlier ones, the fork_join fails.
 void fork_join::end_spawn(std::size_t not_counted, const spawn_state& outer) noexcept {
   if (std::exchange(spawn_, outer).dropped > not_counted) {
     fail(std::make_exception_ptr(broken_promise()));
@@ -105,17 +108,17 @@ void fork_join::wait() noexcept {
     }
   } while (!ended() && detail::deferred_continuations::run());
   if (!ended()) park();
-  elsewhere_.store(0, std::memory_order_relaxed);  // relaxed: nobody else is left
+  elsewhere_.store(0, std::memory_order_relaxed);  // relaxed: no other thread uses it any more
   left_ = 0;
 }
 
-// Until the others have ended, all of which other threads have taken.
+// Parks until the remaining children, all of which other threads have taken, have ended.
 void fork_join::park() noexcept {
   join_wait here(elsewhere_, left_);
-  const bool told = runner_ != nullptr && runner_->begin_wait(here);
-  // acq_rel: what the children did, if all have ended; else wake_ tells
+  const bool registered = runner_ != nullptr && runner_->begin_wait(here);
+  // acq_rel: what the children did, if all have ended; otherwise park() acquires that
   if (elsewhere_.fetch_add(1 - 2 * left_, std::memory_order_acq_rel) != 2 * left_) wake_.park();
-  if (told) runner_->end_wait(here);
+  if (registered) runner_->end_wait(here);
 }
 
 }  // namespace takt::inline TAKT_ABI

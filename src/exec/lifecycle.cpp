@@ -8,10 +8,9 @@
 //
 // Invariants
 //   1. The state only grows. Each transition is made by one thread.
-//   2. From stop on no worker is added, and from tidying on no hold, so that tidying is reached
-//   with
-//      neither and keeps it so. In shutdown workers may still be added, while there is work:
-//      whoever says `drained` knows that none will be.
+//   2. No worker is added in stop or later, and no hold in tidying or later. So there is neither in
+//      tidying or later. In shutdown workers may still be added while there is work: a caller that
+//      passes `drained` knows that none will be added.
 #include <takt/exec/lifecycle.hpp>
 
 #include <takt/base/detail/assert.hpp>
@@ -53,8 +52,8 @@ bool lifecycle::advance_to(life_state next) noexcept {
   TAKT_ASSERT(next == life_state::shutdown || next == life_state::stop);
   std::uint64_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   while (state_in(word) < next) {
-    // release: what was done before, to who sees the state. That a submission is not missed is the
-    // owner's concern, and the business of its lock.
+    // release: all that happened before, to threads that see the state. The owner's lock makes sure
+    // that no submission is missed.
     if (word_.compare_exchange_weak(word, word_of(next, word & counts), std::memory_order_release,
                                     std::memory_order_relaxed)) {
       return true;
@@ -66,15 +65,16 @@ bool lifecycle::advance_to(life_state next) noexcept {
 bool lifecycle::add_worker() noexcept {
   std::uint64_t word = word_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
   while (state_in(word) < life_state::stop) {
-    // relaxed: it tells nothing but the number, and what others publish by way of the word passes
-    // through it
+    // relaxed: this publishes only the number; a read-modify-write continues the release sequences
+    // of other threads
     if (word_.compare_exchange_weak(word, word + 1, std::memory_order_relaxed)) return true;
   }
   return false;
 }
 
 std::size_t lifecycle::remove_worker() noexcept {
-  // acq_rel: what this worker did, to who tidies up; what those before it did, if that is this one
+  // acq_rel: release what this worker did to the thread that calls try_tidy(); acquire what earlier
+  // workers did, in case this thread calls it
   const std::uint64_t before = word_.fetch_sub(1, std::memory_order_acq_rel);
   TAKT_ASSERT(workers_in(before) != 0);
   return workers_in(before) - 1;
@@ -97,11 +97,11 @@ void lifecycle::release_hold() noexcept {
 }
 
 bool lifecycle::try_tidy(bool drained) noexcept {
-  // relaxed: who ends it comes here afterwards
+  // relaxed: the thread that advances the state calls this afterwards
   std::uint64_t word = word_.load(std::memory_order_relaxed);
   if (state_in(word) == life_state::running) return false;
   word = word_of(life_state::stop);
-  // acq_rel: all that the workers did happens before the end
+  // acq_rel: all that the workers did happens before termination
   if (word_.compare_exchange_strong(word, word_of(life_state::tidying), std::memory_order_acq_rel,
                                     std::memory_order_relaxed)) {
     return true;
@@ -115,7 +115,7 @@ bool lifecycle::try_tidy(bool drained) noexcept {
 void lifecycle::terminate() noexcept {
   TAKT_ASSERT(state() == life_state::tidying);
   const detail::mutex_lock lock(mu_);
-  // release: what the hook did, to who sees the end without the lock
+  // release: what the termination hook did, to threads that see the state without the lock
   word_.store(word_of(life_state::terminated), std::memory_order_release);
   changed_.notify_all();
 }

@@ -1,20 +1,22 @@
-// Each slot has a state of its own, and whoever changes it from `full` owns what is in the slot:
+// A ring of slots for one producer, its owner, and many thieves. It replaces a Chase-Lev deque:
+// each slot has a state of its own, and the thread that changes it from `full` owns the task in the
+// slot.
 //
 //   free     -> full(i)   push(), by the owner, as element number i
-//   full(i)  -> free      pop(), by the owner, which takes the newest
-//   full(i)  -> busy(i)   steal(), by whoever is first, which takes the oldest
+//   full(i)  -> free      pop(), by the owner, which takes the newest element
+//   full(i)  -> busy(i)   steal(), by the first thief, which takes the oldest element
 //   busy(i)  -> free      steal(), when the task has been moved out
 //
 // Invariants
-//   1. Elements are numbered; number i lives in slot i % capacity. oldest_ <= tail_, and full are
-//      only slots with numbers from oldest_ up to, not including, tail_.
-//   2. Element i is stolen only while oldest_ is i, and then oldest_ becomes i + 1, by the thief or
-//      by another one that finds it busy. So elements are stolen in order, and if the newest one is
-//      gone, all are: the owner never goes back to a number that was stolen.
+//   1. Elements are numbered; element i lives in slot i % capacity. oldest_ <= tail_, and only
+//   slots
+//      of elements in [oldest_, tail_) are full.
+//   2. Element i is stolen only while oldest_ is i. Then oldest_ becomes i + 1, by the thief or by
+//      another thread that finds the slot busy. So elements are stolen in order, and if the newest
+//      element is stolen, so are all older ones: the owner never reuses a number that was stolen.
 //   3. A slot is used again only when it is free: a thief moves its task out undisturbed.
-//   4. push() and the operations of empty() are seq_cst: one that adds and then looks whether
-//      anybody sleeps, and one that says that it sleeps and then looks here, do not miss each
-//      other.
+//   4. push() and the operations of empty() are seq_cst. So of a worker that pushes and then loads
+//      wake_hint_, and a thread that sets wake_hint_ and then calls empty(), one sees the other.
 #pragma once
 
 #include <array>
@@ -29,56 +31,58 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// The tasks that one worker has for itself: it adds and takes at one end, the newest first; others
-/// take at the other end, the oldest first. Holds a fixed number.
+/// The local queue of a worker, of fixed capacity. The owner pushes and pops the newest task; other
+/// workers steal the oldest one. Lock-free.
 ///
-/// **Thread safety**: has_room(), push(), next_slot(), push_next(), add_next() and pop() belong to
-/// the owner; the rest is for anyone.
+/// **Thread safety**: has_room(), push(), next_slot(), push_next(), add_next() and pop() are for
+/// the owner only, all other members for any thread.
 template <std::size_t Capacity>
 class local_queue {
-  static_assert((Capacity & (Capacity - 1)) == 0, "numbers wrap around");
+  static_assert((Capacity & (Capacity - 1)) == 0, "element numbers wrap around");
 
  public:
   local_queue() = default;
   local_queue(const local_queue&) = delete;
   local_queue& operator=(const local_queue&) = delete;
 
-  /// Whether there is room for one more. It does not go away.
+  /// Returns whether a task can be pushed. Stays true until the owner pushes one.
   [[nodiscard]] bool has_room() const noexcept {
-    const std::uint64_t i = tail_.load(std::memory_order_relaxed);  // relaxed: its own
-    // acquire: a thief has moved out what was there
+    const std::uint64_t i = tail_.load(std::memory_order_relaxed);  // relaxed: the owner writes it
+    // acquire: the thief has moved its task out of the slot
     return slots_[i % Capacity].state.load(std::memory_order_acquire) == free;
   }
 
-  /// Adds a task, with a mark that pop() tells. There is room.
+  /// Pushes a task, with a mark that pop() and steal() return. Requires has_room().
   void push(task&& t, bool marked = false) noexcept {
-    ::new (static_cast<void*>(&next_slot())) task(std::move(t));  // where an empty one was
+    ::new (static_cast<void*>(&next_slot())) task(std::move(t));  // over an empty task
     push_next(marked);
   }
 
-  /// The same in two steps: the place for the task, which is empty, and then, when it is there.
+  /// push() in two steps: the caller moves a task into next_slot(), which holds an empty one, and
+  /// calls push_next() or add_next(). Requires has_room().
   [[nodiscard]] task& next_slot() noexcept {
-    // relaxed: its own
+    // relaxed: the owner writes it
     return slots_[tail_.load(std::memory_order_relaxed) % Capacity].held;
   }
   void push_next(bool marked) noexcept { add(marked, std::memory_order_seq_cst); }  // see 4
-  /// For who looks itself for those that sleep.
+  /// As push_next(false), but without 4: for a caller that does not rely on wake_hint_.
   void add_next() noexcept { add(false, std::memory_order_release); }  // release: the task
 
-  /// Takes the newest. Empty if there is none.
+  /// Takes the newest task. \return an empty task if there is none.
   [[nodiscard]] task pop(bool* marked = nullptr) noexcept {
-    const std::uint64_t i = tail_.load(std::memory_order_relaxed) - 1;  // relaxed: its own
+    // relaxed: the owner writes it
+    const std::uint64_t i = tail_.load(std::memory_order_relaxed) - 1;
     slot& s = slots_[i % Capacity];
     std::uint64_t word = s.state.load(std::memory_order_relaxed);  // relaxed: the exchange decides
     if ((word & ~mark) != full(i)) return {};
-    // relaxed: the task is its own
+    // relaxed: the owner has written the task itself
     if (!s.state.compare_exchange_strong(word, free, std::memory_order_relaxed)) return {};
     if (marked != nullptr) *marked = (word & mark) != 0;
     tail_.store(i, std::memory_order_relaxed);  // relaxed: as above
     return std::move(s.held);
   }
 
-  /// Takes the oldest. False if there is none.
+  /// Takes the oldest task. \return false if there is none.
   bool steal(task& t, bool* marked = nullptr) noexcept {
     for (;;) {
       const std::uint64_t i = oldest_.load();  // seq_cst: as in empty()
@@ -104,21 +108,21 @@ class local_queue {
     }
   }
 
-  /// Whether steal() would find nothing.
+  /// Returns whether steal() would find no task.
   [[nodiscard]] bool empty() const noexcept {
     for (;;) {
       const std::uint64_t i = oldest_.load();                                // seq_cst: see 4
       const std::uint64_t word = slots_[i % Capacity].state.load() & ~mark;  // seq_cst: see 4
       if (word == full(i)) return false;
       if (word == busy(i)) {
-        advance(i);                      // does not wait for the thief, which may be held up
+        advance(i);                      // for the thief, which may be suspended
       } else if (oldest_.load() == i) {  // seq_cst: see 4
         return true;
       }
     }
   }
 
-  /// How many there are, about.
+  /// Returns the number of tasks, as an estimate.
   [[nodiscard]] std::size_t size() const noexcept {
     const std::uint64_t from = oldest_.load(std::memory_order_relaxed);  // relaxed: an estimate
     const std::uint64_t to = tail_.load(std::memory_order_relaxed);      // relaxed: an estimate
@@ -138,9 +142,9 @@ class local_queue {
   };
 
   void add(bool marked, std::memory_order order) noexcept {
-    const std::uint64_t i = tail_.load(std::memory_order_relaxed);  // relaxed: its own
+    const std::uint64_t i = tail_.load(std::memory_order_relaxed);  // relaxed: the owner writes it
     slots_[i % Capacity].state.store(full(i) | (marked ? mark : 0), order);
-    tail_.store(i + 1, std::memory_order_relaxed);  // relaxed: others only estimate with it
+    tail_.store(i + 1, std::memory_order_relaxed);  // relaxed: other threads only estimate with it
   }
 
   void advance(std::uint64_t i) const noexcept {
@@ -150,7 +154,7 @@ class local_queue {
 
   // Atomic. Written by the owner.
   alignas(cache_line) sync::atomic<std::uint64_t> tail_{0};
-  // Atomic. Written by who steals, and by empty().
+  // Atomic. Written by thieves, and by empty().
   alignas(cache_line) mutable sync::atomic<std::uint64_t> oldest_{0};
   std::array<slot, Capacity> slots_;
 };

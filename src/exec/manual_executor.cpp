@@ -64,7 +64,7 @@ class manual_executor::impl : public detail::ref_counted<impl> {
     life_.advance_to(life_state::shutdown);
   }
 
-  // Gives back what has not begun, or cancels it and gives back nothing.
+  // Returns the tasks that have not begun, or cancels them and returns none.
   task_list stop(bool return_tasks) noexcept {
     const ending_guard ending(*this, life_);
     task_list unstarted;
@@ -81,12 +81,12 @@ class manual_executor::impl : public detail::ref_counted<impl> {
     return unstarted;
   }
 
-  // It terminates in the destructor, after all other calls that end it.
+  // Termination is in the destructor, after all other calls that end the executor.
   void end_if_over() noexcept {
     if (life_.try_tidy(false)) life_.terminate();
   }
   void destroy() noexcept {
-    // After fork() the mutex is in no known state, and other calls are not in this process.
+    // After fork() the mutex is in an unknown state, and other calls are not in this process.
     if (!home_.is_here()) return;
     static_cast<void>(stop(false));
     if (!is_ending_here(life_)) life_.await_unused();
@@ -109,13 +109,14 @@ class manual_executor::impl : public detail::ref_counted<impl> {
   friend class ref_counted<impl>;
   ~impl() = default;
 
-  // On the stack of a thread that runs a task.
+  // On the stack of each thread that runs a task.
   struct running : detail::list_node<> {
     running_task current;
     bool stop_requested = false;
   };
 
-  // Each that runs, without the lock; by the time of the next look others may have come or gone.
+  // Requests stop of each running task once, without the lock; so it searches the list anew after
+  // each request.
   void request_stop_of_running() noexcept {
     for (;;) {
       detail::intrusive_ptr<detail::future_core> found;
@@ -137,7 +138,7 @@ class manual_executor::impl : public detail::ref_counted<impl> {
   lifecycle life_{steady};
 
   mutable detail::mutex mu_;
-  task_harness harness_{steady, terminate_on_unhandled, nullptr};  // its counts: guarded by mu_
+  task_harness harness_{steady, terminate_on_unhandled, nullptr};  // `totals` is guarded by mu_
   task_queue queue_ TAKT_GUARDED_BY(mu_);
   detail::intrusive_list<running> running_ TAKT_GUARDED_BY(mu_);
 };

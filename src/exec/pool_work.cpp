@@ -555,7 +555,7 @@ bool pool_core::is_own_task() const noexcept {
 void pool_core::throw_if_own_task() const {
   if (!is_own_task()) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                          "takt: a task of a pool waits for the end of the pool");
+                          "takt: a task of the pool waits for the termination of the pool");
 }
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-/// What a thread runs at the moment, so that others can ask it to stop.
+/// The task that a thread runs, so that other threads can request its stop.
 #pragma once
 
 #include <utility>
@@ -10,13 +10,15 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// The owner of an executor changes its state, and then asks each of these to stop; who runs a task
-/// makes it known here, and then looks at the state. So no task is missed, whichever comes first.
+/// An executor that stops changes its state and then calls request_stop() for each thread. A thread
+/// that runs a task calls enter() and then checks the state. So each running task gets the request,
+/// whichever comes first.
 ///
-/// Thread safety: enter() and leave() belong to the thread that runs; request_stop() to anyone.
+/// Thread safety: enter() and leave() from the thread that runs the task; share() and
+/// request_stop() from any thread.
 class running_task {
  public:
-  /// A task with this state is about to run; somebody keeps that until leave().
+  /// A task with this state is about to run. The caller keeps the state alive until leave().
   void enter(detail::future_core& state) noexcept {
     const detail::mutex_lock lock(mu_);
     state_ = &state;
@@ -27,7 +29,7 @@ class running_task {
     state_ = nullptr;
   }
 
-  /// A reference to the state of what runs; empty if nothing does, or it has none.
+  /// Returns the state of the running task; null if none runs, or the task has no state.
   [[nodiscard]] detail::intrusive_ptr<detail::future_core> share() noexcept {
     const detail::mutex_lock lock(mu_);
     if (state_ == nullptr) return {};
@@ -35,6 +37,7 @@ class running_task {
     return detail::intrusive_ptr<detail::future_core>(state_);
   }
 
+  /// Requests stop of the running task, if any.
   void request_stop() noexcept {
     if (const auto found = share()) found->request_stop();
   }

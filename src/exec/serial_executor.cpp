@@ -1,21 +1,24 @@
-// A queue, and at most one drain: a task given to the executor, which runs what is queued. While it
-// runs, hands over, or drops what is queued, the lifecycle counts it as a worker.
+// A queue, and at most one drain: a task that the underlying executor runs, and that runs the
+// queued tasks. While a drain runs tasks, hands over to the next drain, or rejects queued tasks
+// because it was dropped, the lifecycle counts it as a worker.
 //
-//   idle      nothing is queued, or it was stopped; no drain
-//   draining  a drain is queued in the executor, or runs
+//   idle      nothing is queued, or the executor was stopped; there is no drain
+//   draining  a drain is queued in the underlying executor, or runs
 //
-//   idle     -> draining   execute(), which then gives the executor a drain
-//   draining -> idle       the drain finds nothing queued, or stop; the drain was refused or
-//   dropped
+//   idle     -> draining   execute(), which then submits a drain
+//   draining -> idle       the drain finds nothing queued, or finds the state stop; the drain was
+//                          rejected or dropped
 //
 // Invariants
-//   1. In draining there is exactly one drain, and only it takes tasks out to run them: they never
-//      overlap, and each happens before the next, by the lock or by the executor's queue.
-//   2. If something is queued, it is draining. The queue is open only then.
-//   3. Tasks, observers and the executor are called without the lock; by drains the executor not
-//      after the end, nor after a destructor within a task, which cannot wait for the end: it waits
-//      until its own drain is the only one that is at work, as the one before may still be handing
-//      over. Who has called execute() may still be in the executor's.
+//   1. In draining there is exactly one drain, and only the drain takes tasks out to run them. So
+//      tasks never overlap, and each happens before the next one, by the lock or by the queue of
+//      the underlying executor.
+//   2. If a task is queued, the state is draining. The queue is open only then.
+//   3. Tasks, observers and the underlying executor are called without the lock. Drains do not call
+//      the underlying executor after termination. Nor do they after a destructor that a task has
+//      called has returned: such a destructor cannot wait for termination, but waits until its own
+//      drain is the only active one, since the one before may still be handing over. A thread in
+//      execute() may still be in the underlying executor's execute() after either.
 #include <takt/exec/serial_executor.hpp>
 
 #include <array>
@@ -52,19 +55,19 @@ class serial_executor::impl : public detail::ref_counted<impl> {
   void shutdown() noexcept;
   task_list stop(bool return_tasks) noexcept;
   void destroy() noexcept;
-  void end_if_over() noexcept;  // for ending_guard
+  void end_if_over() noexcept;  // see ending_guard
   std::size_t queued() const;
   task_totals totals() const;
 
   // Constant after construction.
   const options options_;
-  void (*const taken_)(task& t) noexcept;  // null if nobody asks
+  void (*const taken_)(task& t) noexcept;  // see watched_strand; null otherwise
   const detail::fork_guard home_;
 
   lifecycle life_;
 
  private:
-  // On the stack of the thread that drains.
+  // On the stack of the draining thread.
   class drain_scope final : public detail::executor_scope {
    public:
     explicit drain_scope(const impl& of) noexcept : detail::executor_scope(&of), of_(&of) {}
@@ -78,7 +81,7 @@ class serial_executor::impl : public detail::ref_counted<impl> {
   };
 
   friend class ref_counted<impl>;
-  friend class drain_task<impl>;  // if that is dropped, nobody will run what is queued
+  friend class drain_task<impl>;
   ~impl() = default;
 
   void run_drain() noexcept;
@@ -90,12 +93,13 @@ class serial_executor::impl : public detail::ref_counted<impl> {
   running_task running_;
 
   mutable detail::mutex mu_;
-  task_harness harness_;                                 // its counts: guarded by mu_
-  std::uint64_t drains_ TAKT_GUARDED_BY(mu_) = 0;        // begun by execute()
-  std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;  // of them, with what was queued
+  task_harness harness_;                                 // `totals` is guarded by mu_
+  std::uint64_t drains_ TAKT_GUARDED_BY(mu_) = 0;        // submitted by execute()
+  std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;  // the last one dropped with queued tasks
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
-  detail::timed_condition drain_ended_ TAKT_GUARDED_BY(mu_);  // a drain, in stop
-  task_queue queue_{queue_order::fifo, false};                // but for add(): guarded by mu_
+  detail::timed_condition drain_ended_
+      TAKT_GUARDED_BY(mu_);                     // a drain has ended, or the state has changed
+  task_queue queue_{queue_order::fifo, false};  // guarded by mu_, but for add()
 };
 
 void serial_executor::impl::execute(task&& t) {
@@ -128,7 +132,8 @@ void serial_executor::impl::execute(task&& t) {
   try {
     where.execute(task(drain_task(*this)));
   } catch (...) {
-    // The drain is gone and has rejected what was queued; unless shutdown_now() had it back before.
+    // The drain was dropped, and has rejected the queued tasks, unless shutdown_now() had taken
+    // them before.
     lock.lock();
     const bool dropped = drain_number <= last_dropped_;
     lock.unlock();
@@ -155,7 +160,7 @@ void serial_executor::impl::run_drain() noexcept {
       here.run_again = false;
       try {
         where_.execute(task(drain_task(*this)));
-      } catch (...) {  // the drain is gone, and has set run_again
+      } catch (...) {  // the drain was dropped, and has set run_again
       }
       if (!here.run_again) {
         end_hand_over();
@@ -179,15 +184,16 @@ void serial_executor::impl::run_drain() noexcept {
   if (last) life_.terminate();
 }
 
-// The next drain goes on, or has ended; then this one may be the last.
+// The next drain continues. It may have ended already; then this one may be the last.
 void serial_executor::impl::end_hand_over() noexcept {
   life_.remove_worker();
-  if (life_.state() != life_state::running) end_if_over();  // else the ending call does
+  if (life_.state() != life_state::running) end_if_over();  // otherwise the ending call does it
 }
 
-// A drain is gone without having been run. If that is within another one, that one goes on. Counts
-// as a drain that runs, so that the end comes after what is dropped is gone: which may destroy
-// *this, or submit. If that comes back to this thread, it is dropped, too.
+// A drain was dropped without being run. If this thread is within another drain, that one
+// continues. Otherwise this call rejects the queued tasks. It counts as a worker, so that
+// termination follows the destruction of these tasks, which may destroy *this or submit tasks. If
+// such a task's drain is dropped on this thread as well, the loop rejects it too.
 void serial_executor::impl::drain_dropped() noexcept {
   if (detail::executor_scope* outer = detail::executor_scope::of(this)) {
     static_cast<drain_scope*>(outer)->run_again = true;
@@ -220,8 +226,8 @@ void serial_executor::impl::drain_dropped() noexcept {
   if (last) life_.terminate();
 }
 
-// After a worker has gone, or the state has changed. True once; then the caller ends it, without
-// the lock.
+// Called after a worker has left, or the state has changed. \return true once; then the caller
+// terminates the lifecycle, without the lock.
 bool serial_executor::impl::try_tidy() noexcept {
   drain_ended_.notify_all();
   return life_.try_tidy(queue_.empty());
@@ -299,7 +305,7 @@ serial_executor::serial_executor(any_executor where, const options& how,
 }
 
 serial_executor::~serial_executor() {
-  // After fork() the threads are not in this process, and the mutex is in no known state.
+  // After fork() the threads are not in this process, and the mutex is in an unknown state.
   if (impl_->home_.is_here()) impl_->destroy();
 }
 
@@ -318,7 +324,7 @@ future_options serial_executor::future_options() const noexcept {
 void serial_executor::throw_if_own_task() const {
   if (detail::executor_scope::of(impl_) == nullptr && !is_ending_here(impl_->life_)) return;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                          "takt::serial_executor: one of its own tasks waits for its end");
+                          "takt::serial_executor: one of its own tasks waits for its termination");
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -28,7 +28,7 @@ stealing_pool::stealing_pool(options how) {
 }
 
 stealing_pool::~stealing_pool() {
-  // After fork() the threads are not in this process, and the mutex is in no known state.
+  // After fork() the threads are not in this process, and the mutex is in an unknown state.
   if (core_->is_here()) core_->destroy("takt::stealing_pool");
 }
 

@@ -62,7 +62,7 @@ run_result task_harness::run_observed(task& t, const lifecycle& life, running_ta
     return run_result::cancelled_before;
   }
   detail::future_core* const state = t.state();
-  detail::intrusive_ptr<detail::future_core> kept;  // decorate() may take over the task
+  detail::intrusive_ptr<detail::future_core> kept;  // decorate() may move the task away
   if (state != nullptr && hooks.decorate != nullptr) {
     state->retain();
     kept = detail::intrusive_ptr<detail::future_core>(state);
@@ -75,7 +75,7 @@ run_result task_harness::run_observed(task& t, const lifecycle& life, running_ta
   auto result = run_result::finished;
   std::exception_ptr uncaught;
   bool begun = false;     // `before` has returned
-  bool reported = false;  // the observer knows that it has started
+  bool reported = false;  // the observer has got the event
   try {
     if (hooks.before != nullptr) (*hooks.before)(t);
     begun = true;
@@ -118,8 +118,8 @@ run_result task_harness::result_of(task_outcome outcome) noexcept {
   }
 }
 
-// Calls the hook with a task that runs `t`. A task with a future stays here: so its future gets the
-// error if the hook throws, and a series can run again. Any other task moves.
+// Calls the hook with a task that runs `t`. A task with a future stays in `t`: so its future gets
+// the error if the hook throws, and a periodic task can run again. Any other task is moved.
 task task_harness::decorate(task& t, const std::function<task(task)>& hook) {
   if (!t.has_future()) return hook(std::move(t));
   detail::future_core* const state = t.state();
@@ -135,11 +135,11 @@ task task_harness::decorate(task& t, const std::function<task(task)>& hook) {
   return hook(std::move(run));
 }
 
-// The hook has dropped the task. A series leaves out this run; any other task ends.
+// The hook has dropped the task. A periodic task skips this run; any other task is cancelled.
 run_result task_harness::end_dropped(const task& t,
                                      const std::optional<task_event>& event) const noexcept {
   if (t.is_periodic() && t.state()->is_pending()) return run_result::skipped;
-  if (event) {  // `t` may have moved
+  if (event) {  // not report(): `t` may have been moved
     task_event ended = *event;
     ended.what = task_event::kind::cancelled;
     ended.began = {};

@@ -1,4 +1,4 @@
-/// What every executor with a queue does with a task: runs it, tells the observer, counts its end.
+/// Runs the tasks of every executor with a queue: hooks, errors, events and counts.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What became of a task when its turn had come.
+/// The outcome of a run.
 enum class run_result : std::uint8_t {
   finished,
   failed,
-  cancelled_before,  ///< It did not begin.
-  cancelled_within,  ///< It was cancelled while it ran.
-  again,             ///< It ran, and is to run again.
+  cancelled_before,  ///< The task did not begin.
+  cancelled_within,  ///< The task was cancelled while it ran.
+  again,             ///< The task ran, and is to run again.
   skipped,           ///< This run of a series was dropped by `decorate`; the series continues.
 };
 
-/// Counts it.
+/// Counts an outcome. The caller holds the lock that guards `totals`.
 inline void count(run_result r, task_totals& totals) noexcept {
   if (r == run_result::skipped) return;
   if (r == run_result::cancelled_before) {
@@ -48,7 +48,7 @@ inline void count(run_result r, task_totals& totals) noexcept {
   if (r == run_result::failed) ++totals.failed;
 }
 
-/// The same without a lock: one thread at a time counts, and any thread reads meanwhile.
+/// Counts outcomes without a lock: one thread at a time counts, any thread may read.
 class run_counts {
  public:
   void count_submitted() noexcept { add(submitted_); }
@@ -61,7 +61,8 @@ class run_counts {
     add(r < run_result::cancelled_before ? finished_ : cancelled_);
   }
 
-  /// Ends first, of all threads, and then submissions: so none has more ends than submissions.
+  /// Readers add the outcomes of all threads first, and then the submissions; so the sum never has
+  /// more outcomes than submissions.
   void add_ends_to(task_totals& totals) const noexcept {
     const std::uint64_t finished = value(finished_);
     const std::uint64_t ran = value(ran_);
@@ -80,14 +81,14 @@ class run_counts {
   using number = sync::atomic<std::uint64_t>;
 
   static void add(number& n) noexcept {
-    // relaxed: this thread alone writes it; release: what happened before, to who sees the count
+    // relaxed: only this thread writes it; release: all that happened before, to the reader
     n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   static std::uint64_t value(const number& n) noexcept {
-    return n.load(std::memory_order_acquire);  // acquire: what happened before the counts seen
+    return n.load(std::memory_order_acquire);  // acquire: all that happened before the count
   }
 
-  // Atomic. Written by the thread that counts.
+  // Atomic. Written by the counting thread.
   number submitted_{0};
   number rejected_{0};
   number finished_{0};
@@ -96,15 +97,17 @@ class run_counts {
   number cancelled_{0};
 };
 
-/// What is called around a task, unless null; not empty.
+/// Functions called around a task. Null pointers are skipped; the functions are not empty.
 struct run_hooks {
   const std::function<void(const task&)>* before = nullptr;
   const std::function<void(const task&, const std::exception_ptr&)>* after = nullptr;
-  const std::function<task(task)>* decorate = nullptr;  // what is run instead
+  const std::function<task(task)>* decorate = nullptr;  // returns the task that runs instead
 };
 
-/// Thread safety: `totals` belongs to the executor's lock; the rest is constant, and is called
-/// without it.
+/// Runs tasks, reports events to the observer, and holds the executor's totals.
+///
+/// **Thread safety**: `totals` is guarded by the executor's lock. The other members are constant,
+/// and are called without that lock.
 class task_harness {
  public:
   task_harness(const clock& time, const unhandled_hook& unhandled, task_observer* observer) noexcept
@@ -112,24 +115,25 @@ class task_harness {
 
   [[nodiscard]] bool observed() const noexcept { return observer_ != nullptr; }
 
-  /// Something has happened to a task that does not run.
+  /// Reports an event of a task that does not run.
   void report(task_event::kind what, const task& t) const noexcept;
-  /// Runs of a periodic task were left out.
+  /// Reports that runs of a periodic task were missed.
   void report_missed(const task& t, std::uint64_t runs) const noexcept;
-  /// The first event; stamps the task.
+  /// Reports the submission of a task, and sets its deadline to the present time.
   void report_submitted(task& t) const noexcept {
     if (observer_ == nullptr) return;
     t.set_deadline(time_.now());
     report(task_event::kind::submitted, t);
   }
-  /// A run is about to begin, and has come to its end. What report_started() gives is for
-  /// report_ended() only; empty if nobody listens.
+  /// Reports that a run begins. \return the event, to be passed to report_ended(); empty if there
+  /// is no observer.
   [[nodiscard]] std::optional<task_event> report_started(const task& t) const noexcept;
+  /// Reports that a run has ended.
   void report_ended(std::optional<task_event>& begun, run_result result) const noexcept;
 
-  /// Runs `t` and drops it, unless it is to run again. If `where` is given, it is asked to stop
-  /// when `life` is in stop or later, or gets there meanwhile. What nobody else catches goes to
-  /// `caught`, if given, or to the hook.
+  /// Runs `t`, and destroys it unless it is to run again. While it runs, `running`, if given,
+  /// refers to it; stop is requested at once if `life` is in stop or later. An exception that no
+  /// future takes goes to `caught`, if given, else to the unhandled hook.
   run_result run(task& t, const lifecycle& life, running_task* running, const run_hooks& hooks = {},
                  std::exception_ptr* caught = nullptr) const noexcept {
     const bool hooked =
@@ -138,16 +142,16 @@ class task_harness {
     return run_observed(t, life, running, hooks, caught);
   }
 
-  /// Adds one that will not be run to the list; if there is no memory for that, cancels it.
-  /// \return how many were cancelled.
+  /// Appends a task that will not run to the list, or cancels it if there is no memory.
+  /// \return the number of tasks cancelled.
   std::size_t keep_or_cancel(task& t, task_list& unstarted) const noexcept;
 
-  /// One that has not begun is given back.
+  /// Reports that a task which has not begun is returned, and detaches it from the executor.
   void mark_returned(task& t) const noexcept;
 
-  /// Ends tasks that will not be run: those that were cancelled, or all unless `return_tasks`, are
-  /// cancelled; the rest are left in `unstarted`, to be given back. \return how many were
-  /// cancelled.
+  /// Completes tasks that will not run. With `return_tasks`, tasks that are neither cancelled nor
+  /// the resumption of a coroutine stay in `unstarted`, marked as returned. All other tasks are
+  /// cancelled and removed. \return the number of tasks cancelled.
   std::size_t end_unstarted(task_list& unstarted, bool return_tasks) const noexcept;
 
   task_totals totals;

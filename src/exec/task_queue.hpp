@@ -1,4 +1,4 @@
-/// Tasks that wait for a thread.
+/// The shared task queue of an executor.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +15,33 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// As far as numbers go, where `unbounded` is the largest.
+/// Returns a + b, or `unbounded`, which is the largest number, if the sum is greater.
 constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) {
   return a > unbounded - b ? unbounded : a + b;
 }
 
-/// FIFO, or by priority and then FIFO. Its front belongs to who holds the executor's lock; its back
-/// has a lock of its own, so that those who add do not get in the way of those who take. When the
-/// front is empty, the back becomes the front.
+/// A queue of tasks in FIFO order, or by priority and then FIFO. The front is guarded by the
+/// executor's lock. The back has a lock of its own, so that producers and workers do not contend:
+/// a two-list queue, whose back becomes the front when the front is empty.
 ///
-/// While it is open, tasks are added without the executor's lock. An executor opens it only if some
-/// thread will look here before it sleeps or leaves. Who looks and finds nothing closes it, so that
-/// the next one to add takes the lock, and sees to it that somebody runs its task.
+/// While the queue is open, producers append without the executor's lock. An executor opens it only
+/// while some worker will look into it before it parks or leaves. A worker that finds no task
+/// closes the queue; so the next producer takes the executor's lock, and wakes or starts a worker.
 ///
-/// Thread safety: add() and add_counts_to() for anyone, the rest under the executor's lock.
+/// Thread safety: add(), add_all() and add_counts_to() from any thread; all other members under the
+/// executor's lock.
 class task_queue {
  public:
-  /// \param keeps_capacity  whether the memory of many tasks is kept while there are none.
+  /// \param keeps_capacity  Whether an empty queue keeps the memory that it has grown to.
   explicit task_queue(queue_order order = queue_order::fifo, bool keeps_capacity = true) noexcept
       : order_(order), keeps_capacity_(keeps_capacity) {}
 
   // --- without the executor's lock
 
-  /// Counts and numbers a task; and if the queue is open, adds it, and returns true. Then nothing
-  /// of the executor may be touched any more: the task may destroy it. If it throws, `t` is as it
-  /// was, and counted, also as refused.
+  /// Counts and numbers a task, and appends it if the queue is open. After it has returned true,
+  /// the caller must not touch the executor, which the task may destroy. \return whether the task
+  /// was appended. \throws std::bad_alloc; then `t` is unchanged, and counted as submitted and
+  /// rejected.
   bool add(task& t) {
     const detail::mutex_lock lock(back_mu_);
     t.set_id(++submitted_);
@@ -53,9 +55,8 @@ class task_queue {
     return true;
   }
 
-  /// The same for several, as many as there is memory for; those that are not added are not
-  /// counted.
-  /// \return how many it has added: none if it is closed.
+  /// Appends tasks, from the first one on, as many as there is memory for. Tasks that are not
+  /// appended are not counted. \return the number of tasks appended; 0 if the queue is closed.
   std::size_t add_all(std::span<task> tasks) noexcept {
     const detail::mutex_lock lock(back_mu_);
     if (!open_) return 0;
@@ -67,12 +68,12 @@ class task_queue {
         ++submitted_;
         ++count;
       }
-    } catch (...) {  // NOLINT(bugprone-empty-catch): the caller goes on with the rest
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the caller handles the rest
     }
     return count;
   }
 
-  /// Adds what add() has counted.
+  /// Adds the counts of add() and add_all() to `totals`.
   void add_counts_to(task_totals& totals) const {
     const detail::mutex_lock lock(back_mu_);
     totals.submitted += submitted_;
@@ -81,7 +82,7 @@ class task_queue {
 
   // --- under the executor's lock
 
-  /// A queue by priority stays closed.
+  /// Opens or closes the queue. A priority queue stays closed.
   void set_open(bool open) noexcept {
     if (open == is_open_ || order_ == queue_order::priority) return;
     const detail::mutex_lock lock(back_mu_);
@@ -91,7 +92,7 @@ class task_queue {
 
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
 
-  /// Whether there is a task to pop(). If not, the queue is closed.
+  /// Returns whether there is a task to pop(). If not, closes the queue.
   [[nodiscard]] bool find() noexcept {
     if (!front_.empty()) return true;
     if (!uses_back_) {
@@ -109,10 +110,10 @@ class task_queue {
     return false;
   }
 
-  /// What pop() would take, after find() has found one.
+  /// Returns the task that pop() would take. Requires that find() has returned true.
   [[nodiscard]] const task& front() noexcept { return front_[0]; }
 
-  /// The next one, after find() has found one.
+  /// Takes the next task. Requires that find() has returned true.
   void pop(task& t) noexcept {
     if (order_ == queue_order::priority) {
       std::swap(front_[0], front_.back());
@@ -123,7 +124,7 @@ class task_queue {
     }
   }
 
-  /// How many pop() can take before find() is needed again.
+  /// Returns how many tasks pop() can take before find() must be called again.
   [[nodiscard]] std::size_t found() const noexcept { return front_.size(); }
 
   [[nodiscard]] std::size_t size() const noexcept {
@@ -133,7 +134,7 @@ class task_queue {
   }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-  /// Adds a task that add() has numbered. If it throws, `t` is as it was.
+  /// Appends a task that add() has numbered. \throws std::bad_alloc; then `t` is unchanged.
   void push(task&& t) {
     if (uses_back_) {
       const detail::mutex_lock lock(back_mu_);
@@ -144,18 +145,18 @@ class task_queue {
     if (order_ == queue_order::priority) sift_up(front_, front_.size() - 1);
   }
 
-  /// All that is in front, and then what comes after it; the queue is closed. In no particular
-  /// order, if by priority: see sort().
+  /// Takes all tasks of the front, and then, in a second call, those behind them. Requires that the
+  /// queue is closed. The tasks of a priority queue are in heap order: see sort().
   [[nodiscard]] task_list take_front() noexcept { return std::move(front_); }
   [[nodiscard]] task_list take_back() noexcept {
     static_cast<void>(find());
     return std::move(front_);
   }
 
-  /// Puts what take_front() gave into the order of the queue.
+  /// Sorts the result of take_front() into the order of the queue: heapsort.
   static void sort(task_list& heap, queue_order order) noexcept {
     if (order == queue_order::fifo) return;
-    // The next one to the end, of those that are left; so the last one ends up in front.
+    // Moves the next task of the remaining heap behind it; so the list ends up reversed.
     for (std::size_t left = heap.size(); left > 1; --left) {
       std::swap(heap[0], heap[left - 1]);
       sift_down(heap, 0, left - 1);
@@ -163,8 +164,8 @@ class task_queue {
     for (std::size_t i = 0, j = heap.size(); i + 1 < j; ++i) std::swap(heap[i], heap[--j]);
   }
 
-  /// Takes out those for which `wanted` holds, and adds them to `taken`: all, or as many as there
-  /// is memory for.
+  /// Moves the tasks for which `wanted` returns true to `taken`: all, or as many as there is memory
+  /// for.
   template <class Wanted>
   void take_if(Wanted wanted, task_list& taken) noexcept {
     take_if(wanted, front_, taken);
@@ -184,7 +185,7 @@ class task_queue {
       for (task& t : from) {
         if (wanted(t)) taken.push_back(std::move(t));
       }
-    } catch (...) {  // the task is where it was
+    } catch (...) {  // out of memory: the task stays where it is
     }
     if (taken.size() != before) from.remove_empty();
   }
@@ -193,7 +194,7 @@ class task_queue {
     return a.priority() != b.priority() ? a.priority() > b.priority() : a.id() < b.id();
   }
 
-  // A binary heap: what leaves next is at 0, and each leaves before its children at 2i+1 and 2i+2.
+  // A binary heap: task 0 leaves next, and task i leaves before its children 2i + 1 and 2i + 2.
   static void sift_up(task_list& heap, std::size_t at) noexcept {
     while (at != 0 && leaves_before(heap[at], heap[(at - 1) / 2])) {
       std::swap(heap[at], heap[(at - 1) / 2]);
@@ -215,10 +216,10 @@ class task_queue {
   const queue_order order_;
   const bool keeps_capacity_;
 
-  // Of who holds the executor's lock.
+  // Guarded by the executor's lock.
   task_list front_;
-  bool is_open_ = false;    // the same as open_
-  bool uses_back_ = false;  // it is open, or back_ is not empty
+  bool is_open_ = false;    // a copy of open_
+  bool uses_back_ = false;  // the queue is open, or back_ is not empty
 
   alignas(cache_line) mutable detail::mutex back_mu_;
   bool open_ TAKT_GUARDED_BY(back_mu_) = false;  // written under both locks

@@ -61,7 +61,7 @@ thread_pool::thread_pool(options how) {
 }
 
 thread_pool::~thread_pool() {
-  // After fork() the threads are not in this process, and the mutex is in no known state.
+  // After fork() the threads are not in this process, and the mutex is in an unknown state.
   if (core_->is_here()) core_->destroy("takt::thread_pool");
 }
 

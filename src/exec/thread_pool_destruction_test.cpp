@@ -196,13 +196,16 @@ TEST(thread_pool_destructor, within_its_own_close_ends_the_program_with_a_messag
     owner->execute([&] { go_on.wait(); });
     close_what_a_queued_closure_owns(std::move(owner));
   };
-  EXPECT_DEATH(pool(), "takt::thread_pool: destroyed by one of its own tasks, or by its own end");
+  EXPECT_DEATH(
+      pool(),
+      "takt::thread_pool: destroyed by one of its own tasks, or within a call that ends it");
   const auto strand = [] {
     takt::manual_executor later;
     close_what_a_queued_closure_owns(std::make_shared<takt::serial_executor>(later));
   };
-  EXPECT_DEATH(strand(),
-               "takt::serial_executor: destroyed by one of its own tasks, or by its own end");
+  EXPECT_DEATH(
+      strand(),
+      "takt::serial_executor: destroyed by one of its own tasks, or within a call that ends it");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace takt::inline TAKT_ABI {
 namespace detail {
 
 tracking_record::~tracking_record() {
-  const mutex_lock lock(mu_);  // nobody else is here; for the analysis
+  const mutex_lock lock(mu_);  // uncontended; for the thread safety analysis
   while (tracked_task* t = cut_off_.pop_front()) delete t;
 }
 
@@ -24,7 +24,7 @@ void tracking_record::call(std::unique_ptr<tracked_task> what, const sync::stop_
     cut_off_.push_back(*what.release());
     throw;
   }
-  what.reset();  // before it counts as ended, and without the lock
+  what.reset();  // before the task counts as ended, and without the lock
   const mutex_lock lock(mu_);
   --running_;
 }

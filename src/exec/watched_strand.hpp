@@ -1,4 +1,4 @@
-/// A serial_executor that tells its owner what it takes out of its queue.
+/// A serial_executor that reports to its owner which tasks it takes out of its queue.
 #pragma once
 
 #include <takt/base/config.hpp>
@@ -8,8 +8,9 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Calls `taken` with each task that is taken out to be run, under the lock that shutdown_now()
-/// takes, too: so a task is given back by that, or it was told before.
+/// Calls `taken` with each task that it takes out of the queue to run, under the lock that
+/// shutdown_now() takes as well. So each task is either returned by shutdown_now(), or was reported
+/// before that call took the lock.
 class watched_strand final : public serial_executor {
  public:
   watched_strand(any_executor where, const options& how, void (*taken)(task& t) noexcept)
