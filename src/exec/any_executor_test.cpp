@@ -19,7 +19,7 @@ namespace {
 
 using takt::any_executor;
 
-// What the documentation shows: an executor in five lines.
+// The executor in five lines that the documentation shows.
 class five_lines {
  public:
   void execute(takt::task t) { last = std::move(t); }
@@ -35,7 +35,7 @@ static_assert(takt::may_run_inline<five_lines>);
 static_assert(std::is_trivially_copyable_v<any_executor>);
 static_assert(sizeof(any_executor) == 2 * sizeof(void*));
 static_assert(std::is_constructible_v<any_executor, five_lines&>);
-static_assert(!std::is_constructible_v<any_executor, five_lines>, "nobody would own it");
+static_assert(!std::is_constructible_v<any_executor, five_lines>, "a reference to a temporary");
 static_assert(std::is_constructible_v<any_executor, takt::inline_executor>);
 
 TEST(executor, anything_with_execute_can_submit) {

@@ -167,7 +167,7 @@ TEST(completion_queue, takes_until_stop_is_requested) {
   EXPECT_FALSE(taken.has_value());
   EXPECT_FALSE(done.take_for(1s, stop.get_token()).has_value());
   e.tasks[0].run();
-  EXPECT_TRUE(done.take(stop.get_token()).has_value());  // what is there is given
+  EXPECT_TRUE(done.take(stop.get_token()).has_value());  // a ready future is returned
 }
 
 TEST(completion_queue, keeps_nothing_of_what_was_rejected) {
@@ -277,7 +277,7 @@ TEST(completion_queue, can_go_while_it_cancels) {
   for (const takt::task& t : e.tasks) EXPECT_TRUE(t.is_cancelled());
 }
 
-// What this thread owes is put off while it is within a continuation, unless it waits.
+// Continuations are deferred while the thread runs a continuation, unless it waits.
 TEST(completion_queue, finds_what_this_thread_has_ended_within_a_continuation) {
   held_executor e;
   completion_queue<int> done{e};
@@ -348,7 +348,7 @@ TEST(completion_queue, discards_what_nobody_wants) {
   EXPECT_FALSE(done.try_take().has_value());
   go_on.unpark();
 
-  done.submit([] { return 4; });  // what comes later is wanted
+  done.submit([] { return 4; });  // later results are not discarded
   EXPECT_EQ(done.take().get(), 4);
   EXPECT_TRUE(done.empty());
   EXPECT_FALSE(ran);

@@ -1,5 +1,4 @@
-// Results that tasks and coroutines deliver reach their continuations at once, wherever the
-// executor is run.
+// Results of tasks and coroutines reach their continuations at once, wherever the executor runs.
 #include <deque>
 #include <functional>
 #include <system_error>
@@ -61,7 +60,7 @@ void poll_delivers() {
 TEST(delivery, by_a_task_that_a_coroutine_polls) { in_a_resumed_coroutine(poll_delivers); }
 TEST(delivery, by_a_task_that_a_continuation_polls) { fully_nested(poll_delivers); }
 
-// What the thread has deferred before is called, too.
+// Continuations that the thread has deferred before are called as well.
 TEST(delivery, polling_calls_deferred_continuations) {
   fully_nested([] {
     bool called = false;
@@ -87,7 +86,7 @@ TEST(delivery, a_blocking_region_calls_deferred_continuations) {
   });
 }
 
-// Resumes within the strand, though the strand is drained within continuations.
+// The coroutine resumes within the strand, although the strand is drained within continuations.
 void resumes_on_a_strand() {
   const takt::detail::executor_scope* const outer = takt::detail::executor_scope::innermost();
   takt::inline_executor here;
@@ -111,7 +110,7 @@ TEST(delivery, continuations_resume_a_coroutine_within_its_strand) {
   fully_nested(resumes_on_a_strand);
 }
 
-// One coroutine that goes on within execute(), again and again.
+// One coroutine that resumes within execute(), a million times.
 TEST(delivery, a_million_hops_on_an_inline_executor_need_no_stack) {
   constexpr int count = 1'000'000;
   int hops = 0;
@@ -127,8 +126,8 @@ TEST(delivery, a_million_hops_on_an_inline_executor_need_no_stack) {
 
 constexpr int deep = 5 * static_cast<int>(takt::max_nested_continuations);
 
-// Each level polls an executor within a continuation of the level above. A continuation that were
-// called later would use the frame of a call that has returned.
+// Each level polls an executor within a continuation of the level above. A deferred continuation
+// would use the frame of a call that has returned.
 void poll_at_each_level(int level) {
   takt::manual_executor later;
   takt::promise<void> p;

@@ -166,7 +166,7 @@ TEST(fork_join, a_child_that_is_taken_with_other_tasks_is_begun_first) {
       })
       .get();
   EXPECT_TRUE(pool.close(takt::drain));
-  EXPECT_EQ(first, 2) << "somebody waits for it";
+  EXPECT_EQ(first, 2) << "its parent waits for it";
   EXPECT_EQ(began.load(), 5);
 }
 
@@ -185,7 +185,7 @@ TEST(fork_join, waits_for_a_child_that_another_thread_has_taken) {
           go_on.wait();
           result = 1;
         });
-        taken.open();  // the other thread is free to take it
+        taken.open();  // the other thread can take it
         children.join();
         EXPECT_EQ(result, 1);
       })
@@ -234,13 +234,13 @@ TEST(fork_join, a_child_that_is_given_back_and_dropped_counts_as_abandoned) {
   stealing_pool pool({.threads = 1});
   auto f = pool.submit([&] {
     fork_join children(pool);
-    children.spawn([] { FAIL() << "it was given back"; });
+    children.spawn([] { FAIL() << "the pool has returned it"; });
     spawned.open();
     dropped.wait();
     EXPECT_THROW(children.join(), takt::broken_promise);
   });
   spawned.wait();
-  EXPECT_EQ(pool.shutdown_now().size(), 1u);  // and drops it
+  EXPECT_EQ(pool.shutdown_now().size(), 1u);  // and destroys it
   dropped.open();
   f.get();
   pool.await_termination();
@@ -283,14 +283,14 @@ TEST(fork_join, two_of_one_task_may_end_in_any_order) {
         first.spawn([&] { ++ran; });
         fork_join second(pool);
         first.join();
-        second.spawn([&] { ++ran; });  // where the first one's child was
+        second.spawn([&] { ++ran; });  // in the slot of the first one's child
         second.join();
         EXPECT_EQ(ran, 2);
       })
       .get();
 }
 
-// Spawns a child when it is copied, and is one itself.
+// A child that spawns another one when it is copied.
 struct spawns_when_copied {
   spawns_when_copied(fork_join& of, int& count) : others(of), ran(count) {}
   spawns_when_copied(const spawns_when_copied& from) : others(from.others), ran(from.ran) {

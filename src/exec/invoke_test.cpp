@@ -35,7 +35,7 @@ using takt_test::until_stopped;
 using calls = std::vector<std::function<int()>>;
 using stoppable_calls = std::vector<std::function<int(stop_token)>>;
 
-// Runs tasks at once, on a clock of the test's, up to a limit.
+// Runs up to a limit of tasks at once, on the test's clock.
 class limited_executor {
  public:
   explicit limited_executor(const takt::clock& time, std::size_t limit = 1000)
@@ -112,8 +112,8 @@ TEST(invoke_all, cancels_what_was_submitted_if_a_submission_fails) {
                              [&](const stop_token&) { return (ran = true) ? 2 : 0; },
                              [](const stop_token&) { return 3; }};
   EXPECT_THROW(static_cast<void>(takt::invoke_all(pool, work)), takt::rejected);
-  EXPECT_TRUE(ended);       // or was not begun: nothing refers to what is here any more
-  pool.close(takt::drain);  // would hang if the first one were not told to stop
+  EXPECT_TRUE(ended);       // or did not begin: nothing refers to local variables any more
+  pool.close(takt::drain);  // would hang if stop of the first one were not requested
   EXPECT_FALSE(ran);
   EXPECT_EQ(pool.totals().cancelled, 2u);
 
@@ -205,7 +205,7 @@ TEST(invoke_any, gives_the_first_value_and_cancels_the_others) {
                              },
                              [](const stop_token&) { return 2; }};
   EXPECT_EQ(takt::invoke_any(pool, work), 2);
-  pool.close(takt::drain);  // would hang if the first one were not told to stop
+  pool.close(takt::drain);  // would hang if stop of the first one were not requested
   EXPECT_EQ(pool.totals().cancelled, 1u);
 }
 

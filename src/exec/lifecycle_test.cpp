@@ -43,7 +43,7 @@ TEST(lifecycle, counts_workers_beside_the_state) {
   EXPECT_TRUE(life.add_worker());
   EXPECT_TRUE(life.add_worker());
   EXPECT_TRUE(life.advance_to(life_state::shutdown));
-  EXPECT_TRUE(life.add_worker());  // for what is queued
+  EXPECT_TRUE(life.add_worker());  // for queued tasks
   EXPECT_EQ(life.workers(), 3u);
   EXPECT_EQ(life.state(), life_state::shutdown);
   EXPECT_TRUE(life.advance_to(life_state::stop));
@@ -57,7 +57,7 @@ TEST(lifecycle, counts_workers_beside_the_state) {
 
 TEST(lifecycle, tidies_when_it_is_shut_down_and_drained) {
   lifecycle life(takt::steady);
-  EXPECT_FALSE(life.try_tidy(true));  // runs
+  EXPECT_FALSE(life.try_tidy(true));  // still running
   ASSERT_TRUE(life.add_worker());
   life.advance_to(life_state::shutdown);
   EXPECT_FALSE(life.try_tidy(true));  // has a worker
@@ -95,7 +95,7 @@ TEST(lifecycle, a_hold_keeps_it_from_tidying_in_shutdown_and_in_stop) {
     life.release_hold();
     EXPECT_FALSE(life.is_held());
     EXPECT_TRUE(life.try_tidy(true));
-    EXPECT_FALSE(life.hold());  // too late
+    EXPECT_FALSE(life.hold());  // in tidying
     life.terminate();
     EXPECT_FALSE(life.hold());
   }
@@ -137,7 +137,7 @@ TEST(lifecycle, await_ends_with_the_deadline_the_token_or_the_end) {
   by_token.join();
   life.advance_to(life_state::stop);
   ASSERT_TRUE(life.try_tidy(true));
-  EXPECT_EQ(time.waiters(), 1u);  // tidying is not the end
+  EXPECT_EQ(time.waiters(), 1u);  // tidying is not terminated
   life.terminate();
   by_end.join();
   EXPECT_TRUE(life.await(time.now(), {}));

@@ -101,7 +101,7 @@ TEST(manual_executor, an_empty_task_is_an_error) {
 
 #if defined(__linux__) && !defined(TAKT_PORTABLE_PARKING)
 
-// A thread that is not in the child process is within shutdown_now() there for ever.
+// In the child process, a thread that does not exist there is within shutdown_now() for ever.
 TEST(manual_executor, does_not_wait_in_a_child_process) {
   auto later = std::make_unique<manual_executor>();
   takt_test::gate begun;
@@ -122,7 +122,7 @@ TEST(manual_executor, does_not_wait_in_a_child_process) {
   const pid_t child = fork();
   ASSERT_NE(child, -1);
   if (child == 0) {
-    alarm(30);  // ends it, if it hangs
+    alarm(30);  // kills the child if it hangs
     later.reset();
     _exit(0);
   }

@@ -1,4 +1,4 @@
-// What becomes of tasks when there is no memory for them.
+// The outcomes of tasks when there is no memory for them.
 #include <array>
 #include <cstddef>
 #include <new>
@@ -25,10 +25,10 @@ using takt_test::expect_balance;
 using takt_test::gate;
 using takt_test::rejection_of;
 
-// Larger than what a queue keeps room for.
+// More tasks than an empty queue keeps capacity for.
 constexpr std::size_t many = 400;
 
-// How many of `many` tasks are refused with bad_alloc.
+// Returns how many of `many` tasks are rejected with bad_alloc.
 template <class Executor>
 std::size_t refused_by(Executor& executor) {
   std::size_t refused = 0;
@@ -83,7 +83,7 @@ TEST(no_memory, a_pool_refuses_what_it_cannot_queue_and_goes_on) {
   EXPECT_EQ(s.tasks.finished, many + 1 - refused);
 }
 
-// Asks its pool something when it is destroyed: nobody may hold a lock then.
+// Calls its pool when it is destroyed: no thread may hold the lock then.
 class asking {
  public:
   explicit asking(const thread_pool& pool) noexcept : pool_(&pool) {}
@@ -158,7 +158,7 @@ TEST(no_memory, a_strand_refuses_what_it_cannot_queue_and_goes_on) {
   }
 }
 
-// What was queued before and after a thread has looked is in two lists, to be made one.
+// Tasks queued before and after a worker's last look are in two lists, which are joined.
 TEST(no_memory, shutdown_now_of_a_pool_gives_back_all) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   gate begun;
@@ -202,7 +202,7 @@ TEST(no_memory, shutdown_now_of_a_strand_gives_back_all) {
   EXPECT_EQ(strand.totals().pending(), 0u);
 }
 
-// What is in the rings of its threads has to be taken out of them.
+// Tasks are also taken out of the local queues.
 TEST(no_memory, shutdown_now_of_a_stealing_pool_gives_back_all) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   constexpr std::size_t threads = 3;
@@ -279,11 +279,11 @@ TEST(no_memory, a_stealing_pool_refuses_what_it_cannot_queue_and_goes_on) {
   EXPECT_EQ(pool.totals().rejected, refused);
 }
 
-// The child that is spawned is none then, but the one that was to make room for it was one.
+// The new task does not become a child, but the task that was dropped to make room was a child.
 TEST(no_memory, a_child_that_was_dropped_for_one_that_could_not_be_queued_is_reported) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   std::size_t refused = 0;
-  for (std::size_t before = 0; before < 16; ++before) {  // where in its memory the queue is by then
+  for (std::size_t before = 0; before < 16; ++before) {  // moves the queue's head in its memory
     takt::stealing_pool pool{
         {.threads = 1, .queue_capacity = 2, .rejection = takt::rejection_policy::drop_oldest()}};
     busy one(pool, 1);

@@ -1,4 +1,4 @@
-// Who waits while it owes calls to others makes them first: here, for what is not a future.
+// A thread runs its deferred continuations before it waits: here, for anything but a future.
 #include "../../tests/support/owing.hpp"
 
 #include <chrono>
@@ -30,7 +30,7 @@ TEST(owing, a_join_outside_of_the_pool) {
   owe_and_wait([&] { go_on.open(); }, [&] { children.join(); });
 }
 
-// It comes to owe something only by a child that it runs itself.
+// The continuation is deferred by a child that the waiting thread runs itself.
 TEST(owing, a_join_by_a_task_of_the_pool) {
   stealing_pool pool({.threads = 2});
   pool.submit([&] {
@@ -45,7 +45,7 @@ TEST(owing, a_join_by_a_task_of_the_pool) {
                          begun.open();
                          go_on.wait();
                        });
-                       begun.wait();  // the other thread has it
+                       begun.wait();  // the other thread runs it
                        children.spawn([&] { p.set_value(); });
                        children.join();
                      });
@@ -54,7 +54,7 @@ TEST(owing, a_join_by_a_task_of_the_pool) {
       .get();
 }
 
-// What is owed may spawn, too.
+// A deferred continuation may spawn as well.
 TEST(owing, a_join_waits_for_what_is_spawned_meanwhile) {
   stealing_pool pool({.threads = 1});
   gate go_on;
@@ -72,7 +72,7 @@ TEST(owing, a_join_waits_for_what_is_spawned_meanwhile) {
       });
 }
 
-// A spawn() that waits may have another one made meanwhile. Neither has made a child.
+// A spawn() that waits may run a deferred continuation that spawns. Neither adds a child.
 TEST(owing, a_spawn_that_waits_for_room) {
   stealing_pool pool(
       {.threads = 1, .queue_capacity = 1, .rejection = takt::rejection_policy::wait(0s)});
@@ -91,7 +91,7 @@ TEST(owing, a_spawn_that_waits_for_room) {
   EXPECT_NO_THROW(children.join());
 }
 
-// Not in the middle of it: what is owed may wait for what the pool gives up.
+// Deferred continuations run before the pool is stopped: they may wait for its tasks.
 TEST(owing, the_end_of_a_pool_begins_afterwards) {
   stealing_pool pool({.threads = 1});
   bool before = false;

@@ -48,7 +48,7 @@ TEST(resume_on, goes_on_on_the_pool) {
   EXPECT_EQ(s.tasks.finished, 2u);
 }
 
-// What becomes of co_await, in a word.
+// The outcome of co_await, as a word.
 owned arrive(thread_pool& pool, std::string& outcome) {
   try {
     co_await takt::resume_on(pool);
@@ -125,7 +125,7 @@ TEST(resume_on, may_be_given_up_with_its_frame) {
   EXPECT_EQ(s.tasks.finished, 2u);
 }
 
-// An executor that fails in its own way.
+// An executor that throws an exception of its own.
 struct failing_executor {
   void execute(const task&) { throw std::runtime_error("out of order"); }
 };
@@ -156,7 +156,7 @@ TEST(resume_on, runs_here_if_the_caller_is_to_run_it) {
   drain(pool);
 }
 
-// Runs tasks within execute(), and has to know when one runs.
+// Runs tasks within execute(), and knows whether one runs.
 class guarded_executor {
  public:
   void execute(takt::task t) {

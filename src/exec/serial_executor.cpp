@@ -97,8 +97,8 @@ class serial_executor::impl : public detail::ref_counted<impl> {
   std::uint64_t drains_ TAKT_GUARDED_BY(mu_) = 0;        // submitted by execute()
   std::uint64_t last_dropped_ TAKT_GUARDED_BY(mu_) = 0;  // the last one dropped with queued tasks
   bool draining_ TAKT_GUARDED_BY(mu_) = false;
-  detail::timed_condition drain_ended_
-      TAKT_GUARDED_BY(mu_);                     // a drain has ended, or the state has changed
+  // A drain has ended, or the state has changed.
+  detail::timed_condition drain_ended_ TAKT_GUARDED_BY(mu_);
   task_queue queue_{queue_order::fifo, false};  // guarded by mu_, but for add()
 };
 

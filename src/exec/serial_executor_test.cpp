@@ -37,7 +37,7 @@ static_assert(takt::executor<serial_executor>);
 static_assert(takt::is_serial_executor<serial_executor>);
 static_assert(takt::is_fifo_executor<serial_executor>);
 
-// Refuses, or drops without a word, as it is told.
+// Rejects tasks, or drops them silently, as the test sets it.
 class moody_executor {
  public:
   enum class mood { runs, refuses, drops };
@@ -53,7 +53,7 @@ TEST(serial_executor, runs_in_order_without_overlap_on_many_threads) {
   thread_pool pool{{.core_threads = 4}};
   for (const std::size_t batch : {std::size_t{1}, std::size_t{3}, takt::unbounded}) {
     serial_executor strand(pool, {.batch = batch});
-    std::vector<int> seen;  // touched by its tasks only, without a lock
+    std::vector<int> seen;  // accessed by the strand's tasks only, without a lock
     for (int i = 0; i < 1000; ++i) strand.execute([&seen, i] { seen.push_back(i); });
     EXPECT_TRUE(strand.close(drain));
     ASSERT_EQ(seen.size(), 1000U);
@@ -116,8 +116,8 @@ TEST(serial_executor, a_task_that_adds_one_is_not_interrupted) {
   EXPECT_EQ(order, "()x");
 }
 
-// An executor that runs the drain within execute() must not make it nest: a million would need a
-// million frames.
+// An executor that runs the drain within execute() must not nest drains: a million tasks would need
+// a million frames.
 TEST(serial_executor, a_fair_one_on_an_inline_executor_needs_no_stack) {
   serial_executor strand(takt::inline_executor(), {.batch = 1});
   int ran = 0;
@@ -176,7 +176,7 @@ TEST(serial_executor, a_fair_one_goes_on_by_itself_if_it_is_refused) {
   }
 }
 
-// Runs at once, or keeps for later, as each one comes.
+// Runs each task at once or keeps it for later, by its number.
 class whimsical_executor {
  public:
   explicit whimsical_executor(std::vector<bool> at_once) : at_once_(std::move(at_once)) {}
@@ -207,7 +207,7 @@ TEST(serial_executor, a_fair_one_hands_over_again_after_it_was_run_at_once) {
   serial_executor strand(where, {.batch = 1});
   std::vector<int> order;
   for (int i = 0; i < 3; ++i) strand.execute([&, i] { order.push_back(i); });
-  where.run_kept();  // runs one, hands over, is run again for one, hands over
+  where.run_kept();  // runs one, hands over to a drain that runs one, hands over
   EXPECT_EQ(order, (std::vector{0, 1}));
   ASSERT_EQ(where.given, 3U);
   where.run_kept();
@@ -233,7 +233,8 @@ TEST(serial_executor, may_be_stopped_while_it_hands_over) {
     strand.execute([&] { ++ran; });
     where.meanwhile = [&] {
       EXPECT_EQ(strand.shutdown_now().size(), 1U);
-      EXPECT_FALSE(strand.is_terminated()) << "it uses its executor, which may go after it";
+      EXPECT_FALSE(strand.is_terminated())
+          << "it uses its executor, which may be destroyed after termination";
     };
     where.run_kept();
     EXPECT_EQ(ran, 1);
@@ -276,7 +277,7 @@ TEST(serial_executor, an_executor_that_drops_it_rejects_what_is_queued) {
   EXPECT_TRUE(strand.is_terminated());
 }
 
-// What a closure does when it goes.
+// A function that runs when a closure is destroyed.
 using at_end = std::shared_ptr<void>;
 at_end when_it_goes(std::function<void()> what) {
   return {nullptr, [what = std::move(what)](void*) { what(); }};
@@ -326,7 +327,7 @@ TEST(serial_executor, can_be_destroyed_by_a_task_that_is_dropped) {
   }
 }
 
-// What the pool gives back is the drain: who runs it, runs the tasks.
+// The task that the pool returns is the drain: running it runs the strand's tasks.
 TEST(serial_executor, a_drain_that_is_given_back_can_be_run) {
   manual_executor loop;
   serial_executor strand(loop);
@@ -363,7 +364,7 @@ TEST(serial_executor, a_closure_that_its_end_destroys_cannot_wait_for_the_end) {
   strand.await_termination();
 }
 
-// It is about to be ready, without a thread of the strand's.
+// The future is about to be ready, without the strand's thread.
 TEST(serial_executor, may_wait_for_what_another_thread_is_just_cancelling) {
   takt::manual_clock time;
   thread_pool pool{{.core_threads = 1}};
@@ -464,7 +465,7 @@ TEST(serial_executor, tells_an_observer) {
     strand.execute([] {});
     loop.poll();
     strand.execute([] {});
-    strand.execute([] {});  // the drain is on its way
+    strand.execute([] {});  // the drain may have been taken
   }
   const auto totals = figures.totals();
   EXPECT_EQ(totals.submitted, 3U);
@@ -472,7 +473,7 @@ TEST(serial_executor, tells_an_observer) {
   EXPECT_EQ(totals.cancelled, 2U);
 }
 
-// There may be thousands of them.
+// A program may have thousands of strands.
 TEST(serial_executor, an_idle_one_keeps_little_memory) {
   TAKT_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   takt::task_statistics figures;

@@ -92,7 +92,7 @@ TEST(stealing_pool, others_take_what_has_waited_longest) {
             go_on.wait();
           });
         }
-        stolen.wait();  // this thread is busy: another one has it
+        stolen.wait();  // this thread is busy: another one runs it
         go_on.open();
       })
       .get();
@@ -192,7 +192,7 @@ TEST(stealing_pool, ids_are_unique) {
 
 // --- shutdown
 
-// Its only thread has ten tasks for itself, and is held.
+// A pool whose only thread has ten local tasks, and is held.
 struct held_pool {
   held_pool() {
     pool.execute([&] {
@@ -250,7 +250,7 @@ TEST(stealing_pool, destruction_cancels_what_threads_have_for_themselves) {
     queued.wait();
   }
   EXPECT_THROW(own.get(), takt::cancelled);
-  EXPECT_NO_THROW(running.get()) << "it was asked to stop, and did";
+  EXPECT_NO_THROW(running.get()) << "it has stopped on request";
 }
 
 TEST(stealing_pool, may_be_destroyed_by_its_own_task) {
@@ -291,7 +291,7 @@ TEST(stealing_pool, may_be_destroyed_by_what_its_own_task_cancels) {
   }
 }
 
-// --- what it has in common with thread_pool
+// --- shared with thread_pool
 
 TEST(stealing_pool, bounds_what_waits_from_outside) {
   gate go_on;
@@ -409,7 +409,7 @@ TEST(stealing_pool, an_idle_pool_has_all_its_threads_asleep) {
   EXPECT_EQ(pool.prestart(), 2u);
   pool.submit([&] { pool.execute([] {}); }).get();
   time.wait_for_waiters(2);
-  EXPECT_FALSE(time.advance_to_next()) << "nobody waits for a time";
+  EXPECT_FALSE(time.advance_to_next()) << "no thread waits for a deadline";
 }
 
 TEST(stealing_pool, an_observer_may_submit_where_one_has_room) {
@@ -476,7 +476,7 @@ TEST(stealing_pool, what_a_thread_has_had_for_long_is_run_though_others_come_fro
     });
     repeat();
   });
-  begun.wait();  // with nothing else for itself
+  begun.wait();  // its local queue is empty
   for (int i = 0; i < 1000; ++i) pool.execute([] {});
   queued.open();
   done.wait();

@@ -24,14 +24,14 @@ using takt::task_list;
 using takt::task_queue;
 using testing::ElementsAre;
 
-// How many have been given to it.
+// The number of tasks added.
 std::uint64_t submitted(const task_queue& queue) {
   takt::task_totals totals;
   queue.add_counts_to(totals);
   return totals.submitted;
 }
 
-// Adds a task as executors do; its number.
+// Adds a task as executors do. Returns its number.
 std::uint64_t submit(task_queue& queue, std::int16_t priority = 0) {
   task t([] {}, {.priority = priority});
   if (!queue.add(t)) queue.push(std::move(t));
@@ -100,7 +100,7 @@ TEST(task_queue, is_open_until_nothing_is_found) {
   pop(queue);
   EXPECT_TRUE(queue.is_open());
   task t([] {});
-  EXPECT_TRUE(queue.add(t)) << "nobody has found it empty";
+  EXPECT_TRUE(queue.add(t)) << "no find() has found it empty";
   EXPECT_TRUE(queue.find());
   EXPECT_TRUE(queue.is_open());
   pop(queue);
@@ -112,8 +112,7 @@ TEST(task_queue, is_open_until_nothing_is_found) {
   EXPECT_TRUE(queue.add(t));
 }
 
-// What is pushed comes after what was added, and the other way round, however it is opened and
-// closed between them.
+// push() and add() keep one order, however the queue is opened and closed between them.
 TEST(task_queue, keeps_the_order_of_those_pushed_and_those_added) {
   for (unsigned openings = 0; openings < 64; ++openings) {
     task_queue queue;
@@ -185,7 +184,7 @@ TEST(task_queue, takes_out_what_is_wanted_in_front_and_behind) {
   }
 }
 
-// All that is behind is taken out, and then another one comes.
+// All tasks of the back are taken out, and then another one is added.
 TEST(task_queue, goes_on_after_all_was_taken_out) {
   for (const bool open : {false, true}) {
     task_queue queue;
@@ -277,7 +276,7 @@ TEST(task_queue, a_steady_flow_allocates_nothing) {
   EXPECT_EQ(takt::allocations(), before);
 }
 
-// Against a deque of numbers.
+// Compared with a deque of numbers.
 TEST(task_queue, does_what_a_queue_does) {
   std::mt19937 random(1);
   task_queue queue;

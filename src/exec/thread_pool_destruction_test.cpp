@@ -1,4 +1,4 @@
-// The destruction of a pool: from outside, by one of its own tasks, and after fork().
+// Destruction of a pool: from outside, by one of its own tasks, and after fork().
 #include <memory>
 #include <optional>
 #include <utility>
@@ -71,7 +71,7 @@ TEST(thread_pool_destructor, handles_may_outlive_the_pool) {
 
 // --- by a task of its own
 
-// Opens its gate when the last copy of it goes.
+// Opens its gate when its last copy is destroyed.
 std::shared_ptr<void> witness(gate& gone) {
   return {nullptr, [&gone](void*) { gone.open(); }};
 }
@@ -94,7 +94,7 @@ TEST(thread_pool_destructor, can_be_called_by_its_only_worker) {
   pool.reset();
   released.open();
   EXPECT_EQ(task_ended.get(), 1);
-  gone.wait();  // the last state goes with the worker
+  gone.wait();  // the worker destroys the last state
   EXPECT_TRUE(queued_is_cancelled);
   EXPECT_TRUE(terminated);
 }
@@ -166,7 +166,7 @@ TEST(thread_pool_destructor, does_nothing_in_a_child_process) {
   const pid_t child = fork();
   ASSERT_NE(child, -1);
   if (child == 0) {
-    pool.reset();  // would wait for threads that are not here
+    pool.reset();  // would wait for threads that do not exist here
     _exit(queued.is_ready() ? 1 : 0);
   }
   int status = -1;
@@ -180,7 +180,7 @@ TEST(thread_pool_destructor, does_nothing_in_a_child_process) {
 
 #endif
 
-// close() would go on to use the pool.
+// close() would use the destroyed pool.
 template <class Executor>
 void close_what_a_queued_closure_owns(std::shared_ptr<Executor> owner) {
   Executor& same = *owner;

@@ -1,4 +1,4 @@
-// Who is told what a pool does: hooks around tasks, the hook for errors, observers.
+// Hooks around tasks, the unhandled hook, and observers.
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -119,7 +119,7 @@ TEST(thread_pool, before_that_throws_fails_the_task) {
   const auto s = drain(pool);
   EXPECT_THAT(hook.uncaught(), ElementsAre("before", "before"));
   EXPECT_FALSE(run);
-  EXPECT_EQ(after, 1);  // as in Java: not after a `before` that has thrown
+  EXPECT_EQ(after, 1);  // as in Java: `after` is not called if `before` has thrown
   EXPECT_EQ(s.tasks.failed, 3u);
   EXPECT_EQ(s.tasks.finished, 4u);
 }

@@ -1,4 +1,4 @@
-// The queue of a pool: its order, and how tasks are taken out of it.
+// The queue of a pool: its order, remove() and purge().
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -69,7 +69,7 @@ TEST(thread_pool, gives_back_by_priority_too) {
   drain(pool);
 }
 
-// --- taking back
+// --- remove() and purge()
 
 TEST(thread_pool, remove_gives_back_what_is_queued) {
   thread_pool pool{{.core_threads = 1, .queue_capacity = 2}};

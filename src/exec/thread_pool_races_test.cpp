@@ -1,5 +1,5 @@
-// What a pool does at moments that are hard to meet: a worker on its way, one too many, a region
-// that begins meanwhile. Hooks and gates hold each of them.
+// Rare interleavings: a worker that starts or is woken, a surplus worker, a blocking_region that
+// begins meanwhile. Hooks and gates hold each of them.
 #include <cstddef>
 #include <memory>
 
@@ -70,7 +70,7 @@ TEST(thread_pool, one_too_many_leaves_its_queue_to_the_others) {
   thread_pool pool{{.core_threads = 2, .thread = {.on_exit = [&] {
                                          if (++exits == 1) left.open();
                                        }}}};
-  pool.submit([&] { pool.submit([] {}).get(); }).get();  // who waited before does not count
+  pool.submit([&] { pool.submit([] {}).get(); }).get();  // an earlier wait does not count
   busy first(pool, 1);
   busy second(pool, 1);
   takt::sync::atomic<bool> ran{false};
@@ -90,7 +90,7 @@ TEST(waiting_in_a_pool, has_a_thread_started_that_was_refused_before) {
   thread_pool pool{{.core_threads = 2, .thread = {.may_start = [&] { return !refuses; }}}};
   auto outer = pool.submit([&] {
     refuses = true;
-    auto inner = pool.submit([] { return 1; });  // is queued
+    auto inner = pool.submit([] { return 1; });  // stays queued
     refuses = false;
     return inner.get();
   });
@@ -107,7 +107,7 @@ TEST(shutdown, lets_no_thread_start_in_advance) {
   EXPECT_EQ(drain(pool).largest, 1u);
 }
 
-// Who ends the queue is counted like a worker meanwhile, and is none.
+// A thread that stops the pool holds its lifecycle, but is not counted as a worker.
 TEST(shutdown_and_cancel, is_no_worker) {
   thread_pool pool{{.core_threads = 1}};
   busy hold(pool, 1);

@@ -1,4 +1,4 @@
-// What becomes of a task for which a pool has neither a thread nor room.
+// Outcomes of tasks for which a pool has neither a thread nor room.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -208,7 +208,7 @@ TEST(rejection, own_handler_may_throw) {
 
 // --- waiting for room
 
-// A pool without room for another task; who submits one waits for room on its clock.
+// A pool without room for another task. Producers wait for room, on the test's clock.
 struct full_pool {
   explicit full_pool(rejection_policy policy = rejection_policy::wait())
       : pool{{.core_threads = 1,
@@ -265,7 +265,7 @@ TEST(rejection, block_lets_each_of_many_in_as_room_comes) {
   drain(full.pool);
 }
 
-// Room is made while the only worker stays busy.
+// Room appears while the only worker stays busy.
 void make_room_while_blocked(void (*make_room)(full_pool&)) {
   full_pool full;
   thread producer([&] { full.pool.execute([] {}); });
@@ -307,7 +307,7 @@ TEST(rejection, block_hears_of_a_thread_for_one_that_blocks) {
     begun.open();
     producer_waits.wait();
     const takt::blocking_region waiting;
-    run.wait();  // what only another thread can do
+    run.wait();  // only another thread can open it
   });
   begun.wait();
   thread producer([&] { pool.execute([&] { run.open(); }); });
@@ -317,8 +317,8 @@ TEST(rejection, block_hears_of_a_thread_for_one_that_blocks) {
   drain(pool);
 }
 
-// The thread that had made room leaves, and there is no other: the first one to hear of the room is
-// refused, and the next one is not left to wait for it.
+// The thread that had made room leaves, and there is no other: the first producer notified is
+// rejected, and the next one does not wait for ever.
 TEST(rejection, block_tells_all_when_there_is_no_thread_any_more) {
   takt::manual_clock time;
   bool may_start = true;

@@ -1,4 +1,4 @@
-// The end of a pool: what becomes of queued, running and later tasks, and who may wait for it.
+// Shutdown of a pool: outcomes of queued, running and later tasks, and waiting for termination.
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -240,7 +240,7 @@ TEST(shutdown_now, asks_again_if_called_again) {
 }
 
 TEST(shutdown_now, reaches_a_task_that_is_just_beginning) {
-  // The worker has taken the task when the pool stops: it asks itself.
+  // The worker has taken the task when the pool stops: it requests stop itself.
   thread_pool* self = nullptr;
   bool stopped = false;
   thread_pool pool{{.core_threads = 1,
@@ -253,7 +253,7 @@ TEST(shutdown_now, reaches_a_task_that_is_just_beginning) {
 }
 
 TEST(shutdown_now, reaches_a_task_that_began_before_it_was_listed) {
-  // An observer hears of the start after the task is listed, and before its body.
+  // The observer gets the event `started` after the task is registered, and before its body runs.
   struct stopper final : takt::task_observer {
     void on_event(const takt::task_event& event) noexcept override {
       if (event.what == takt::task_event::kind::started) static_cast<void>(pool->shutdown_now());

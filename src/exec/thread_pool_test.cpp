@@ -1,4 +1,4 @@
-// Tasks run, and options are checked. The rest has files of its own, thread_pool_*_test.cpp.
+// Running tasks, and checks of options. Other subjects: thread_pool_*_test.cpp.
 #include <takt/exec/thread_pool.hpp>
 
 #include <chrono>
@@ -55,7 +55,7 @@ TEST(thread_pool, takes_several_tasks_at_once_while_its_threads_are_at_work) {
   std::vector<task> some = three(ran);
   {
     thread_pool pool{{.core_threads = 1}};
-    EXPECT_EQ(pool.try_execute(some), 0u);  // it has no thread
+    EXPECT_EQ(pool.try_execute(some), 0u);  // the pool has no thread
     takt::parker at_work;
     takt::parker go;
     pool.execute([&] {

@@ -1,4 +1,4 @@
-// The threads of a pool: when they start and end, and what they are.
+// The threads of a pool: when they start and end, their names, niceness and hooks.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -57,7 +57,7 @@ TEST(thread_pool, starts_threads_up_to_core_and_then_queues) {
   EXPECT_EQ(drain(pool).largest, 2u);
 }
 
-// An idle thread does it instead.
+// The idle thread runs it instead.
 TEST(thread_pool, a_thread_that_is_long_in_coming_keeps_no_task_waiting) {
   gate may_come;
   takt::sync::atomic<int> started{0};
@@ -96,7 +96,7 @@ TEST(thread_pool, hands_over_if_nothing_may_wait) {
   takt::manual_clock time;
   thread_pool pool{{.core_threads = 1, .max_threads = 2, .queue_capacity = 0, .time = &time}};
   pool.submit([] {}).get();
-  time.wait_for_waiters(1);  // one is free
+  time.wait_for_waiters(1);  // a worker is free
   busy one(pool, 1);
   EXPECT_EQ(pool.statistics().threads, 1u);
   busy two(pool, 1);
@@ -269,7 +269,7 @@ TEST(thread_pool, core_threads_end_too_if_told_to) {
   time.advance(10s);
   gone.wait_for(2);
   EXPECT_EQ(pool.statistics().threads, 0u);
-  EXPECT_EQ(pool.submit([] { return 1; }).get(), 1);  // and come again
+  EXPECT_EQ(pool.submit([] { return 1; }).get(), 1);  // and start again
   drain(pool);
 }
 

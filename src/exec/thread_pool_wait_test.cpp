@@ -1,4 +1,4 @@
-// Tasks that wait within their pool: for each other, and for something else in a blocking_region.
+// Tasks that wait within their pool: for each other, and for other events in a blocking_region.
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -37,7 +37,7 @@ TEST(waiting_in_a_pool, is_found_out_if_no_thread_is_left) {
         EXPECT_TRUE(inner.valid());
       })
       .get();
-  EXPECT_EQ(inner.get(), 1);  // from elsewhere it can be waited for
+  EXPECT_EQ(inner.get(), 1);  // another thread can wait for it
   drain(pool);
 }
 
@@ -140,7 +140,8 @@ TEST(waiting_in_a_pool, for_another_pool_is_only_a_wait) {
   drain(b);
 }
 
-// A task of the only thread waits for another one that leaves the queue and is run elsewhere.
+// A task on the only thread waits for another task, which is taken out of the queue and run on
+// another thread.
 void wait_for_what_leaves(task (*take_out)(thread_pool&, const future<int>&)) {
   takt::manual_clock time;
   auto how = thread_pool::single();

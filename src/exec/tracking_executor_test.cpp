@@ -23,7 +23,7 @@ using takt::manual_executor;
 using takt::thread_pool;
 using takt::tracking_executor;
 
-// What can be called only once would not be tracked, and is not taken for something that is.
+// A callable that can be called only once cannot be tracked, and does not compile.
 template <class F>
 concept can_be_tracked =
     requires(tracking_executor<thread_pool> t, F f) { t.execute(std::move(f)); };
@@ -33,7 +33,7 @@ static_assert(can_be_tracked<takt::task>);
 
 static_assert(takt::executor<tracking_executor<thread_pool>>);
 
-// A type of the user's: it waits until it is asked to stop, or does not wait at all.
+// A user's type: waits for a stop request, or does not wait at all.
 struct fetch {
   std::string url;
   takt::promise<void>* begun = nullptr;
@@ -72,7 +72,7 @@ TEST(tracking_executor, tells_what_was_cut_off_and_what_had_not_begun) {
   EXPECT_TRUE(tracker.cut_off().empty());
 }
 
-// A stop request is for ever: a task that comes to its end after it is not cut off.
+// A stop request stays set: a task that finishes after the request was not cut off.
 TEST(tracking_executor, a_task_that_finishes_after_the_stop_request_was_not_cut_off) {
   thread_pool pool{{.core_threads = 1}};
   tracking_executor tracker{pool};
@@ -107,13 +107,13 @@ TEST(tracking_executor, a_task_that_throws_was_cut_off_and_can_be_run_again) {
 }
 
 TEST(tracking_executor, asking_while_a_task_runs_is_an_error) {
-  manual_executor loop;  // cannot tell whether it is terminated
+  manual_executor loop;  // does not report termination
   tracking_executor tracker{loop};
   tracker.execute([&] { EXPECT_THROW(static_cast<void>(tracker.cut_off()), std::logic_error); });
   EXPECT_EQ(loop.poll(), 1U);
 }
 
-// What a closure owns may be what the next one is to be given.
+// A closure may own what the next one needs.
 TEST(tracking_executor, a_task_runs_until_its_closure_is_gone) {
   manual_executor loop;
   tracking_executor tracker{loop};
@@ -142,7 +142,7 @@ TEST(tracking_executor, tells_in_the_order_in_which_they_were_cut_off) {
   EXPECT_EQ(numbers, (std::vector{0, 1, 2}));
 }
 
-// What a task has no room for inside, without a token and with one.
+// Callables larger than a task's inline storage, without a token and with one.
 struct large {
   std::array<char, 100> load{};
   int* left;
