@@ -27,7 +27,7 @@ using model::require;
 class held_executor {
  public:
   void execute(task t) { tasks.push_back(std::move(t)); }
-  // Runs a task and drops it, as a worker does.
+  // Runs a task and destroys it, as a worker does.
   void run(std::size_t i) {
     tasks[i].run();
     tasks[i] = task();
@@ -35,7 +35,7 @@ class held_executor {
   std::deque<task> tasks;
 };
 
-// A thread for each task, begun before execute() returns.
+// Starts a thread for each task.
 class thread_executor {
  public:
   ~thread_executor() {

@@ -1,16 +1,16 @@
-// One thread ends a component; another waits for its termination, and destroys it together with its
-// clock and its observer. And two threads end it at once: nothing is pending when it has
-// terminated. For all owners of threads and loops, and for every member that ends something.
+// One thread ends a component. Another thread waits for its termination, and destroys it together
+// with its clock and its observer. Also, two threads end it at once: nothing is pending when it has
+// terminated. For all owners of threads and loops, and for every member function that ends one.
 //
 // A component is described by a struct:
 //
-//   component()      makes it, with work in it
-//   verbs            the members that end it; each leads to its termination by itself
+//   component()      constructs it, with work in it
+//   verbs            the members that end it; each of them leads to termination
 //   await()          waits for its termination
 //   destroy()        destroys it, and then all that it and its closures have borrowed
-//   pending()        how much has no outcome; 0 once it has terminated
+//   pending()        the number of tasks without an outcome; 0 once it has terminated
 //
-// Closures, hooks and suspended coroutines use something borrowed when they are destroyed.
+// Closures, hooks and suspended coroutines use a borrowed object when they are destroyed.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -55,7 +55,7 @@ using namespace takt;
 using namespace std::chrono_literals;
 using model::require;
 
-// A use after its destruction fails the run.
+// A use of the observer after its destruction fails the run.
 class counting_observer final : public task_observer {
  public:
   void on_event(const task_event&) noexcept override { events_.fetch_add(1); }
@@ -82,8 +82,8 @@ class last_use {
   subject* of_;
 };
 
-// A coroutine that waits to be resumed by the executor. The frame is destroyed with the coroutine's
-// end, also if the executor cancels it.
+// A coroutine that waits to be resumed by the executor. Its frame is destroyed when the coroutine
+// returns, also after the executor has cancelled it.
 template <class Executor>
 takt_test::detached suspended(Executor& executor, [[maybe_unused]] last_use use) {
   try {
@@ -92,7 +92,7 @@ takt_test::detached suspended(Executor& executor, [[maybe_unused]] last_use use)
   }
 }
 
-// What a component borrows.
+// The objects that a component borrows.
 struct borrowed {
   manual_clock time;
   counting_observer observer;
@@ -106,7 +106,7 @@ struct verb {
   bool gives_back = false;  // the caller destroys queued closures, after the call
 };
 
-// For what cannot be moved.
+// Constructs objects that cannot be moved.
 template <class F>
 struct made_by {
   explicit made_by(F f) : make(std::move(f)) {}
@@ -114,7 +114,7 @@ struct made_by {
   F make;
 };
 
-// What all components with a lifecycle have.
+// The members that end a component with a lifecycle.
 template <class T>
 constexpr auto lifecycle_verbs = std::to_array<verb<T>>({
     {"shutdown", [](T& c) { c.shutdown(); }},
@@ -132,7 +132,7 @@ constexpr auto executor_verbs = std::to_array<verb<T>>({
     {"shutdown_now", [](T& c) { static_cast<void>(c.shutdown_now()); }, true},
 });
 
-// What components with a lifecycle do alike.
+// The common part of components with a lifecycle.
 template <class T>
 struct with_lifecycle {
   void await() { it->await_termination(); }
@@ -143,11 +143,11 @@ struct with_lifecycle {
   }
   std::uint64_t pending() { return it->totals().pending(); }
 
-  // For queued closures, and for those that no call gives back.
+  // For queued closures, and for closures that no call returns.
   last_use queued() { return last_use(*of_queued); }
   last_use owned() { return last_use(with->of_component); }
 
-  // With hooks of a pool.
+  // Adds the hooks of a pool.
   template <class Options>
   Options hooked(Options options) {
     options.thread.on_exit = [use = owned()] {};
@@ -223,7 +223,7 @@ struct a_wheel : with_lifecycle<wheel_scheduler> {
          try {
            c.close(0s, at_close::run_all);
          } catch (const std::system_error&) {
-           c.shutdown_and_cancel();  // it has not terminated: timers wait
+           c.shutdown_and_cancel();  // not terminated: timers wait
          }
        }},
   });
@@ -249,7 +249,7 @@ struct a_strand : with_lifecycle<serial_executor> {
   thread_pool pool{{.core_threads = 1}};
 };
 
-// With the pool that it tracks.
+// A tracking_executor and its pool.
 struct tracked_pool {
   explicit tracked_pool(borrowed& with)
       : pool({.core_threads = 1, .time = &with.time, .observer = &with.observer}) {}
@@ -286,7 +286,7 @@ struct a_loop : with_lifecycle<event_loop> {
   void await() { it->run(); }
 };
 
-// Its destructor alone waits for other calls.
+// Only its destructor waits for other calls.
 struct a_loop_that_nobody_runs : a_loop {
   void await() {
     while (!it->is_shutdown()) sync::yield();
@@ -294,7 +294,7 @@ struct a_loop_that_nobody_runs : a_loop {
   std::uint64_t pending() { return 0; }
 };
 
-// It terminates in its destructor, which waits for other calls.
+// Terminates in its destructor, which waits for other calls.
 struct a_manual_executor : with_lifecycle<manual_executor> {
   static constexpr auto verbs = std::to_array<verb<manual_executor>>({
       {"shutdown", [](manual_executor& c) { c.shutdown(); }},
@@ -379,7 +379,7 @@ struct a_crawler : with_lifecycle<crawler> {
   thread_pool pool{{.core_threads = 1}};
 };
 
-// Of these, stop() and join() are what waits; not before the other thread has begun.
+// stop() and join() wait for the end of these; called after the other thread has begun to end them.
 struct a_service_group : with_lifecycle<service_group> {
   static constexpr auto verbs = std::to_array<verb<service_group>>({
       {"stop", [](service_group& c) { static_cast<void>(c.stop(never)); }},
@@ -416,7 +416,7 @@ struct a_task_scope : with_lifecycle<task_scope<void>> {
   thread_pool pool{{.core_threads = 1}};
 };
 
-// Their destructors wait.
+// Their destructors wait for the end.
 struct an_rx_worker : with_lifecycle<rx::worker> {
   static constexpr auto verbs = std::to_array<verb<rx::worker>>({
       {"unsubscribe", [](rx::worker& c) { c.unsubscribe(); }},

@@ -1,4 +1,4 @@
-// The ends of executors and of waits within them, under every kind of interleaving.
+// The ends of executors, and of waits within them, under every kind of interleaving.
 #include <chrono>
 #include <memory>
 #include <system_error>
@@ -22,19 +22,19 @@ using namespace takt;
 using namespace std::chrono_literals;
 using model::require;
 
-// Fork-join: a worker that has been woken and has not yet said so is not stuck.
+// Fork-join: a worker whose wait is over, but which has not called end_wait() yet, is not stuck.
 TEST(executor_end_model, no_false_deadlock_after_a_wait_has_ended) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 2});
     auto x = pool.submit([] {});
-    auto a = pool.submit([&] { x.get(); });  // one wait at a time: a second thread is always there
+    auto a = pool.submit([&] { x.get(); });  // one wait at a time: a second thread is always free
     auto b = pool.submit([&] { a.get(); });
     b.get();
   });
 }
 
-// The usual shape of it: each of two tasks forks and joins one; but the second begins when the
-// first one's child has ended.
+// The usual form: each of two tasks forks and joins one; but the second begins when the first one's
+// child has ended.
 TEST(executor_end_model, fork_join) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 2});
@@ -47,7 +47,7 @@ TEST(executor_end_model, fork_join) {
   });
 }
 
-// The task that is waited for was taken out of the pool and is run elsewhere.
+// The awaited task was removed from the pool, and is run on another thread.
 TEST(executor_end_model, no_false_deadlock_if_a_removed_task_is_waited_for) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 2});
@@ -81,7 +81,7 @@ TEST(executor_end_model, no_false_deadlock_if_a_removed_task_is_waited_for) {
   });
 }
 
-// Destroyed by the task that execute() is handing over, before the caller has woken its worker.
+// The task that execute() submits destroys the pool before the caller has unparked a worker.
 TEST(executor_end_model, execute_of_a_task_that_destroys_the_pool) {
   check({.runs = 20'000}, [] {
     manual_clock time;
@@ -101,13 +101,14 @@ TEST(executor_end_model, execute_of_a_task_that_destroys_the_pool) {
   });
 }
 
-// A strand that says it is terminated has ended what was dropped, before shutdown or after.
+// When a strand is terminated, dropped tasks have ended, whether they were dropped before or after
+// shutdown.
 TEST(executor_end_model, dropped_tasks_have_ended_when_the_strand_is_terminated) {
   check({.runs = 10'000}, [] {
     manual_executor loop;
     serial_executor strand(loop);
     auto f = strand.submit([] {});
-    sync::thread other([&] { static_cast<void>(loop.shutdown_now()); });  // drops the drain
+    sync::thread other([&] { static_cast<void>(loop.shutdown_now()); });  // destroys the drain
     strand.shutdown();
     strand.await_termination();
     require(f.is_ready(), "it has ended");
@@ -115,7 +116,7 @@ TEST(executor_end_model, dropped_tasks_have_ended_when_the_strand_is_terminated)
   });
 }
 
-// Refused or given back, not both.
+// A task is rejected or returned, not both.
 TEST(executor_end_model, a_task_that_is_given_back_is_not_also_refused) {
   check({.runs = 10'000}, [] {
     class refusing {
@@ -136,7 +137,7 @@ TEST(executor_end_model, a_task_that_is_given_back_is_not_also_refused) {
   });
 }
 
-// The same with another one that is refused before, though it came later.
+// The same, with a later task that is rejected before.
 TEST(executor_end_model, a_task_that_is_given_back_is_not_refused_with_a_later_one) {
   check({.runs = 20'000}, [] {
     class refusing {
@@ -163,7 +164,7 @@ TEST(executor_end_model, a_task_that_is_given_back_is_not_refused_with_a_later_o
   });
 }
 
-// A task of the pool that caller_runs runs destroys it.
+// A task that caller_runs() runs destroys the pool.
 TEST(executor_end_model, destroyed_by_a_task_that_its_caller_runs) {
   check({.runs = 10'000}, [] {
     promise<void> go;
@@ -210,7 +211,7 @@ TEST(executor_end_model, on_exit_waits_for_another_worker) {
   });
 }
 
-// A stop request would end the wait.
+// The wait ends when stop is requested.
 TEST(executor_end_model, a_wait_with_a_token_is_not_for_ever) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 1});
@@ -243,7 +244,7 @@ TEST(executor_end_model, terminated_means_that_the_queue_has_ended) {
   });
 }
 
-// As a_burst_wakes_as_many_as_it_needs, but close() must not do the waking.
+// As a_burst_wakes_as_many_as_it_needs, but without close(), which would wake the workers.
 TEST(executor_end_model, a_burst_without_close) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 2});
@@ -257,7 +258,7 @@ TEST(executor_end_model, a_burst_without_close) {
   });
 }
 
-// A worker that was called leaves, as there are too many: it calls another.
+// A woken worker leaves, because it is surplus: it wakes another one.
 TEST(executor_end_model, a_called_worker_that_leaves_calls_another) {
   check({.runs = 20'000}, [] {
     thread_pool pool({.core_threads = 2});
@@ -268,9 +269,9 @@ TEST(executor_end_model, a_called_worker_that_leaves_calls_another) {
     auto a = pool.submit([&] {
       {
         const blocking_region waiting;
-        pool.prestart();  // three
+        pool.prestart();  // three workers
       }
-      q.set_value();  // two are enough
+      q.set_value();  // two suffice
       f.wait();
     });
     left.wait();
@@ -280,7 +281,7 @@ TEST(executor_end_model, a_called_worker_that_leaves_calls_another) {
   });
 }
 
-// What the worker did happens before the end that somebody polls for.
+// All that the worker did happens before is_terminated() returns true.
 TEST(executor_end_model, polling_for_the_end_sees_what_was_done) {
   check({.runs = 10'000}, [] {
     sync::var<int> n(0);
@@ -292,8 +293,8 @@ TEST(executor_end_model, polling_for_the_end_sees_what_was_done) {
   });
 }
 
-// As no_false_deadlock_after_a_wait_has_ended: one of two results is there, and who takes it has
-// not said so yet.
+// As no_false_deadlock_after_a_wait_has_ended: one of two results is ready, and the task that takes
+// it has not called end_wait() yet.
 TEST(executor_end_model, no_false_deadlock_while_a_result_is_being_taken) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 2});

@@ -1,5 +1,5 @@
-// A lifecycle alone, without the lock of its owner: what each transition publishes, and that its
-// end is made once.
+// A lifecycle without the lock of its owner: what each transition publishes, and that exactly one
+// thread terminates it.
 #include <functional>
 
 #include <takt/base/detail/sync.hpp>
@@ -13,7 +13,7 @@ namespace {
 using namespace takt;
 using model::require;
 
-// Who sees `state` sees what the other thread did before `last`, the step that leads there.
+// A thread that sees `state` sees what the other thread did before `last`, which leads to it.
 void check_published(life_state state, const std::function<void(lifecycle&)>& first,
                      const std::function<void(lifecycle&)>& last) {
   check({.runs = 5'000}, [&] {
@@ -96,7 +96,7 @@ TEST(lifecycle_model, the_last_worker_sees_what_the_others_did) {
   });
 }
 
-// The worker may be gone before the owner asks, or the other way round.
+// The worker may leave before the owner calls try_tidy(), or after.
 TEST(lifecycle_model, who_tidies_sees_what_the_workers_did_and_is_one) {
   for (const life_state next : {life_state::shutdown, life_state::stop}) {
     check({.runs = 10'000}, [next] {
@@ -140,7 +140,7 @@ TEST(lifecycle_model, a_transition_is_made_by_one) {
   });
 }
 
-// None comes after stop, and those that came are counted.
+// No worker is added after stop, and each one added is counted.
 TEST(lifecycle_model, a_worker_comes_before_stop_or_not_at_all) {
   check({.runs = 10'000}, [] {
     lifecycle life(steady);

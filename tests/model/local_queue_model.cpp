@@ -1,5 +1,5 @@
-// The queue of a worker under every kind of interleaving: each task is taken once, and who sleeps
-// is not missed.
+// The local queue of a worker under every kind of interleaving: each task is taken once, and no
+// wake-up is lost.
 #include <array>
 #include <functional>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 using namespace takt;
 using model::require;
 
-// How often each of a few tasks has run; plain, checked for races with who made them.
+// Counts the runs of a task. `made` is plain data, checked for races with the producer.
 struct record {
   sync::var<int> made;
   sync::atomic<int> ran{0};
@@ -108,7 +108,7 @@ TEST(local_queue, two_thieves_and_the_owner) {
   });
 }
 
-// Thieves take the oldest first.
+// Thieves take the oldest task first.
 TEST(local_queue, thieves_take_in_order) {
   check({.runs = 20'000}, [] {
     sync::atomic<int> last{0};
@@ -123,7 +123,7 @@ TEST(local_queue, thieves_take_in_order) {
   });
 }
 
-// One that adds and then looks for a sleeper, and one that says it sleeps and then looks here.
+// One thread pushes and then loads the flag; the other sets the flag and then calls empty().
 TEST(local_queue, a_sleeper_is_not_missed) {
   check_both_ways([] {
     local_queue<2> queue;
@@ -141,12 +141,12 @@ TEST(local_queue, a_sleeper_is_not_missed) {
   });
 }
 
-// The same, while another one steals the older task: what it leaves is not hidden.
+// The same, while the other thread steals the older task: the newer one is not hidden from empty().
 TEST(local_queue, a_sleeper_sees_past_a_thief_that_is_done) {
   check({.runs = 30'000}, [] {
     local_queue<2> queue;
     queue.push(task([] {}));
-    sync::atomic<int> word{1};  // 1: somebody searches, 2: somebody sleeps
+    sync::atomic<int> word{1};  // 1: a worker searches, 2: it sleeps
     bool called = false;
     bool saw = false;
     sync::thread thief([&] {

@@ -1,5 +1,5 @@
-// The queue that is added to without the executor's lock, under every kind of interleaving: nothing
-// is added to a queue at which nobody looks, and all keeps its order.
+// The open queue, to which producers append without the executor's lock, under every kind of
+// interleaving: some worker looks into it after each append, and tasks keep their order.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ using namespace takt;
 using namespace std::chrono_literals;
 using model::require;
 
-// Plain data that one task after the other touches, in their order.
+// Plain data that tasks access one after the other, in their order.
 class sequence {
  public:
   auto step(int i) {
@@ -39,7 +39,7 @@ class sequence {
   sync::var<int> next_{0};
 };
 
-// Each is waited for, not the end of the pool: that would wake who sleeps.
+// Waits for each task, not for the pool's termination: ending the pool would wake sleeping workers.
 template <class Pool>
 void adds_to(Pool& pool) {
   promise<void> first;
@@ -67,7 +67,7 @@ TEST(open_queue, added_as_the_worker_becomes_idle) {
   });
 }
 
-// Of two workers one may run a task that waits for the last: the other one has to come for it.
+// One of two workers may run a task that waits for the last task: the other one must wake for it.
 TEST(open_queue, added_as_one_of_two_becomes_idle) {
   const auto body = [](auto& pool) {
     promise<void> p;
@@ -88,7 +88,7 @@ TEST(open_queue, added_as_one_of_two_becomes_idle) {
   });
 }
 
-// Those that come from outside, while a worker searches the rings of others.
+// Other threads submit tasks while a worker searches the local queues of others.
 TEST(open_queue, added_as_a_worker_searches) {
   check({.runs = 5'000}, [] {
     promise<void> p;
@@ -107,7 +107,7 @@ TEST(open_queue, added_as_a_worker_searches) {
   });
 }
 
-// The only worker leaves as soon as it finds nothing.
+// The only worker leaves as soon as it finds no task.
 TEST(open_queue, added_as_the_last_worker_leaves) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 0, .max_threads = 1, .keep_alive = 0s});
@@ -150,7 +150,7 @@ TEST(open_queue, added_as_workers_come_and_go) {
   });
 }
 
-// Both are needed at once as soon as there are two threads, and what waits was added before.
+// Both tasks must run at once as soon as there are two threads; the waiting one was added before.
 TEST(open_queue, added_before_the_pool_becomes_larger) {
   check({.runs = 10'000}, [] {
     promise<void> p;
@@ -164,7 +164,8 @@ TEST(open_queue, added_before_the_pool_becomes_larger) {
   });
 }
 
-// What a task waits for in a region is run by another thread, whether it is added before or in it.
+// A task in a blocking_region waits for another task, which another thread runs, whether it was
+// added before the region or in it.
 TEST(open_queue, added_as_the_worker_blocks) {
   check({.runs = 10'000}, [] {
     promise<void> p;
@@ -181,9 +182,9 @@ TEST(open_queue, added_as_the_worker_blocks) {
   });
 }
 
-// --- ends
+// --- shutdown
 
-// Three, of which the last two are added while the first is on its way, or runs.
+// Submits three tasks; the last two while the first one's worker is on its way, or runs it.
 template <class Executor>
 int submit_three(Executor& where, runs& ran) {
   int accepted = 0;
@@ -226,7 +227,7 @@ TEST(open_queue, added_until_shutdown) {
   });
 }
 
-// Those that are given back are in order, too.
+// Returned tasks are in order as well.
 template <class Executor>
 void added_until_stop(Executor& where, bool in_order) {
   runs ran{0};
@@ -264,7 +265,7 @@ TEST(open_queue, added_until_stop) {
   });
 }
 
-// The task that is added destroys the pool, while who has added it may not have returned yet.
+// The task destroys the pool, although its producer may not have returned from execute() yet.
 TEST(open_queue, added_to_destroy_the_pool) {
   check({.runs = 10'000}, [] {
     sync::atomic<int> ended{0};
@@ -336,7 +337,8 @@ TEST(open_queue, one_producer_keeps_its_order_in_a_strand) {
 
 // --- strands
 
-// Each is waited for, not the end of the strand: no task is left behind a drain that has ended.
+// Waits for each task, not for the strand's termination: no task is left behind by a drain that has
+// ended.
 TEST(open_queue, added_as_the_drain_ends) {
   for (const std::size_t batch : {std::size_t{1}, unbounded}) {
     check({.runs = 5'000}, [batch] {
@@ -347,7 +349,7 @@ TEST(open_queue, added_as_the_drain_ends) {
   }
 }
 
-// The drain is dropped with what was added meanwhile, and the next one to add tries again.
+// The drain is dropped with the tasks added meanwhile; the next producer submits another drain.
 TEST(open_queue, added_as_the_drain_is_dropped) {
   check({.runs = 10'000}, [] {
     runs ran{0};
@@ -375,7 +377,7 @@ TEST(open_queue, added_as_the_drain_is_dropped) {
   });
 }
 
-// --- what is taken out
+// --- remove() and purge()
 
 TEST(open_queue, removed_or_run) {
   check({.runs = 10'000}, [] {
@@ -396,7 +398,7 @@ TEST(open_queue, removed_or_run) {
   });
 }
 
-// The one worker is held: what was added is there to be found.
+// The only worker is held, so added tasks stay in the queue.
 TEST(open_queue, removed_and_purged_while_others_add) {
   check({.runs = 10'000}, [] {
     promise<void> goes;
@@ -425,9 +427,9 @@ TEST(open_queue, removed_and_purged_while_others_add) {
   });
 }
 
-// --- figures
+// --- totals
 
-// Nobody sees more ends than submissions.
+// No thread sees more outcomes than submissions.
 TEST(open_queue, counts_never_exceed_what_has_happened) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 1});

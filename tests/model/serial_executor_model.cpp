@@ -1,4 +1,5 @@
-// The serial executor under every kind of interleaving: one after the other, in order, none lost.
+// The serial executor under every kind of interleaving: tasks run one at a time, in order, and none
+// is lost.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -16,7 +17,7 @@ namespace {
 using namespace takt;
 using model::require;
 
-// Plain data that only tasks of one strand touch: overlapping would be a race.
+// Plain data that only tasks of one strand access: overlapping tasks would race.
 using touched = sync::var<int>;
 
 TEST(serial_executor_model, tasks_never_overlap_and_keep_their_order) {
@@ -51,12 +52,12 @@ TEST(serial_executor_model, a_fair_one_hands_over) {
   });
 }
 
-// What a strand runs on has to outlive it, and no more.
+// The underlying executor may be destroyed right after the strand.
 TEST(serial_executor_model, uses_its_executor_no_more_after_its_end) {
   class passes_on {
    public:
     explicit passes_on(thread_pool& to) : to_(to) {}
-    ~passes_on() { uses_.write() = 0; }  // a race if it is in use
+    ~passes_on() { uses_.write() = 0; }  // a race if execute() is running
     void execute(task t) {
       uses_.write() += 1;
       to_.execute(std::move(t));
@@ -75,14 +76,14 @@ TEST(serial_executor_model, uses_its_executor_no_more_after_its_end) {
   });
 }
 
-// Neither if a task destroys it that was handed over just now.
+// Also if a task of the drain that was just submitted destroys the strand.
 TEST(serial_executor_model, uses_its_executor_no_more_after_its_own_task_has_destroyed_it) {
   class passes_on {
    public:
     explicit passes_on(thread_pool& to) : to_(to) {}
     void execute(task t) {
       to_.execute(std::move(t));
-      uses_.write() += 1;  // it may be running
+      uses_.write() += 1;  // the task may be running already
     }
 
    private:
@@ -106,7 +107,8 @@ TEST(serial_executor_model, uses_its_executor_no_more_after_its_own_task_has_des
   });
 }
 
-// Nor does it wait for itself if that happens while it cancels what is queued.
+// A strand that a closure destroys, while a task of the strand cancels the queue, does not wait for
+// itself.
 TEST(serial_executor_model, destroyed_by_what_its_own_task_cancels) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 2});
@@ -127,7 +129,7 @@ TEST(serial_executor_model, the_last_task_against_the_next) {
     touched n(0);
     thread_pool pool({.core_threads = 1});
     serial_executor strand(pool);
-    strand.submit([&] { n.write() += 1; }).get();  // the drain may be on its way out
+    strand.submit([&] { n.write() += 1; }).get();  // the drain may be ending
     strand.submit([&] { n.write() += 1; }).get();
     strand.close(drain);
     require(n.read() == 2, "each once");
@@ -156,7 +158,7 @@ TEST(serial_executor_model, submit_against_shutdown_now) {
   });
 }
 
-// The pool is stopped with the drain in its queue, running, or about to be submitted again.
+// The pool is stopped while the drain is in its queue, runs, or is about to be submitted again.
 TEST(serial_executor_model, the_pool_is_stopped_under_it) {
   for (const std::size_t batch : {std::size_t{1}, unbounded}) {
     check({.runs = 10'000}, [batch] {
@@ -198,7 +200,7 @@ TEST(serial_executor_model, destroyed_while_it_runs) {
       serial_executor strand(pool);
       strand.execute([d = data.get()] { d->write() += 1; });
       strand.execute([d = data.get()] { d->write() += 1; });
-    }  // the strand first: nothing of it runs when `data` goes
+    }  // the strand is destroyed first: none of its tasks runs when `data` is destroyed
     pool.close(drain);
   });
 }
@@ -221,8 +223,8 @@ TEST(serial_executor_model, destroyed_by_its_own_task) {
   });
 }
 
-// By a closure that the shutdown destroys. The destructor waits for the task that runs, and does
-// not wait for its caller.
+// A closure that the shutdown destroys destroys the strand. The destructor waits for the running
+// task, but not for its caller.
 TEST(serial_executor_model, destroyed_by_its_own_end) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 1});
@@ -237,7 +239,8 @@ TEST(serial_executor_model, destroyed_by_its_own_end) {
   });
 }
 
-// A drain that ends just when the queue is cancelled does not end the strand before that is done.
+// A drain that ends while the queue is being cancelled does not terminate the strand before all
+// tasks are cancelled.
 TEST(serial_executor_model, terminated_means_that_the_queue_has_ended) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 1});

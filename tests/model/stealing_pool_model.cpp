@@ -1,5 +1,5 @@
-// The stealing pool under every kind of interleaving: what a thread has for itself is found by
-// others, no wake-up is lost, and each task comes to exactly one end.
+// The stealing pool under every kind of interleaving: local tasks are found by other workers, no
+// wake-up is lost, and each task has exactly one outcome.
 #include <array>
 #include <system_error>
 #include <utility>
@@ -29,8 +29,8 @@ TEST(stealing_pool_model, runs_what_comes_from_outside) {
   });
 }
 
-// The first task waits for one that its own thread has put into its ring: another thread has to
-// come for it, whether that is asleep, on its way to sleep, or busy at the moment.
+// The first task waits for a task that it has pushed to its thread's local queue: another worker
+// must steal it, whether that worker is asleep, about to park, or busy at the moment.
 TEST(stealing_pool_model, a_sleeper_is_called_for_what_a_busy_thread_has_for_itself) {
   check({.runs = 10'000}, [] {
     promise<void> p;
@@ -39,7 +39,7 @@ TEST(stealing_pool_model, a_sleeper_is_called_for_what_a_busy_thread_has_for_its
     pool.prestart();
     pool.execute([&] {
       pool.execute([&] { p.set_value(); });
-      sync::thread outside([&] { f.wait(); });  // not a wait of this task, as far as the pool knows
+      sync::thread outside([&] { f.wait(); });  // hides the wait from the pool
       outside.join();
     });
     f.wait();
@@ -48,7 +48,7 @@ TEST(stealing_pool_model, a_sleeper_is_called_for_what_a_busy_thread_has_for_its
   });
 }
 
-// The same for a thread that has not been started.
+// The same, with a worker that has not been started.
 TEST(stealing_pool_model, a_thread_is_started_for_what_a_busy_thread_has_for_itself) {
   check({.runs = 10'000}, [] {
     promise<void> p;
@@ -65,7 +65,7 @@ TEST(stealing_pool_model, a_thread_is_started_for_what_a_busy_thread_has_for_its
   });
 }
 
-// Three are needed at once: the one that is called has to call the next.
+// Three workers are needed at once: the woken worker must wake the next.
 TEST(stealing_pool_model, who_is_called_calls_the_next_one) {
   check({.runs = 10'000}, [] {
     std::array<promise<void>, 2> p;
@@ -73,7 +73,7 @@ TEST(stealing_pool_model, who_is_called_calls_the_next_one) {
     stealing_pool pool({.threads = 3});
     pool.prestart();
     pool.execute([&] {
-      pool.execute([&] {  // taken first, by another, that is busy then
+      pool.execute([&] {  // stolen first, by a worker that is busy then
         sync::thread outside([&] { f[1].wait(); });
         outside.join();
         p[0].set_value();
@@ -88,8 +88,8 @@ TEST(stealing_pool_model, who_is_called_calls_the_next_one) {
   });
 }
 
-// A call that comes while the called thread finds work elsewhere, or is woken for another reason,
-// is used up: the next task is not left to a thread that sleeps.
+// A woken worker may find another task, or wake for another reason. Then its wake-up is used up:
+// the next task still wakes a worker.
 TEST(stealing_pool_model, a_call_is_used_up_by_who_finds_work_elsewhere) {
   check({.runs = 10'000}, [] {
     runs ran{0};
@@ -202,7 +202,7 @@ TEST(stealing_pool_model, fork_join_waits_for_all_children) {
   });
 }
 
-// What others wait for is not kept behind a task that waits for them.
+// A stolen child does not stay in the thief's local queue behind a task that waits for the parent.
 TEST(stealing_pool_model, a_child_that_is_taken_is_begun_at_once) {
   check({.runs = 10'000}, [] {
     runs ran{0};
@@ -258,7 +258,7 @@ TEST(stealing_pool_model, fork_join_from_outside_and_again) {
   });
 }
 
-// What a thief has taken for itself, and not begun, is found as well.
+// Tasks that a thief has moved to its local queue, but not begun, are found as well.
 TEST(stealing_pool_model, shutdown_now_against_a_thief) {
   check({.runs = 30'000}, [] {
     stealing_pool pool({.threads = 2});
@@ -277,7 +277,7 @@ TEST(stealing_pool_model, shutdown_now_against_a_thief) {
   });
 }
 
-// What join() hands over to others comes to an end, too.
+// Tasks that join() moves to the shared queue have an outcome as well.
 TEST(stealing_pool_model, shutdown_now_against_join) {
   check({.runs = 20'000}, [] {
     stealing_pool pool({.threads = 1});
@@ -301,7 +301,8 @@ TEST(stealing_pool_model, shutdown_now_against_join) {
   });
 }
 
-// Who has ended the last child finds no deadlock only because the parent has not gone on yet.
+// The worker that has ended the last child must not find a deadlock because the parent has not
+// called end_wait() yet.
 TEST(stealing_pool_model, a_parent_that_can_go_on_is_not_stuck) {
   check({.runs = 30'000}, [] {
     stealing_pool pool({.threads = 2});
@@ -316,13 +317,13 @@ TEST(stealing_pool_model, a_parent_that_can_go_on_is_not_stuck) {
       f.wait();
     });
     parent.get();
-    waits.get();  // throws if it found a deadlock
+    waits.get();  // throws if a deadlock was found
     pool.close(drain);
   });
 }
 
-// One that is too many, after a blocking_region, does not leave while all others wait for what lies
-// in a ring.
+// A surplus worker, after a blocking_region, does not leave while all others wait for a task in a
+// local queue.
 TEST(stealing_pool_model, one_too_many_stays_for_what_others_wait_for) {
   check({.runs = 20'000}, [] {
     promise<void> p;
@@ -337,7 +338,7 @@ TEST(stealing_pool_model, one_too_many_stays_for_what_others_wait_for) {
       auto own = pool.submit([] {});
       try {
         own.wait();
-      } catch (const std::system_error&) {  // the other one had left
+      } catch (const std::system_error&) {  // the other worker had left
       }
     });
     waits.get();
@@ -346,7 +347,7 @@ TEST(stealing_pool_model, one_too_many_stays_for_what_others_wait_for) {
   });
 }
 
-// The last one to end tells of the others, too.
+// The last child to end publishes what the others did.
 TEST(stealing_pool_model, fork_join_sees_what_children_on_two_threads_did) {
   check({.runs = 20'000}, [] {
     stealing_pool pool({.threads = 2});
@@ -359,7 +360,7 @@ TEST(stealing_pool_model, fork_join_sees_what_children_on_two_threads_did) {
   });
 }
 
-// A worker takes no more out of the queue than it has room for.
+// A worker takes no more tasks out of the shared queue than its local queue has room for.
 TEST(stealing_pool_model, a_share_has_room) {
   check({.runs = 2'000}, [] {
     runs ran{0};
@@ -371,8 +372,8 @@ TEST(stealing_pool_model, a_share_has_room) {
   });
 }
 
-// A thread takes its share of the queue into its ring, while another one searches there: what it
-// steals happens after what the producer did.
+// A worker moves its share of the shared queue to its local queue, while another one steals there:
+// the stolen tasks happen after what the producer did.
 TEST(stealing_pool_model, what_is_stolen_of_a_share_is_complete) {
   check({.runs = 10'000}, [] {
     sync::var<int> made(0);

@@ -1,5 +1,5 @@
-// The thread pool under every kind of interleaving: what is submitted comes to exactly one end, and
-// the pool to its own.
+// The thread pool under every kind of interleaving: each submitted task has exactly one outcome,
+// and the pool terminates.
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -32,7 +32,7 @@ TEST(thread_pool_model, runs_what_is_submitted_from_two_threads) {
   });
 }
 
-// One worker, idle or about to be, is not missed.
+// The only worker, idle or about to park, is woken.
 TEST(thread_pool_model, parking_against_submit) {
   check({.runs = 10'000}, [] {
     runs ran{0};
@@ -58,7 +58,7 @@ TEST(thread_pool_model, a_burst_wakes_as_many_as_it_needs) {
   });
 }
 
-// Submits two tasks; how many were accepted.
+// Submits two tasks. Returns how many were accepted.
 int submit_two(thread_pool& pool, runs& ran) {
   int accepted = 0;
   for (int i = 0; i < 2; ++i) {
@@ -98,7 +98,7 @@ TEST(thread_pool_model, submit_against_shutdown_now) {
   });
 }
 
-// A task that waits for its token hears of it, whenever it begins.
+// A task that waits for its stop token gets the request, whenever it begins.
 TEST(thread_pool_model, shutdown_now_reaches_what_runs) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 1});
@@ -170,7 +170,7 @@ TEST(thread_pool_model, resize_against_submit) {
   });
 }
 
-// The worker's time is up just when a task comes.
+// The worker's keep_alive ends just when a task is submitted.
 void submit_as_time_is_up(std::size_t max, std::size_t queue_capacity) {
   check({.runs = 10'000}, [=] {
     runs ran{0};
@@ -194,7 +194,7 @@ void submit_as_time_is_up(std::size_t max, std::size_t queue_capacity) {
 
 TEST(thread_pool_model, keep_alive_against_submit) { submit_as_time_is_up(1, unbounded); }
 
-// Hand-off: nothing waits in a queue behind a worker that leaves.
+// With a queue of 0, no task waits for a worker that leaves.
 TEST(thread_pool_model, hand_off_against_keep_alive) { submit_as_time_is_up(2, 0); }
 
 TEST(thread_pool_model, blocked_producers_get_room_or_are_told) {
@@ -240,7 +240,7 @@ TEST(thread_pool_model, throwing_tasks_do_not_stop_the_worker) {
   });
 }
 
-// Each waits for what only the other's thread could run: one of them is told.
+// Each task waits for a task that only the other's thread could run: one of the waits throws.
 TEST(thread_pool_model, waiting_for_each_other_is_found_out) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 2});
@@ -280,7 +280,7 @@ TEST(thread_pool_model, a_blocking_region_has_its_work_done_by_another) {
 TEST(thread_pool_model, destroyed_by_its_own_task) {
   check({.runs = 10'000}, [] {
     runs ended{0};
-    sync::var<int> ran{0};  // which the destructor, too, keeps apart
+    sync::var<int> ran{0};  // the destructor, too, happens after the write
     auto pool = std::make_unique<thread_pool>(
         thread_pool_options{.core_threads = 2, .terminated = [&] { ended.fetch_add(1); }});
     thread_pool& alive = *pool;
@@ -295,12 +295,13 @@ TEST(thread_pool_model, destroyed_by_its_own_task) {
       g.set_value();
     });
     gone.wait();
-    while (ended.load() == 0) sync::yield();  // its own worker ends by itself
+    while (ended.load() == 0) sync::yield();  // its own worker ends later
     require(ended.load() == 1, "one end");
   });
 }
 
-// It does not wait for itself if that happens while its own task cancels what is queued.
+// The destructor does not wait for itself if it is called while the pool's own task cancels the
+// queue.
 TEST(thread_pool_model, destroyed_by_what_its_own_task_cancels) {
   check({.runs = 10'000}, [] {
     runs ended{0};

@@ -1,5 +1,5 @@
-// The thread pool as threads are refused, come and go, and producers wait for them: under every
-// kind of interleaving nobody waits for ever.
+// The thread pool while threads are refused, start and end, and producers wait for room, under
+// every kind of interleaving: no thread waits for ever.
 #include <chrono>
 
 #include <takt/base/detail/sync.hpp>
@@ -39,7 +39,7 @@ TEST(thread_pool_model, a_thread_that_cannot_start_loses_nothing) {
   });
 }
 
-// A thread that was refused before is room for who waits for it.
+// A thread that starts after it was refused makes room for a waiting producer.
 TEST(thread_pool_model, a_blocked_producer_hears_of_a_thread_that_was_refused_before) {
   check({.runs = 10'000}, [] {
     runs budget{1};
@@ -90,7 +90,8 @@ TEST(thread_pool_model, all_blocked_producers_hear_that_there_is_no_thread) {
   });
 }
 
-// All of them: the first one to ask is refused a thread, and goes on when the second one gets his.
+// All of them: the first producer is refused a thread, and continues when the second one has got
+// one.
 TEST(thread_pool_model, blocked_producers_hear_of_a_larger_pool) {
   check({.runs = 10'000}, [] {
     runs begun{0};
@@ -118,7 +119,7 @@ TEST(thread_pool_model, blocked_producers_hear_of_a_larger_pool) {
   });
 }
 
-// Counts the threads that have ended, by what they leave behind.
+// Counts the threads that have ended, by the destruction of a thread-local object.
 struct last_words {
   ~last_words() {
     if (count != nullptr) count->fetch_add(1);
@@ -126,7 +127,7 @@ struct last_words {
   runs* count = nullptr;
 };
 
-// Terminated: all of them are on their way out, but for the last. Destroyed: that one, too.
+// Terminated: all threads but the last one have ended. Destroyed: that one as well.
 TEST(thread_pool_model, is_over_when_its_threads_are) {
   check({.runs = 10'000}, [] {
     runs ended{0};
@@ -142,10 +143,10 @@ TEST(thread_pool_model, is_over_when_its_threads_are) {
   });
 }
 
-// The one that is waited for was taken out of the pool: nothing is left to do here.
+// The awaited task was removed from the pool: no task is left for the surplus worker.
 TEST(thread_pool_model, a_worker_too_many_leaves_while_the_other_waits) {
   check({.runs = 10'000}, [] {
-    manual_clock time;  // stands still: nobody leaves for being idle
+    manual_clock time;  // stands still, so no worker times out
     runs exits{0};
     promise<void> leaves;
     auto left = leaves.get_future();
@@ -178,7 +179,7 @@ TEST(thread_pool_model, a_worker_too_many_leaves_while_the_other_waits) {
   });
 }
 
-// Time stands still; who was woken is counted, and held.
+// Time stands still. Woken workers are counted, and held.
 class holding_clock final : public takt::clock {
  public:
   [[nodiscard]] time_point now() const noexcept override { return time_.now(); }
@@ -196,7 +197,7 @@ class holding_clock final : public takt::clock {
   future<void> let_go_ = lets_go_.get_future();
 };
 
-// The one that is on its way wakes the next.
+// A searching worker wakes the next.
 TEST(thread_pool_model, a_burst_wakes_one_at_a_time) {
   check({.runs = 10'000}, [] {
     runs ran{0};
@@ -214,7 +215,7 @@ TEST(thread_pool_model, a_burst_wakes_one_at_a_time) {
   });
 }
 
-// The task that runs ends when all of them have been told.
+// The running task ends when both producers are rejected.
 TEST(thread_pool_model, all_blocked_producers_hear_of_the_end) {
   for (const bool now : {false, true}) {
     check({.runs = 10'000}, [now] {
@@ -253,7 +254,7 @@ TEST(thread_pool_model, all_blocked_producers_hear_of_the_end) {
   }
 }
 
-// What was purged is room for as many.
+// Each purged task makes room for one.
 TEST(thread_pool_model, all_blocked_producers_hear_of_purged_tasks) {
   check({.runs = 10'000}, [] {
     runs queued{0};
@@ -265,7 +266,7 @@ TEST(thread_pool_model, all_blocked_producers_hear_of_purged_tasks) {
         {.core_threads = 1, .queue_capacity = 2, .rejection = rejection_policy::wait()});
     pool.execute([&] {
       begins.set_value();
-      f.wait();  // until both are queued
+      f.wait();  // until both tasks are queued
     });
     begun.wait();
     auto x = pool.submit([] {});
@@ -286,8 +287,8 @@ TEST(thread_pool_model, all_blocked_producers_hear_of_purged_tasks) {
   });
 }
 
-// None waits in a queue of 0: the worker for which a task was accepted takes it, also if the pool
-// has been made smaller meanwhile.
+// No task waits in a queue of 0: the worker for which a task was accepted takes it, also if the
+// pool was resized meanwhile.
 TEST(thread_pool_model, a_worker_too_many_takes_what_was_accepted_for_it) {
   check({.runs = 10'000}, [] {
     promise<void> p;
@@ -307,7 +308,7 @@ TEST(thread_pool_model, a_worker_too_many_takes_what_was_accepted_for_it) {
   });
 }
 
-// As above, by the end of a region.
+// As above, at the end of a blocking_region.
 TEST(thread_pool_model, a_worker_added_for_a_region_takes_what_was_accepted_for_it) {
   check({.runs = 10'000}, [] {
     promise<void> p;
