@@ -146,7 +146,7 @@ TEST(completion_model, cancel_pending_against_itself_and_submit) {
     done.submit([] { return 1; });
     sync::thread canceller([&] { done.cancel_pending(); });
     done.cancel_pending();
-    for (int i = 0; i < 2; ++i) require(done.take().is_cancelled(), "whoever did it");
+    for (int i = 0; i < 2; ++i) require(done.take().is_cancelled(), "cancelled by either thread");
     done.submit([] { return 1; });
     canceller.join();
     done.cancel_pending();
@@ -193,9 +193,9 @@ TEST(completion_model, discard_against_failure) {
       completion_queue<int> done{e};
       done.submit([]() -> int { throw std::runtime_error("x"); });
       done.discard();
-      require(done.empty(), "nobody wants it");
+      require(done.empty(), "the result is discarded");
     }
-    require(hook.told.load() == 0, "nobody is told");
+    require(hook.told.load() == 0, "the hook is not called");
   });
 }
 
@@ -223,7 +223,7 @@ TEST(completion_model, invoke_any_takes_the_first_value) {
                                                     [] { return 1; }};
       require(invoke_any(e, calls) == 1, "the value");
     }
-    require(hook.told.load() == 0, "nobody is told of the others");
+    require(hook.told.load() == 0, "the hook is not called for the others");
   });
 }
 

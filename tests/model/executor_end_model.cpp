@@ -160,7 +160,7 @@ TEST(executor_end_model, a_task_that_is_given_back_is_not_refused_with_a_later_o
     stops.join();
     const task_totals totals = strand.totals();
     require(totals.pending() == 0, "the ledger balances");
-    require(refused.load() <= totals.rejected, "what was given back was not refused");
+    require(refused.load() <= totals.rejected, "a returned task was not rejected");
   });
 }
 

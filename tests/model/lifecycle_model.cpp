@@ -30,11 +30,11 @@ void check_published(life_state state, const std::function<void(lifecycle&)>& fi
   });
 }
 
-void tidy(lifecycle& life) { require(life.try_tidy(true), "nobody else does"); }
+void tidy(lifecycle& life) { require(life.try_tidy(true), "no other thread does"); }
 
 TEST(lifecycle_model, a_state_publishes_what_precedes_it) {
   for (const life_state next : {life_state::shutdown, life_state::stop}) {
-    const auto advance = [&](lifecycle& l) { require(l.advance_to(next), "nobody else does"); };
+    const auto advance = [&](lifecycle& l) { require(l.advance_to(next), "no other thread does"); };
     check_published(next, [](lifecycle&) {}, advance);
     check_published(life_state::tidying, advance, tidy);
   }
@@ -59,7 +59,7 @@ TEST(lifecycle_model, who_awaits_the_end_sees_it) {
       life.terminate();
     });
     require(life.await(clock::time_point::max(), {}), "no deadline");
-    require(life.state() == life_state::terminated, "and not before");
+    require(life.state() == life_state::terminated, "not earlier");
     require(data.read() == 1, "what the hook did");
     other.join();
   });

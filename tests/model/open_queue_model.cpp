@@ -372,8 +372,9 @@ TEST(open_queue, added_as_the_drain_is_dropped) {
     require(totals.pending() == 0, "nothing is left in a strand without a drain");
     require(strand.queued() == 0, "nor queued");
     require(static_cast<int>(totals.finished) == ran.load(), "some ran");
-    require(totals.rejected + totals.finished == 3, "the others were refused");
-    require(refused <= static_cast<int>(totals.rejected), "and are told so, or dropped");
+    require(totals.rejected + totals.finished == 3, "the others were rejected");
+    require(refused <= static_cast<int>(totals.rejected),
+            "execute() threw, or the tasks were dropped");
   });
 }
 

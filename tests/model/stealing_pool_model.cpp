@@ -131,12 +131,12 @@ TEST(stealing_pool_model, own_tasks_against_shutdown_now) {
       pool.await_termination();
       balanced(pool);
       if (pool.totals().submitted == 1) {
-        require(given_back == 1 && ran.load() == 0, "the first one was given back");
+        require(given_back == 1 && ran.load() == 0, "the first one was returned");
         return;
       }
     }
     require(static_cast<std::size_t>(ran.load() + refused.load()) + given_back == 2,
-            "each is run, given back or refused");
+            "each is run, returned or rejected");
   });
 }
 
@@ -177,7 +177,7 @@ TEST(stealing_pool_model, destroyed_while_threads_have_tasks_for_themselves) {
       has_begun.wait();
     }
     if (!own.valid()) return;
-    require(own.is_ready(), "it has come to an end");
+    require(own.is_ready(), "it has an outcome");
     try {
       own.get();
     } catch (const cancelled&) {

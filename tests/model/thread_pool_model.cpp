@@ -147,7 +147,7 @@ TEST(thread_pool_model, cancel_against_run) {
     const cancel_result r = f.cancel();
     f.wait();
     pool.close(drain);
-    require(ran.load() == (r == cancel_result::prevented ? 0 : 1), "cancel() tells what it did");
+    require(ran.load() == (r == cancel_result::prevented ? 0 : 1), "cancel() returns what it did");
     const task_totals tasks = pool.totals();
     require(tasks.cancelled == (r == cancel_result::done ? 0U : 1U), "as does the ledger");
     balanced(pool);
