@@ -20,8 +20,8 @@
 //                                   before the leader's deadline or has no leader
 //   idle              -> take()     wake_all_idle(): limits or the state have changed
 //   free              -> gone       take() finds that the worker is not needed: stop; shutdown and
-//                                   nothing queued; more than max workers; idle for keep_alive and
-//                                   more than core workers
+//                                   nothing queued; more than max workers; idle for keep_alive, and
+//                                   beyond core or core_times_out
 //
 // Invariants
 //   1. Every queued task has a worker that is free or will become free. A worker leaves only if
