@@ -207,7 +207,8 @@ TEST(serial_executor, a_fair_one_hands_over_again_after_it_was_run_at_once) {
   serial_executor strand(where, {.batch = 1});
   std::vector<int> order;
   for (int i = 0; i < 3; ++i) strand.execute([&, i] { order.push_back(i); });
-  where.run_kept();  // runs one, hands over to a drain that runs one, hands over
+  // Runs a task, submits a drain, which runs at once, runs a task, submits the next drain.
+  where.run_kept();
   EXPECT_EQ(order, (std::vector{0, 1}));
   ASSERT_EQ(where.given, 3U);
   where.run_kept();
@@ -465,7 +466,7 @@ TEST(serial_executor, tells_an_observer) {
     strand.execute([] {});
     loop.poll();
     strand.execute([] {});
-    strand.execute([] {});  // the drain may have been taken
+    strand.execute([] {});  // the drain is already queued
   }
   const auto totals = figures.totals();
   EXPECT_EQ(totals.submitted, 3U);

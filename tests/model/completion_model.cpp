@@ -1,4 +1,4 @@
-// Completion queues under every kind of interleaving.
+// Completion queues under all interleavings.
 #include <chrono>
 #include <deque>
 #include <functional>

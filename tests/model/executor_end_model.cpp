@@ -1,4 +1,4 @@
-// The ends of executors, and of waits within them, under every kind of interleaving.
+// The ends of executors, and of waits within them, under all interleavings.
 #include <chrono>
 #include <memory>
 #include <system_error>

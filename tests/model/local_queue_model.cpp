@@ -1,4 +1,4 @@
-// The local queue of a worker under every kind of interleaving: each task is taken once, and no
+// The local queue of a worker under all interleavings: each task is taken once, and no
 // wake-up is lost.
 #include <array>
 #include <functional>

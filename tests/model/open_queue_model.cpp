@@ -1,5 +1,5 @@
-// The open queue, to which producers append without the executor's lock, under every kind of
-// interleaving: some worker looks into it after each append, and tasks keep their order.
+// The open queue, to which producers append without the executor's lock, under all interleavings:
+// some worker looks into it after each append, and tasks keep their order.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The serial executor under every kind of interleaving: tasks run one at a time, in order, and none
+// The serial executor under all interleavings: tasks run one at a time, in order, and none
 // is lost.
 #include <memory>
 #include <utility>

@@ -1,4 +1,4 @@
-// The stealing pool under every kind of interleaving: local tasks are found by other workers, no
+// The stealing pool under all interleavings: local tasks are found by other workers, no
 // wake-up is lost, and each task has exactly one outcome.
 #include <array>
 #include <system_error>

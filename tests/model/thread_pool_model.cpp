@@ -1,4 +1,4 @@
-// The thread pool under every kind of interleaving: each submitted task has exactly one outcome,
+// The thread pool under all interleavings: each submitted task has exactly one outcome,
 // and the pool terminates.
 #include <chrono>
 #include <cstddef>

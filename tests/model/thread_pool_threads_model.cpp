@@ -1,5 +1,5 @@
 // The thread pool while threads are refused, start and end, and producers wait for room, under
-// every kind of interleaving: no thread waits for ever.
+// all interleavings: no thread waits for ever.
 #include <chrono>
 
 #include <takt/base/detail/sync.hpp>
