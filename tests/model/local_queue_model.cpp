@@ -1,5 +1,5 @@
-// The local queue of a worker under all interleavings: each task is taken once, and no
-// wake-up is lost.
+// The local queue of a worker under all interleavings: each task is taken once, and no wake-up is
+// lost.
 #include <array>
 #include <functional>
 #include <utility>

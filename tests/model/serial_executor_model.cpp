@@ -1,5 +1,4 @@
-// The serial executor under all interleavings: tasks run one at a time, in order, and none
-// is lost.
+// The serial executor under all interleavings: tasks run one at a time, in order, and none is lost.
 #include <memory>
 #include <utility>
 #include <vector>

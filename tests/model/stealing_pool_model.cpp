@@ -1,5 +1,5 @@
-// The stealing pool under all interleavings: local tasks are found by other workers, no
-// wake-up is lost, and each task has exactly one outcome.
+// The stealing pool under all interleavings: local tasks are found by other workers, no wake-up is
+// lost, and each task has exactly one outcome.
 #include <array>
 #include <system_error>
 #include <utility>

@@ -1,5 +1,5 @@
-// The thread pool under all interleavings: each submitted task has exactly one outcome,
-// and the pool terminates.
+// The thread pool under all interleavings: each submitted task has exactly one outcome, and the
+// pool terminates.
 #include <chrono>
 #include <cstddef>
 #include <exception>

@@ -1,5 +1,5 @@
-// The thread pool while threads are refused, start and end, and producers wait for room, under
-// all interleavings: no thread waits for ever.
+// The thread pool while threads are refused, start and end, and producers wait for room, under all
+// interleavings: no thread waits for ever.
 #include <chrono>
 
 #include <takt/base/detail/sync.hpp>
