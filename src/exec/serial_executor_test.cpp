@@ -38,14 +38,14 @@ static_assert(takt::is_serial_executor<serial_executor>);
 static_assert(takt::is_fifo_executor<serial_executor>);
 
 // Rejects tasks, or drops them silently, as the test sets it.
-class moody_executor {
+class switched_executor {
  public:
-  enum class mood { runs, refuses, drops };
+  enum class mode { runs, refuses, drops };
   void execute(takt::task t) {
-    if (now == mood::refuses) throw rejected(rejection::saturated);
-    if (now == mood::runs) inner.execute(std::move(t));
+    if (now == mode::refuses) throw rejected(rejection::saturated);
+    if (now == mode::runs) inner.execute(std::move(t));
   }
-  mood now = mood::runs;
+  mode now = mode::runs;
   manual_executor inner;
 };
 
@@ -148,38 +148,38 @@ TEST(serial_executor, errors_go_to_the_future_or_to_the_hook_and_the_next_task_r
 }
 
 TEST(serial_executor, an_executor_that_refuses_is_told_to_the_caller_and_tried_again) {
-  moody_executor moody;
-  serial_executor strand(moody);
-  moody.now = moody_executor::mood::refuses;
+  switched_executor switched;
+  serial_executor strand(switched);
+  switched.now = switched_executor::mode::refuses;
   EXPECT_THROW(strand.execute([] { FAIL(); }), rejected);
   EXPECT_EQ(strand.queued(), 0U);
-  moody.now = moody_executor::mood::runs;
+  switched.now = switched_executor::mode::runs;
   auto f = strand.submit([] { return 2; });
-  moody.inner.poll();
+  switched.inner.poll();
   EXPECT_EQ(f.get(), 2);
   EXPECT_EQ(strand.totals().rejected, 1U);
   EXPECT_EQ(strand.totals().pending(), 0U);
 }
 
 TEST(serial_executor, a_fair_one_goes_on_by_itself_if_it_is_refused) {
-  moody_executor moody;
-  serial_executor strand(moody, {.batch = 1});
+  switched_executor switched;
+  serial_executor strand(switched, {.batch = 1});
   int ran = 0;
   for (int i = 0; i < 5; ++i) strand.execute([&] { ++ran; });
-  for (const auto mood : {moody_executor::mood::refuses, moody_executor::mood::drops}) {
-    moody.now = mood;
-    moody.inner.poll();
+  for (const auto mode : {switched_executor::mode::refuses, switched_executor::mode::drops}) {
+    switched.now = mode;
+    switched.inner.poll();
     EXPECT_EQ(ran, 5);
-    moody.now = moody_executor::mood::runs;
+    switched.now = switched_executor::mode::runs;
     strand.execute([&] { --ran; });
     strand.execute([&] { ++ran; });
   }
 }
 
 // Runs each task at once or keeps it for later, by its number.
-class whimsical_executor {
+class scripted_executor {
  public:
-  explicit whimsical_executor(std::vector<bool> at_once) : at_once_(std::move(at_once)) {}
+  explicit scripted_executor(std::vector<bool> at_once) : at_once_(std::move(at_once)) {}
   void execute(takt::task t) {
     if (meanwhile != nullptr) meanwhile();
     const std::size_t at = given++;
@@ -203,7 +203,7 @@ class whimsical_executor {
 };
 
 TEST(serial_executor, a_fair_one_hands_over_again_after_it_was_run_at_once) {
-  whimsical_executor where({false, true, false});
+  scripted_executor where({false, true, false});
   serial_executor strand(where, {.batch = 1});
   std::vector<int> order;
   for (int i = 0; i < 3; ++i) strand.execute([&, i] { order.push_back(i); });
@@ -217,7 +217,7 @@ TEST(serial_executor, a_fair_one_hands_over_again_after_it_was_run_at_once) {
 }
 
 TEST(serial_executor, a_batch_is_as_long_as_it_says_each_time) {
-  whimsical_executor where({false, true, true});
+  scripted_executor where({false, true, true});
   serial_executor strand(where, {.batch = 2});
   std::vector<std::size_t> drains;
   for (int i = 0; i < 6; ++i) strand.execute([&] { drains.push_back(where.given); });
@@ -227,7 +227,7 @@ TEST(serial_executor, a_batch_is_as_long_as_it_says_each_time) {
 
 TEST(serial_executor, may_be_stopped_while_it_hands_over) {
   for (const bool at_once : {true, false}) {
-    whimsical_executor where({false, at_once});
+    scripted_executor where({false, at_once});
     serial_executor strand(where, {.batch = 1});
     int ran = 0;
     strand.execute([&] { ++ran; });
@@ -246,7 +246,7 @@ TEST(serial_executor, may_be_stopped_while_it_hands_over) {
 }
 
 TEST(serial_executor, a_drain_that_is_dropped_ends_what_is_shut_down) {
-  whimsical_executor where({});
+  scripted_executor where({});
   serial_executor strand(where);
   auto f = strand.submit([] {});
   strand.shutdown();
@@ -257,12 +257,12 @@ TEST(serial_executor, a_drain_that_is_dropped_ends_what_is_shut_down) {
 }
 
 TEST(serial_executor, an_executor_that_drops_it_rejects_what_is_queued) {
-  moody_executor moody;
-  serial_executor strand(moody);
+  switched_executor switched;
+  serial_executor strand(switched);
   auto f = strand.submit([] {});
   auto g = strand.submit([] {});
   {
-    auto dropped = moody.inner.shutdown_now();
+    auto dropped = switched.inner.shutdown_now();
   }
   for (auto* each : {&f, &g}) {
     try {
