@@ -49,10 +49,10 @@ void fork_join::throw_other_thread() {
 }
 
 task* fork_join::place_for_child() noexcept {
-  return runner_ == nullptr ? nullptr : pool_.place_for_child(*runner_);
+  return runner_ == nullptr ? nullptr : pool_.slot_for_child(*runner_);
 }
 
-void fork_join::child_is_placed() noexcept { pool_.child_is_placed(*runner_); }
+void fork_join::child_is_placed() noexcept { pool_.push_child_slot(*runner_); }
 
 void fork_join::add(task&& t) {
   if (runner_ == nullptr) {

@@ -144,9 +144,9 @@ class pool_core final : public delayed_tasks_owner {
   void spawn(executor_scope& here, task& t);
   /// spawn() in two steps, for a child that is constructed in its slot: returns the slot, with an
   /// empty task, or null if spawn() must be used.
-  task* place_for_child(executor_scope& here) noexcept;
+  task* slot_for_child(executor_scope& here) noexcept;
   /// The second step: the caller has filled the slot.
-  void child_is_placed(executor_scope& here) noexcept;
+  void push_child_slot(executor_scope& here) noexcept;
   /// Runs the newest child in the local queue of the calling worker. The caller has children that
   /// have not ended. The child that runs is one of them, or of another fork_join of the same task:
   /// thieves take the oldest task first, so a child of an older task is there only if none of the

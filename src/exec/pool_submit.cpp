@@ -224,13 +224,13 @@ void pool_core::spawn(executor_scope& here, task& t) {
   self.counts.count(run(t, nullptr));
 }
 
-task* pool_core::place_for_child(executor_scope& here) noexcept {
+task* pool_core::slot_for_child(executor_scope& here) noexcept {
   worker& self = static_cast<worker_scope&>(here).self();
   if (harness_.observed()) return nullptr;  // the observer may fill the slot with a task of its own
   return has_local_room(self) ? &self.local->next_slot() : nullptr;
 }
 
-void pool_core::child_is_placed(executor_scope& here) noexcept {
+void pool_core::push_child_slot(executor_scope& here) noexcept {
   worker& self = static_cast<worker_scope&>(here).self();
   begin_local_submission(self, self.local->next_slot());
   self.local->push_next(true);
