@@ -179,7 +179,7 @@ void two_mutexes_in_opposite_order() {
 // Leader/follower: one consumer, the leader, waits for the first deadline, the others wait without
 // a deadline. A leader that takes its entry must wake one of them.
 template <variant V>
-void leader_that_hands_over_to_nobody() {
+void leader_without_successor() {
   using namespace std::chrono_literals;
   sync::mutex mu;
   sync::condition_variable available;
@@ -382,7 +382,7 @@ const std::vector<planted_bug>& planted_bugs() {
       TAKT_PLANT(aba_in_a_treiber_stack, true),
       TAKT_PLANT(double_run_between_cancel_and_fire, true),
       TAKT_PLANT(two_mutexes_in_opposite_order, true),
-      TAKT_PLANT(leader_that_hands_over_to_nobody, true),
+      TAKT_PLANT(leader_without_successor, true),
       TAKT_PLANT(use_after_free_of_a_handle, true),
       TAKT_PLANT(five_step_ordering, true),
       TAKT_PLANT(starved_canceller, true),
