@@ -29,7 +29,9 @@ class takt_pool_of {
     takt::serial_executor strand_;
   };
 
-  explicit takt_pool_of(typename Pool::options how) : pool_(std::move(how)) { pool_.prestart(); }
+  explicit takt_pool_of(typename Pool::options_type how) : pool_(std::move(how)) {
+    pool_.prestart();
+  }
 
   template <class Task>
   void post(Task&& task) {

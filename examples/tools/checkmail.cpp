@@ -119,7 +119,7 @@ int run(const std::vector<std::string>& words) {
   line.show("checking " + std::to_string(s.servers.size()) + " servers");
   const tool::stop_descriptor stopped(signals.stop_token());
   takt::thread_pool pool{{.core_threads = parallel_checks(s), .name = "check"}};
-  takt::task_scope<std::string> checks{{.where = pool, .stop = signals.stop_token()}};
+  takt::task_scope<std::string> checks{{.executor = pool, .stop = signals.stop_token()}};
   for (const server& which : s.servers) {
     checks.spawn([&which, &s, &stopped] {
       const auto deadline = takt::steady.now() + std::chrono::seconds(s.timeout_s);

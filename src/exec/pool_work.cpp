@@ -372,10 +372,10 @@ bool pool_core::steal_from_others(worker& self, task& t) noexcept {
     bool child = false;
     if (!victim.local->steal(t, &child)) return false;
     // size() is an estimate; so the loop also checks for room and for a task to steal.
-    for (std::size_t more = victim.local->size() / 2;
-         more != 0 && !child && self.local->has_room() &&
+    for (std::size_t left = victim.local->size() / 2;
+         left != 0 && !child && self.local->has_room() &&
          victim.local->steal(self.local->next_slot(), &child);
-         --more) {
+         --left) {
       if (child) std::swap(t, self.local->next_slot());
       self.local->add_next();  // without a look at the hint: this worker is searching
     }

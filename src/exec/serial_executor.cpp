@@ -44,12 +44,12 @@ namespace takt::inline TAKT_ABI {
 
 class serial_executor::impl : public detail::ref_counted<impl> {
  public:
-  impl(any_executor where, const options& how, void (*taken)(task& t) noexcept)
-      : options_(how),
+  impl(any_executor executor, const options_type& options, void (*taken)(task& t) noexcept)
+      : options_(options),
         taken_(taken),
-        life_(*how.time),
-        where_(where),
-        harness_(*how.time, *how.unhandled, how.observer) {}
+        life_(*options.time),
+        executor_(executor),
+        harness_(*options.time, *options.unhandled, options.observer) {}
 
   void execute(task&& t);
   void shutdown() noexcept;
@@ -60,7 +60,7 @@ class serial_executor::impl : public detail::ref_counted<impl> {
   task_totals totals() const;
 
   // Constant after construction.
-  const options options_;
+  const options_type options_;
   void (*const taken_)(task& t) noexcept;  // see watched_strand; null otherwise
   const detail::fork_guard home_;
 
@@ -89,7 +89,7 @@ class serial_executor::impl : public detail::ref_counted<impl> {
   void drain_dropped() noexcept;
   bool try_tidy() noexcept TAKT_REQUIRES(mu_);
 
-  any_executor where_;
+  any_executor executor_;
   running_task running_;
 
   mutable detail::mutex mu_;
@@ -127,10 +127,10 @@ void serial_executor::impl::execute(task&& t) {
   if (std::exchange(draining_, true)) return;
   const std::uint64_t drain_number = ++drains_;
   lock.unlock();
-  any_executor where = where_;  // the task may destroy *this
+  any_executor executor = executor_;  // the task may destroy *this
   retain();
   try {
-    where.execute(task(drain_task(*this)));
+    executor.execute(task(drain_task(*this)));
   } catch (...) {
     // The drain was dropped, and has rejected the queued tasks, unless shutdown_now() had taken
     // them before.
@@ -159,7 +159,7 @@ void serial_executor::impl::run_drain() noexcept {
       lock.unlock();
       here.run_again = false;
       try {
-        where_.execute(task(drain_task(*this)));
+        executor_.execute(task(drain_task(*this)));
       } catch (...) {  // the drain was dropped, and has set run_again
       }
       if (!here.run_again) {
@@ -291,17 +291,17 @@ task_totals serial_executor::impl::totals() const {
   return totals;
 }
 
-serial_executor::serial_executor(any_executor where, const options& how)
-    : serial_executor(where, how, nullptr) {}
+serial_executor::serial_executor(any_executor executor, const options_type& options)
+    : serial_executor(executor, options, nullptr) {}
 
-serial_executor::serial_executor(any_executor where, const options& how,
+serial_executor::serial_executor(any_executor executor, const options_type& options,
                                  void (*taken)(task& t) noexcept) {
-  if (how.batch == 0) throw std::invalid_argument("takt::serial_executor: batch is 0");
-  if (how.time == nullptr) throw std::invalid_argument("takt::serial_executor: time is null");
-  if (how.unhandled == nullptr) {
+  if (options.batch == 0) throw std::invalid_argument("takt::serial_executor: batch is 0");
+  if (options.time == nullptr) throw std::invalid_argument("takt::serial_executor: time is null");
+  if (options.unhandled == nullptr) {
     throw std::invalid_argument("takt::serial_executor: unhandled is null");
   }
-  impl_ = new impl(where, how, taken);
+  impl_ = new impl(executor, options, taken);
 }
 
 serial_executor::~serial_executor() {

@@ -7,23 +7,23 @@
 
 namespace takt::inline TAKT_ABI {
 
-stealing_pool::stealing_pool(options how) {
-  if (how.threads == 0) throw std::invalid_argument("takt::stealing_pool: threads is 0");
-  if (how.time == nullptr) throw std::invalid_argument("takt::stealing_pool: time is null");
-  if (how.unhandled == nullptr) {
+stealing_pool::stealing_pool(options_type options) {
+  if (options.threads == 0) throw std::invalid_argument("takt::stealing_pool: threads is 0");
+  if (options.time == nullptr) throw std::invalid_argument("takt::stealing_pool: time is null");
+  if (options.unhandled == nullptr) {
     throw std::invalid_argument("takt::stealing_pool: unhandled is null");
   }
-  core_ = new detail::pool_core({.core_threads = how.threads,
-                                 .queue_capacity = how.queue_capacity,
-                                 .rejection = std::move(how.rejection),
-                                 .name = std::move(how.name),
-                                 .thread = std::move(how.thread),
-                                 .before = std::move(how.before),
-                                 .after = std::move(how.after),
-                                 .terminated = std::move(how.terminated),
-                                 .time = how.time,
-                                 .unhandled = how.unhandled,
-                                 .observer = how.observer},
+  core_ = new detail::pool_core({.core_threads = options.threads,
+                                 .queue_capacity = options.queue_capacity,
+                                 .rejection = std::move(options.rejection),
+                                 .name = std::move(options.name),
+                                 .thread = std::move(options.thread),
+                                 .before = std::move(options.before),
+                                 .after = std::move(options.after),
+                                 .terminated = std::move(options.terminated),
+                                 .time = options.time,
+                                 .unhandled = options.unhandled,
+                                 .observer = options.observer},
                                 {.steals = true});
 }
 

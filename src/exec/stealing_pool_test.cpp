@@ -52,7 +52,7 @@ TEST(stealing_pool, runs_what_comes_from_outside) {
 }
 
 TEST(stealing_pool, rejects_bad_options_by_name) {
-  const auto message = [](stealing_pool::options how) -> std::string {
+  const auto message = [](stealing_pool::options_type how) -> std::string {
     try {
       const stealing_pool pool(std::move(how));
     } catch (const std::invalid_argument& e) {
@@ -257,7 +257,7 @@ TEST(stealing_pool, may_be_destroyed_by_its_own_task) {
   tally ran;
   gate gone;
   {
-    auto pool = std::make_shared<stealing_pool>(stealing_pool::options{
+    auto pool = std::make_shared<stealing_pool>(stealing_pool::options_type{
         .threads = 2,
         .terminated = [last = std::shared_ptr<void>(nullptr, [&](void*) { gone.open(); })] {}});
     stealing_pool& same = *pool;
@@ -273,7 +273,7 @@ TEST(stealing_pool, may_be_destroyed_by_its_own_task) {
 TEST(stealing_pool, may_be_destroyed_by_what_its_own_task_cancels) {
   gate gone;
   {
-    auto pool = std::make_shared<stealing_pool>(stealing_pool::options{
+    auto pool = std::make_shared<stealing_pool>(stealing_pool::options_type{
         .threads = 1,
         .terminated = [last = std::shared_ptr<void>(nullptr, [&](void*) { gone.open(); })] {}});
     stealing_pool& same = *pool;

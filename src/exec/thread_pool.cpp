@@ -39,25 +39,29 @@ void check_keep_alive(std::chrono::nanoseconds time, bool core_times_out) {
 
 }  // namespace
 
-thread_pool::options thread_pool::fixed(std::size_t threads) { return {.core_threads = threads}; }
+thread_pool::options_type thread_pool::fixed(std::size_t threads) {
+  return {.core_threads = threads};
+}
 
-thread_pool::options thread_pool::cached() {
+thread_pool::options_type thread_pool::cached() {
   return {.core_threads = 0, .max_threads = unbounded, .queue_capacity = 0};
 }
 
-thread_pool::options thread_pool::single() { return {.core_threads = 1, .resizable = false}; }
+thread_pool::options_type thread_pool::single() { return {.core_threads = 1, .resizable = false}; }
 
-thread_pool::thread_pool(options how) {
-  check_sizes(how.core_threads, how.max_threads == 0 ? how.core_threads : how.max_threads,
-              how.queue_capacity);
-  check_keep_alive(how.keep_alive, how.core_times_out);
-  if (how.time == nullptr) throw std::invalid_argument("takt::thread_pool: time is null");
-  if (how.unhandled == nullptr) throw std::invalid_argument("takt::thread_pool: unhandled is null");
-  if (how.order == queue_order::priority && how.rejection.drops_oldest()) {
+thread_pool::thread_pool(options_type options) {
+  check_sizes(options.core_threads,
+              options.max_threads == 0 ? options.core_threads : options.max_threads,
+              options.queue_capacity);
+  check_keep_alive(options.keep_alive, options.core_times_out);
+  if (options.time == nullptr) throw std::invalid_argument("takt::thread_pool: time is null");
+  if (options.unhandled == nullptr)
+    throw std::invalid_argument("takt::thread_pool: unhandled is null");
+  if (options.order == queue_order::priority && options.rejection.drops_oldest()) {
     throw std::invalid_argument(
         "takt::thread_pool: drop_oldest() would drop the most urgent task of a priority queue");
   }
-  core_ = new detail::pool_core(std::move(how));
+  core_ = new detail::pool_core(std::move(options));
 }
 
 thread_pool::~thread_pool() {

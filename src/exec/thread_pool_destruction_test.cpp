@@ -61,7 +61,7 @@ TEST(thread_pool_destructor, runs_the_terminated_hook_if_it_did_not_run_before) 
 
 TEST(thread_pool_destructor, handles_may_outlive_the_pool) {
   future<int> f;
-  std::optional<thread_pool> pool(std::in_place, thread_pool::options{.core_threads = 1});
+  std::optional<thread_pool> pool(std::in_place, thread_pool::options_type{.core_threads = 1});
   f = pool->submit([] { return 1; });
   f.wait();
   pool.reset();
@@ -81,7 +81,7 @@ TEST(thread_pool_destructor, can_be_called_by_its_only_worker) {
   gate released;
   bool queued_is_cancelled = false;
   bool terminated = false;
-  auto pool = std::make_shared<thread_pool>(thread_pool::options{
+  auto pool = std::make_shared<thread_pool>(thread_pool::options_type{
       .core_threads = 1, .terminated = [&terminated, last = witness(gone)] { terminated = true; }});
   future<void> queued;
   auto task_ended = pool->submit([&, own = pool]() mutable {
@@ -106,7 +106,7 @@ TEST(thread_pool_destructor, called_by_a_worker_waits_for_the_others) {
   takt::sync::atomic<bool> other_over{false};
   bool other_was_over = false;
   auto pool = std::make_shared<thread_pool>(
-      thread_pool::options{.core_threads = 3, .terminated = [last = witness(gone)] {}});
+      thread_pool::options_type{.core_threads = 3, .terminated = [last = witness(gone)] {}});
   pool->prestart();
   pool->execute([&](const stop_token& stop) {
     begun.open();
@@ -129,7 +129,7 @@ TEST(thread_pool_destructor, can_be_called_with_a_closure_that_owns_the_pool) {
   gate gone;
   gate queued;
   auto pool = std::make_shared<thread_pool>(
-      thread_pool::options{.core_threads = 2, .terminated = [last = witness(gone)] {}});
+      thread_pool::options_type{.core_threads = 2, .terminated = [last = witness(gone)] {}});
   auto first = pool->submit([&queued, own = pool] { queued.wait(); });
   auto second = pool->submit([own = pool] {});
   pool.reset();
@@ -143,7 +143,7 @@ TEST(thread_pool_destructor, can_be_called_by_a_closure_that_its_shutdown_destro
   gate gone;
   gate begun;
   auto pool = std::make_shared<thread_pool>(
-      thread_pool::options{.core_threads = 1, .terminated = [last = witness(gone)] {}});
+      thread_pool::options_type{.core_threads = 1, .terminated = [last = witness(gone)] {}});
   thread_pool& alive = *pool;
   alive.execute([&](const stop_token& stop) {
     begun.open();
@@ -160,7 +160,7 @@ TEST(thread_pool_destructor, can_be_called_by_a_closure_that_its_shutdown_destro
 #if defined(__linux__) && !defined(TAKT_PORTABLE_PARKING)
 
 TEST(thread_pool_destructor, does_nothing_in_a_child_process) {
-  auto pool = std::make_unique<thread_pool>(thread_pool::options{.core_threads = 2});
+  auto pool = std::make_unique<thread_pool>(thread_pool::options_type{.core_threads = 2});
   busy hold(*pool, 2);
   auto queued = pool->submit([] { return 1; });
   const pid_t child = fork();
@@ -192,7 +192,8 @@ TEST(thread_pool_destructor, within_its_own_close_ends_the_program_with_a_messag
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto pool = [] {
     gate go_on;
-    auto owner = std::make_shared<takt::thread_pool>(takt::thread_pool::options{.core_threads = 1});
+    auto owner =
+        std::make_shared<takt::thread_pool>(takt::thread_pool::options_type{.core_threads = 1});
     owner->execute([&] { go_on.wait(); });
     close_what_a_queued_closure_owns(std::move(owner));
   };

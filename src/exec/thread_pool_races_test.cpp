@@ -46,7 +46,7 @@ TEST(blocking_region, adds_none_if_one_is_on_its_way) {
 }
 
 TEST(blocking_region, adds_none_to_a_single_thread_with_a_full_queue) {
-  thread_pool::options how = thread_pool::single();
+  thread_pool::options_type how = thread_pool::single();
   how.queue_capacity = 1;
   thread_pool pool{how};
   gate within;

@@ -35,7 +35,7 @@ using takt_test::tally;
 using testing::ElementsAre;
 
 // One thread, and room for one task.
-thread_pool::options narrow(rejection_policy policy) {
+thread_pool::options_type narrow(rejection_policy policy) {
   return {.core_threads = 1, .queue_capacity = 1, .rejection = std::move(policy)};
 }
 

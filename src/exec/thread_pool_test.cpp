@@ -73,9 +73,9 @@ TEST(thread_pool, takes_several_tasks_at_once_while_its_threads_are_at_work) {
     some = three(ran);
     EXPECT_EQ(pool.try_execute(some), 0u);
   }
-  for (const thread_pool::options& how :
-       {thread_pool::options{.core_threads = 1, .queue_capacity = 100},
-        thread_pool::options{.core_threads = 1, .order = takt::queue_order::priority}}) {
+  for (const thread_pool::options_type& how :
+       {thread_pool::options_type{.core_threads = 1, .queue_capacity = 100},
+        thread_pool::options_type{.core_threads = 1, .order = takt::queue_order::priority}}) {
     thread_pool pool{how};
     pool.prestart();
     EXPECT_EQ(pool.try_execute(some), 0u);
@@ -135,7 +135,7 @@ TEST(thread_pool, does_not_take_an_empty_task) {
 
 // --- options
 
-std::string complaint(const thread_pool::options& how) {
+std::string complaint(const thread_pool::options_type& how) {
   try {
     const thread_pool pool{how};
   } catch (const std::invalid_argument& e) {

@@ -13,8 +13,9 @@ namespace takt::inline TAKT_ABI {
 /// before that call took the lock.
 class watched_strand final : public serial_executor {
  public:
-  watched_strand(any_executor where, const options& how, void (*taken)(task& t) noexcept)
-      : serial_executor(where, how, taken) {}
+  watched_strand(any_executor executor, const options_type& options,
+                 void (*taken)(task& t) noexcept)
+      : serial_executor(executor, options, taken) {}
 };
 
 }  // namespace takt::inline TAKT_ABI

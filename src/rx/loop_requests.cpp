@@ -18,7 +18,7 @@ loop_requests::handle loop_requests::set(move_only_function<void()> f) {
   const handle made = core_->calls.add(std::move(f));
   core_->retain();
   try {
-    where_.execute([kept = detail::intrusive_ptr<core>(core_), made] {
+    queue_.execute([kept = detail::intrusive_ptr<core>(core_), made] {
       if (kept->calls.find(made) == nullptr) return;
       auto call = kept->calls.take(made.index);
       (*call)();

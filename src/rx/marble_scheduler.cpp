@@ -54,9 +54,9 @@ expected_subscriptions marble_scheduler::expect_log(
 
 // --- the scheduler
 
-marble_scheduler::marble_scheduler(options how)
+marble_scheduler::marble_scheduler(options_type options)
     : virtual_time_scheduler({.max_time = std::chrono::milliseconds(750)}),
-      how_(std::move(how)),
+      options_(std::move(options)),
       intervals_(std::make_unique<detail::loop_intervals>()),
       loop_({.frame = never, .time = &time()}) {
   intervals_->attach(loop_);
@@ -141,8 +141,8 @@ void marble_scheduler::check_expectations() {
   for (const auto& e : seen) {
     const std::string problem = e->problem();
     if (problem.empty()) continue;
-    if (!how_.report) throw marble_mismatch("takt::rx::marble_scheduler:\n" + problem);
-    how_.report(problem);
+    if (!options_.report) throw marble_mismatch("takt::rx::marble_scheduler:\n" + problem);
+    options_.report(problem);
   }
 }
 

@@ -51,19 +51,20 @@ std::string number(nanoseconds t) {
 // Reads a diagram character by character, and keeps the time.
 class reader {
  public:
-  reader(std::string_view diagram, const marble_syntax& how) : text_(diagram), how_(how) {
-    if (how.frame < 0ns) refuse(diagram, "a frame cannot last " + number(how.frame));
+  reader(std::string_view diagram, const marble_syntax& options)
+      : text_(diagram), options_(options) {
+    if (options.frame < 0ns) refuse(diagram, "a frame cannot last " + number(options.frame));
   }
 
   // Returns the next character that is an event, whose time is time(); empty at the end.
   std::string_view next() {
     while (at_ < text_.size()) {
-      if (how_.run_mode && pass_time()) continue;
+      if (options_.run_mode && pass_time()) continue;
       const std::string_view c = character();
       found_ = at_;
       at_ += c.size();
       const nanoseconds begin = frame_;
-      if (c != " " || !how_.run_mode) pass(how_.frame);
+      if (c != " " || !options_.run_mode) pass(options_.frame);
       if (c == " " || c == "-") continue;
       if (c == "(") {
         if (group_) refuse(text_, "there is " + sign(c) + " within a group");
@@ -86,7 +87,7 @@ class reader {
   [[nodiscard]] std::string sign(std::string_view c) const { return sign_at(text_, found_, c); }
   [[nodiscard]] nanoseconds time() const noexcept { return time_; }
   // Undoes the frame of the last character.
-  void take_back_frame() noexcept { frame_ -= how_.frame; }
+  void take_back_frame() noexcept { frame_ -= options_.frame; }
 
  private:
   // Returns the bytes of the current character.
@@ -133,7 +134,7 @@ class reader {
   }
 
   const std::string_view text_;
-  const marble_syntax how_;
+  const marble_syntax options_;
   std::size_t at_ = 0;
   std::size_t found_ = 0;  // position of the last character
   nanoseconds frame_{0};
@@ -185,14 +186,14 @@ class writer {
 
 }  // namespace
 
-std::vector<marble> parse_marbles(std::string_view diagram, const marble_syntax& how) {
+std::vector<marble> parse_marbles(std::string_view diagram, const marble_syntax& options) {
   if (const std::size_t at = diagram.find('!'); at != std::string_view::npos) {
     refuse(diagram, "the unsubscription marker " + sign_at(diagram, at, "!") +
                         " is for diagrams of subscriptions");
   }
   std::vector<marble> marbles;
   std::optional<nanoseconds> zero;  // the first ^
-  reader in(diagram, how);
+  reader in(diagram, options);
   for (std::string_view c = in.next(); !c.empty(); c = in.next()) {
     if (c == "^") {
       if (!zero) zero = in.time();
@@ -208,9 +209,10 @@ std::vector<marble> parse_marbles(std::string_view diagram, const marble_syntax&
   return marbles;
 }
 
-subscription_times parse_subscription_marbles(std::string_view diagram, const marble_syntax& how) {
+subscription_times parse_subscription_marbles(std::string_view diagram,
+                                              const marble_syntax& options) {
   subscription_times times;
-  reader in(diagram, how);
+  reader in(diagram, options);
   for (std::string_view c = in.next(); !c.empty(); c = in.next()) {
     if (c != "^" && c != "!") {
       refuse(diagram, "there can only be '^' and '!' in a subscription, found " + in.sign(c));
@@ -224,9 +226,9 @@ subscription_times parse_subscription_marbles(std::string_view diagram, const ma
   return times;
 }
 
-nanoseconds parse_marble_time(std::string_view diagram, const marble_syntax& how) {
+nanoseconds parse_marble_time(std::string_view diagram, const marble_syntax& options) {
   std::optional<nanoseconds> end;  // the first |
-  reader in(diagram, how);
+  reader in(diagram, options);
   for (std::string_view c = in.next(); !c.empty(); c = in.next()) {
     if (c == "|" && !end) end = in.time();
   }

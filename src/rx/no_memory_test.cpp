@@ -144,7 +144,7 @@ TEST_F(rx_no_memory, one_that_runs_within_schedule) {
   const rx::worker_options how{.unhandled = &hook};
   for (const auto kind :
        {detail::worker_place::kind::immediate, detail::worker_place::kind::trampoline}) {
-    rx::worker w(detail::worker_place{.how = kind}, how);
+    rx::worker w(detail::worker_place{.access = kind}, how);
     fail_each([&] { w.schedule(work()); }, [&] { EXPECT_EQ(w.tracked(), 0U); });
     EXPECT_EQ(std::exchange(ran, 0), 1);
   }

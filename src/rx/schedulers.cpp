@@ -17,43 +17,43 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-worker_options workers_of(const schedulers_options& how) {
-  return {.interruptible = how.interruptible,
-          .missed = how.missed,
-          .time = how.time,
-          .unhandled = how.unhandled};
+worker_options workers_of(const schedulers_options& options) {
+  return {.interruptible = options.interruptible,
+          .missed = options.missed,
+          .time = options.time,
+          .unhandled = options.unhandled};
 }
 
-scheduled_pool_options one_thread(const schedulers_options& how, const std::string& name) {
+scheduled_pool_options one_thread(const schedulers_options& options, const std::string& name) {
   scheduled_pool_options one = scheduled_pool::single();
-  one.name = how.name + "-" + name;
-  one.time = how.time;
-  one.unhandled = how.unhandled;
+  one.name = options.name + "-" + name;
+  one.time = options.time;
+  one.unhandled = options.unhandled;
   return one;
 }
 
 // immediate() and trampoline(): tasks run on the thread that calls schedule().
 class caller_places final : public detail::worker_scheduler_core {
  public:
-  caller_places(const schedulers_options& how, detail::worker_place::kind kind)
-      : detail::worker_scheduler_core(workers_of(how), *how.time), kind_(kind) {}
+  caller_places(const schedulers_options& options, detail::worker_place::kind kind)
+      : detail::worker_scheduler_core(workers_of(options), *options.time), kind_(kind) {}
 
  private:
-  detail::worker_place next_place() override { return {.how = kind_}; }
+  detail::worker_place next_place() override { return {.access = kind_}; }
 
   const detail::worker_place::kind kind_;
 };
 
 class new_thread_places final : public detail::worker_scheduler_core {
  public:
-  explicit new_thread_places(const schedulers_options& how)
-      : detail::worker_scheduler_core(workers_of(how), *how.time),
-        thread_(one_thread(how, "thread")) {}
+  explicit new_thread_places(const schedulers_options& options)
+      : detail::worker_scheduler_core(workers_of(options), *options.time),
+        thread_(one_thread(options, "thread")) {}
 
  private:
   detail::worker_place next_place() override {
     detail::worker_place place = worker::place_on(std::make_unique<scheduled_pool>(thread_));
-    place.how = detail::worker_place::kind::direct;
+    place.access = detail::worker_place::kind::direct;
     return place;
   }
 
@@ -63,10 +63,10 @@ class new_thread_places final : public detail::worker_scheduler_core {
 // single() and computation(): each worker uses one of the shared threads.
 class loop_places final : public detail::worker_scheduler_core {
  public:
-  loop_places(const schedulers_options& how, std::size_t loops, const std::string& name)
-      : detail::worker_scheduler_core(workers_of(how), *how.time) {
+  loop_places(const schedulers_options& options, std::size_t loops, const std::string& name)
+      : detail::worker_scheduler_core(workers_of(options), *options.time) {
     for (std::size_t i = 1; i <= loops; ++i) {
-      threads_.push_back(one_thread(how, loops == 1 ? name : name + "-" + std::to_string(i)));
+      threads_.push_back(one_thread(options, loops == 1 ? name : name + "-" + std::to_string(i)));
     }
     add_pools();
   }
@@ -87,7 +87,7 @@ class loop_places final : public detail::worker_scheduler_core {
   detail::worker_place next_place() override TAKT_REQUIRES(mu_) {
     const pools& now = *pools_.back();
     detail::worker_place place = worker::place_on(*now.each[next_++ % now.each.size()]);
-    place.how = detail::worker_place::kind::direct;
+    place.access = detail::worker_place::kind::direct;
     return place;
   }
   void start_threads() override TAKT_REQUIRES(mu_) { add_pools(); }
@@ -105,10 +105,10 @@ class loop_places final : public detail::worker_scheduler_core {
 
 class io_places final : public detail::worker_scheduler_core {
  public:
-  explicit io_places(const schedulers_options& how)
-      : detail::worker_scheduler_core(workers_of(how), *how.time),
-        threads_(threads_of(how)),
-        timer_(one_thread(how, "io-timer")) {
+  explicit io_places(const schedulers_options& options)
+      : detail::worker_scheduler_core(workers_of(options), *options.time),
+        threads_(threads_of(options)),
+        timer_(one_thread(options, "io-timer")) {
     add_pools();
   }
 
@@ -124,16 +124,16 @@ class io_places final : public detail::worker_scheduler_core {
     scheduled_pool timers;
   };
 
-  static thread_pool_options threads_of(const schedulers_options& how) {
+  static thread_pool_options threads_of(const schedulers_options& options) {
     thread_pool_options threads = thread_pool::cached();
-    if (how.io_threads != unbounded) {
-      threads = thread_pool::fixed(how.io_threads);
+    if (options.io_threads != unbounded) {
+      threads = thread_pool::fixed(options.io_threads);
       threads.core_times_out = true;
     }
-    threads.keep_alive = how.io_keep_alive;
-    threads.name = how.name + "-io";
-    threads.time = how.time;
-    threads.unhandled = how.unhandled;
+    threads.keep_alive = options.io_keep_alive;
+    threads.name = options.name + "-io";
+    threads.time = options.time;
+    threads.unhandled = options.unhandled;
     return threads;
   }
   detail::worker_place next_place() override TAKT_REQUIRES(mu_) {
@@ -154,32 +154,33 @@ class io_places final : public detail::worker_scheduler_core {
   std::vector<std::unique_ptr<pools>> pools_ TAKT_GUARDED_BY(mu_);  // the last entry is in use
 };
 
-schedulers_options checked(const schedulers_options& how) {
-  if (how.computation_threads == 0) {
+schedulers_options checked(const schedulers_options& options) {
+  if (options.computation_threads == 0) {
     throw std::invalid_argument("takt::rx::schedulers: computation_threads is 0");
   }
-  if (how.io_threads == 0) throw std::invalid_argument("takt::rx::schedulers: io_threads is 0");
-  if (how.io_keep_alive <= nanoseconds(0)) {
+  if (options.io_threads == 0) throw std::invalid_argument("takt::rx::schedulers: io_threads is 0");
+  if (options.io_keep_alive <= nanoseconds(0)) {
     throw std::invalid_argument("takt::rx::schedulers: io_keep_alive is not above 0 (" +
-                                std::to_string(how.io_keep_alive.count()) + " ns)");
+                                std::to_string(options.io_keep_alive.count()) + " ns)");
   }
-  if (how.time == nullptr) throw std::invalid_argument("takt::rx::schedulers: time is null");
-  if (how.unhandled == nullptr) {
+  if (options.time == nullptr) throw std::invalid_argument("takt::rx::schedulers: time is null");
+  if (options.unhandled == nullptr) {
     throw std::invalid_argument("takt::rx::schedulers: unhandled is null");
   }
-  return how;
+  return options;
 }
 
 }  // namespace
 
-schedulers::schedulers(const options& how)
+schedulers::schedulers(const options_type& options)
     : immediate_(
-          std::make_unique<caller_places>(checked(how), detail::worker_place::kind::immediate)),
-      trampoline_(std::make_unique<caller_places>(how, detail::worker_place::kind::trampoline)),
-      new_thread_(std::make_unique<new_thread_places>(how)),
-      single_(std::make_unique<loop_places>(how, 1, "single")),
-      computation_(std::make_unique<loop_places>(how, how.computation_threads, "computation")),
-      io_(std::make_unique<io_places>(how)) {}
+          std::make_unique<caller_places>(checked(options), detail::worker_place::kind::immediate)),
+      trampoline_(std::make_unique<caller_places>(options, detail::worker_place::kind::trampoline)),
+      new_thread_(std::make_unique<new_thread_places>(options)),
+      single_(std::make_unique<loop_places>(options, 1, "single")),
+      computation_(
+          std::make_unique<loop_places>(options, options.computation_threads, "computation")),
+      io_(std::make_unique<io_places>(options)) {}
 
 // First shuts down all schedulers, then waits for all of them, before any is destroyed: a task on
 // one may use the others. After fork() it does nothing; see worker_scheduler.

@@ -22,10 +22,10 @@ struct virtual_time {
 
 class test_scheduler::core final : private virtual_time, public detail::worker_scheduler_core {
  public:
-  explicit core(const options& how)
-      : virtual_time(how.start),
+  explicit core(const options_type& options)
+      : virtual_time(options.start),
         detail::worker_scheduler_core(
-            {.interruptible = how.interruptible, .missed = how.missed, .time = &now}, now),
+            {.interruptible = options.interruptible, .missed = options.missed, .time = &now}, now),
         loop_({.frame = never, .time = &now}) {}
 
   std::size_t advance_to(clock::time_point target) {
@@ -54,7 +54,8 @@ class test_scheduler::core final : private virtual_time, public detail::worker_s
   event_loop loop_;
 };
 
-test_scheduler::test_scheduler(const options& how) : test_scheduler(std::make_unique<core>(how)) {}
+test_scheduler::test_scheduler(const options_type& options)
+    : test_scheduler(std::make_unique<core>(options)) {}
 test_scheduler::test_scheduler(std::unique_ptr<core> made) noexcept
     : worker_scheduler(std::unique_ptr<detail::worker_scheduler_core>(made.get())),
       core_(*made.release()) {}

@@ -14,8 +14,11 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-virtual_time_scheduler::virtual_time_scheduler(const options& how)
-    : start_(how.start), max_time_(how.max_time), now_(how.start), time_(how.start) {}
+virtual_time_scheduler::virtual_time_scheduler(const options_type& options)
+    : start_(options.start),
+      max_time_(options.max_time),
+      now_(options.start),
+      time_(options.start) {}
 
 void virtual_time_scheduler::request(action_node& a, std::chrono::nanoseconds delay) {
   a.due_ = deadline_after(now_, delay);

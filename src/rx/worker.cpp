@@ -5,8 +5,8 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-worker::worker(detail::worker_place place, const options& how)
-    : core_(new detail::worker_core(std::move(place), how)) {}
+worker::worker(detail::worker_place place, const options_type& options)
+    : core_(new detail::worker_core(std::move(place), options)) {}
 
 worker::~worker() {
   if (core_ != nullptr) core_->destroy();

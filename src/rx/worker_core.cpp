@@ -55,7 +55,7 @@ class worker_core::task_run {
   void cancelled() noexcept {
     worker_task& a = *std::exchange(what_, nullptr);
     worker_core& worker = *a.worker_;
-    if (worker.has_to_end(a)) a.unsubscribe(*worker.how_.unhandled);
+    if (worker.has_to_end(a)) a.unsubscribe(*worker.options_.unhandled);
     a.disown(2);
   }
 
@@ -80,38 +80,39 @@ class worker_core::runner final : public executor_scope {
   [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
 };
 
-rx::worker_options worker_core::checked(const rx::worker_options& how) {
-  if (how.batch == 0) throw std::invalid_argument("takt::rx::worker: batch is 0");
-  if (how.time == nullptr) throw std::invalid_argument("takt::rx::worker: time is null");
-  if (how.unhandled == nullptr) throw std::invalid_argument("takt::rx::worker: unhandled is null");
-  return how;
+rx::worker_options worker_core::checked(const rx::worker_options& options) {
+  if (options.batch == 0) throw std::invalid_argument("takt::rx::worker: batch is 0");
+  if (options.time == nullptr) throw std::invalid_argument("takt::rx::worker: time is null");
+  if (options.unhandled == nullptr)
+    throw std::invalid_argument("takt::rx::worker: unhandled is null");
+  return options;
 }
 
 takt::scheduler* worker_core::timers_of(event_loop* own, const worker_place& place,
-                                        const rx::worker_options& how) noexcept {
+                                        const rx::worker_options& options) noexcept {
   if (own != nullptr) return own;
-  return place.timers != nullptr ? place.timers : how.timers;
+  return place.timers != nullptr ? place.timers : options.timers;
 }
 
-worker_core::worker_core(worker_place place, const rx::worker_options& how)
-    : how_(checked(how)),
-      kind_(place.how),
+worker_core::worker_core(worker_place place, const rx::worker_options& options)
+    : options_(checked(options)),
+      kind_(place.access),
       errors_leave_run_(place.errors_leave_run),
       group_(std::move(place.group)),
       owned_(std::move(place.owned)),
       loop_(kind_ == worker_place::kind::trampoline
                 ? std::make_unique<event_loop>(event_loop_options{
-                      .frame = never, .time = how.time, .unhandled = how.unhandled})
+                      .frame = never, .time = options.time, .unhandled = options.unhandled})
                 : nullptr),
-      timers_(timers_of(loop_.get(), place, how)),
-      time_(timers_ != nullptr ? timers_->future_options().time : how.time),
-      where_(place.where),
+      timers_(timers_of(loop_.get(), place, options)),
+      time_(timers_ != nullptr ? timers_->future_options().time : options.time),
+      executor_(place.executor),
       life_(*time_) {
   if (kind_ == worker_place::kind::strand) {
-    strand_.emplace(
-        *where_,
-        serial_executor_options{.batch = how.batch, .time = time_, .unhandled = how.unhandled},
-        &taken_out);
+    strand_.emplace(*executor_,
+                    serial_executor_options{
+                        .batch = options.batch, .time = time_, .unhandled = options.unhandled},
+                    &taken_out);
   }
 }
 
@@ -151,7 +152,7 @@ rx::task_subscription worker_core::start(rx::worker::unscheduled what, const due
     a.periodic_ = true;
     a.timing_->periods.period = rate->period;
     a.timing_->periods.after_end = rate->after_end;
-    a.timing_->periods.missed = rate->missed.value_or(how_.missed);
+    a.timing_->periods.missed = rate->missed.value_or(options_.missed);
   }
   rx::task_subscription handle(*what.release());
   // relaxed: nobody else has it; the executor publishes it
@@ -178,8 +179,8 @@ rx::task_subscription worker_core::start(rx::worker::unscheduled what, const due
   const auto was = a.submission_.exchange(worker_task::submission::over, std::memory_order_acq_rel);
   if (too_late || error != nullptr) {
     a.mark_rejected();
-    a.unsubscribe(*how_.unhandled);
-    if (gone) unsubscribe(*how_.unhandled);
+    a.unsubscribe(*options_.unhandled);
+    if (gone) unsubscribe(*options_.unhandled);
     if (error != nullptr && !gone) std::rethrow_exception(error);
   } else if (was == worker_task::submission::dropped) {
     report_dropped();
@@ -195,7 +196,7 @@ void worker_core::submit(worker_task& a, bool delayed) {
       return;
     case worker_place::kind::direct:
       if (delayed) break;
-      where_->execute(task(task_run(a, false)));
+      executor_->execute(task(task_run(a, false)));
       return;
     case worker_place::kind::trampoline:
       break;
@@ -222,7 +223,7 @@ void worker_core::pass_on(worker_task& a) noexcept {
   try {
     strand_->execute(task(task_run(a)));
   } catch (const rejected& why) {  // drop() has reported it
-    if (why.reason() == rejection::shut_down) unsubscribe(*how_.unhandled);
+    if (why.reason() == rejection::shut_down) unsubscribe(*options_.unhandled);
   } catch (...) {
   }
   leave();
@@ -243,12 +244,12 @@ bool worker_core::run_once(worker_task& a, std::exception_ptr& error) {
   if (!a.begin()) return false;
   worker_task::result came = a.run();
   if (came.again) return run_again(a);
-  a.close(*how_.unhandled);
+  a.close(*options_.unhandled);
   if (came.error == nullptr) return false;
   if (errors_leave_run_) {
     error = std::move(came.error);
   } else {
-    how_.unhandled->on_unhandled(unhandled::uncaught, came.error);
+    options_.unhandled->on_unhandled(unhandled::uncaught, came.error);
   }
   return false;
 }
@@ -258,7 +259,7 @@ bool worker_core::run_again(worker_task& a) noexcept {
   try {
     submit(a, a.timing_->due > now());
   } catch (const rejected& why) {  // drop() has reported it
-    if (why.reason() == rejection::shut_down) unsubscribe(*how_.unhandled);
+    if (why.reason() == rejection::shut_down) unsubscribe(*options_.unhandled);
   } catch (...) {
   }
   return false;
@@ -273,7 +274,7 @@ bool worker_core::has_to_end(const worker_task& a) const noexcept {
 void worker_core::drop(worker_task& a) noexcept {
   if (!has_to_end(a)) return;
   if (is_unsubscribed()) {
-    a.unsubscribe(*how_.unhandled);
+    a.unsubscribe(*options_.unhandled);
     return;
   }
   auto was = worker_task::submission::under_way;
@@ -281,13 +282,13 @@ void worker_core::drop(worker_task& a) noexcept {
   const bool told = a.submission_.compare_exchange_strong(was, worker_task::submission::dropped,
                                                           std::memory_order_acq_rel);
   a.mark_rejected();
-  a.unsubscribe(*how_.unhandled);
+  a.unsubscribe(*options_.unhandled);
   if (!told) report_dropped();
 }
 
 void worker_core::report_dropped() const noexcept {
-  how_.unhandled->on_unhandled(unhandled::unobserved,
-                               std::make_exception_ptr(rejected(rejection::dropped)));
+  options_.unhandled->on_unhandled(unhandled::unobserved,
+                                   std::make_exception_ptr(rejected(rejection::dropped)));
 }
 
 // Who is the first to schedule runs all that comes until nothing is left.
@@ -352,7 +353,7 @@ void worker_core::destroy() noexcept {
   // After fork() the threads are not in this process, and locks are in no known state.
   if (!home_.is_here()) return;
   stops_.store(true, std::memory_order_relaxed);  // relaxed: read by this thread
-  unsubscribe(*how_.unhandled);
+  unsubscribe(*options_.unhandled);
   if (strand_) strand_->shutdown_and_cancel();
   if (executor_scope::of(this) == nullptr && !is_ending_here(life_)) {
     stop_what_runs();  // also what was cancelled before

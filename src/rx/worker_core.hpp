@@ -57,10 +57,10 @@ class worker_core final : public linked_core {
  public:
   class task_run;  // the task that executors and timers run
 
-  worker_core(worker_place place, const rx::worker_options& how);
+  worker_core(worker_place place, const rx::worker_options& options);
 
   /// \throws std::invalid_argument if they are wrong. \return them.
-  static rx::worker_options checked(const rx::worker_options& how);
+  static rx::worker_options checked(const rx::worker_options& options);
   /// Has its group count it until its end; before it is used.
   void count_in_group() noexcept { counted_ = group_->life.add_worker(); }
 
@@ -80,7 +80,7 @@ class worker_core final : public linked_core {
   /// Whether one that is cancelled while it runs is asked to stop.
   [[nodiscard]] bool stops_what_runs() const noexcept {
     // relaxed: who closes it has set it before, or reads what another one chooses
-    return how_.interruptible || stops_.load(std::memory_order_relaxed) ||
+    return options_.interruptible || stops_.load(std::memory_order_relaxed) ||
            (group_ && group_->stopping.load(std::memory_order_relaxed));
   }
   /// One has closed: it is to be known no longer.
@@ -101,7 +101,7 @@ class worker_core final : public linked_core {
   ~worker_core() override;
 
   [[nodiscard]] static takt::scheduler* timers_of(event_loop* own, const worker_place& place,
-                                                  const rx::worker_options& how) noexcept;
+                                                  const rx::worker_options& options) noexcept;
   void on_unsubscribe() override;
   void submit(worker_task& a, bool delayed);
   void pass_on(worker_task& a) noexcept;
@@ -121,7 +121,7 @@ class worker_core final : public linked_core {
   void leave() noexcept;
 
   // Constant after construction, but for what destroy() does.
-  const rx::worker_options how_;
+  const rx::worker_options options_;
   const worker_place::kind kind_;
   const bool errors_leave_run_;
   const fork_guard home_;
@@ -130,7 +130,7 @@ class worker_core final : public linked_core {
   std::unique_ptr<event_loop> loop_;  // of a trampoline
   takt::scheduler* const timers_;     // null if there is none
   const clock* const time_;
-  std::optional<any_executor> where_;
+  std::optional<any_executor> executor_;
   std::optional<watched_strand> strand_;
 
   lifecycle life_;

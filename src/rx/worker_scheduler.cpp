@@ -10,8 +10,8 @@
 namespace takt::inline TAKT_ABI {
 namespace detail {
 
-worker_scheduler_core::worker_scheduler_core(const rx::worker_options& how, const clock& time)
-    : how_(how), time_(&time) {
+worker_scheduler_core::worker_scheduler_core(const rx::worker_options& options, const clock& time)
+    : options_(options), time_(&time) {
   begin_group();
 }
 
@@ -27,7 +27,7 @@ worker_place worker_scheduler_core::take_place(rx::subscription& registry) {
 
 rx::worker worker_scheduler_core::create_worker() {
   rx::subscription registry;
-  rx::worker made(take_place(registry), how_);
+  rx::worker made(take_place(registry), options_);
   registry.add(made.as_subscription());  // closes it if the scheduler is shut down
   return made;
 }
@@ -38,7 +38,7 @@ rx::task_subscription worker_scheduler_core::run_alone(rx::worker::unscheduled w
                                                        const rx::worker::series* rate) {
   rx::subscription registry;
   worker_place place = take_place(registry);
-  auto* const core = new worker_core(std::move(place), how_);
+  auto* const core = new worker_core(std::move(place), options_);
   const rx::subscription alone(*core);
   core->count_in_group();
   try {
@@ -46,7 +46,7 @@ rx::task_subscription worker_scheduler_core::run_alone(rx::worker::unscheduled w
     registry.add(alone);  // closes it if the scheduler is shut down
     return core->start(std::move(what), due, rate);
   } catch (...) {
-    core->unsubscribe(*how_.unhandled);
+    core->unsubscribe(*options_.unhandled);
     throw;
   }
 }
@@ -73,7 +73,7 @@ void worker_scheduler_core::shutdown() noexcept {
   lock.unlock();
   if (!ending) return;
   group->stopping.store(true, std::memory_order_relaxed);  // relaxed: this thread reads it
-  closed.core()->unsubscribe(*how_.unhandled);
+  closed.core()->unsubscribe(*options_.unhandled);
   group->life.advance_to(life_state::stop);
   if (stopped != nullptr) stopped->stop();
 }
@@ -113,13 +113,14 @@ namespace {
 // The workers of worker_scheduler::from().
 class executor_places final : public detail::worker_scheduler_core {
  public:
-  executor_places(std::function<detail::worker_place()> places, const worker_options& how)
-      : detail::worker_scheduler_core(how, time_of(places(), how)), places_(std::move(places)) {}
+  executor_places(std::function<detail::worker_place()> places, const worker_options& options)
+      : detail::worker_scheduler_core(options, time_of(places(), options)),
+        places_(std::move(places)) {}
 
  private:
-  static const clock& time_of(const detail::worker_place& place, const worker_options& how) {
-    const takt::scheduler* const timers = place.timers != nullptr ? place.timers : how.timers;
-    return timers != nullptr ? *timers->future_options().time : *how.time;
+  static const clock& time_of(const detail::worker_place& place, const worker_options& options) {
+    const takt::scheduler* const timers = place.timers != nullptr ? place.timers : options.timers;
+    return timers != nullptr ? *timers->future_options().time : *options.time;
   }
   detail::worker_place next_place() override { return places_(); }
 
@@ -129,9 +130,9 @@ class executor_places final : public detail::worker_scheduler_core {
 }  // namespace
 
 worker_scheduler::worker_scheduler(std::function<detail::worker_place()> places,
-                                   const worker_options& how)
+                                   const worker_options& options)
     : core_(std::make_unique<executor_places>(std::move(places),
-                                              detail::worker_core::checked(how))) {}
+                                              detail::worker_core::checked(options))) {}
 worker_scheduler::worker_scheduler(std::unique_ptr<detail::worker_scheduler_core> core) noexcept
     : core_(std::move(core)) {}
 worker_scheduler::~worker_scheduler() {

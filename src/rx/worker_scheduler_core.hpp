@@ -57,7 +57,7 @@ class worker_scheduler_core {
 
  protected:
   /// \param time  the clock of the workers.
-  worker_scheduler_core(const rx::worker_options& how, const clock& time);
+  worker_scheduler_core(const rx::worker_options& options, const clock& time);
 
   /// Returns the place of the next worker.
   [[nodiscard]] virtual worker_place next_place() TAKT_REQUIRES(mu_) = 0;
@@ -75,7 +75,7 @@ class worker_scheduler_core {
   }
 
   // Constant after construction.
-  const rx::worker_options how_;
+  const rx::worker_options options_;
   const clock* const time_;
   const fork_guard home_;
 

@@ -89,9 +89,9 @@ void delay_queue::make_room() {
   reuse_retired();
   if (!table_.full()) return;
   constexpr std::size_t step = slot_map<entry>::step;
-  const std::size_t more = std::clamp(table_.places() / 8, step, 16 * step);
-  arrivals_.reserve(std::min(more, most_arrivals));
-  for (const std::size_t end = table_.places() + more; table_.places() < end; table_.grow()) {
+  const std::size_t added = std::clamp(table_.places() / 8, step, 16 * step);
+  arrivals_.reserve(std::min(added, most_arrivals));
+  for (const std::size_t end = table_.places() + added; table_.places() < end; table_.grow()) {
     order_.reserve(table_.places() + step);
   }
 }
@@ -126,9 +126,9 @@ void delay_queue::reuse_retired() noexcept {
   while (retired_count_ != 0) table_.reuse(retired_[--retired_count_]);
 }
 
-timer_ref delay_queue::add(const due_time& asked, task& t, const timer_request& more) {
+timer_ref delay_queue::add(const due_time& asked, task& t, const timer_request& options) {
   const time_point due = asked.on(time_);
-  const std::uint8_t bits = slack_bits(more.slack);
+  const std::uint8_t bits = slack_bits(options.slack);
   const time_point key = rounded(due, bits);
   if (future_core* state = t.state()) state->set_home(owner_);
   t.set_deadline(due);
@@ -153,12 +153,12 @@ timer_ref delay_queue::add(const due_time& asked, task& t, const timer_request& 
     refused = !open_;
     if (!refused) {
       TAKT_ASSERT(arrivals_.size() < arrivals_.capacity());
-      const timer_id id = table_.add(std::move(t), more.periods, bits);
+      const timer_id id = table_.add(std::move(t), options.periods, bits);
       arrivals_.push_back({key, id.index});
       table_.prefetch_free();
       take_hold();
       made = timer_ref(*this, id);
-      if (more.place != nullptr) *more.place = made;
+      if (options.place != nullptr) *options.place = made;
       publish_arrival(key);
       // What is never due has a thread as well, for when it is moved: that cannot be refused.
       if (key < attention_ || attention_ == time_point::max()) kept = owner();

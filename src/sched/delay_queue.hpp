@@ -78,7 +78,7 @@ class delay_queue final : public delayed_tasks, public timer_driver {
   [[nodiscard]] after_shutdown kept_after_shutdown() const noexcept;
 
   // --- for handles: see timer_driver. If add() throws, the task is counted, and rejected.
-  timer_ref add(const due_time& asked, task& t, const timer_request& more) override;
+  timer_ref add(const due_time& asked, task& t, const timer_request& options) override;
   void hold(timer_id /*id*/) noexcept override { retain(); }
   void let_go(timer_id /*id*/) noexcept override { release(); }
   cancel_result cancel(timer_id id) noexcept override;

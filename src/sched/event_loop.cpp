@@ -58,13 +58,13 @@ class loop_core final : public delayed_tasks_owner {
   enum class where : std::uint8_t { posts, microtasks, frames };
 
   // Adopts a reference to `delays`.
-  loop_core(delay_queue& delays, const event_loop_options& how)
+  loop_core(delay_queue& delays, const event_loop_options& options)
       : delays_(delays),
-        frame_(how.frame),
-        time_(*how.time),
+        frame_(options.frame),
+        time_(*options.time),
         start_(time_.now()),
         life_(time_),
-        harness_(time_, *how.unhandled, how.observer) {
+        harness_(time_, *options.unhandled, options.observer) {
     delays_.attach(*this);
     delays_.set_wakeup_deadline(time_point::min());
   }
@@ -203,17 +203,17 @@ class loop_core final : public delayed_tasks_owner {
   task_list stop_now(bool give_back) noexcept {
     const ending_guard ending(*this, life_);
     task_list unstarted;
-    std::array<task_list, 3> more;
+    std::array<task_list, 3> lists;
     {
       const mutex_lock lock(mu_);
       life_.advance_to(life_state::stop);
       delays_.close(true);  // before stop is requested: so no running task is queued again
       unstarted = std::move(microtasks_);
-      more = {std::move(batch_), std::move(posts_), std::move(frames_)};
+      lists = {std::move(batch_), std::move(posts_), std::move(frames_)};
       frame_due_ = time_point::max();
     }
     running_.request_stop();
-    for (task_list& list : more) unstarted.append(std::move(list));
+    for (task_list& list : lists) unstarted.append(std::move(list));
     const std::size_t cancelled = harness_.end_unstarted(unstarted, give_back);
     const std::size_t returned = unstarted.size();
     delays_.stop(unstarted, give_back);  // counts these tasks itself
@@ -459,32 +459,34 @@ void loop_queue::execute(task t) {
 
 namespace {
 
-detail::delay_queue& make_queue(const event_loop_options& how) {
-  if (how.frame <= std::chrono::nanoseconds(0)) {
-    throw std::invalid_argument("takt::event_loop: frame is " + std::to_string(how.frame.count()) +
+detail::delay_queue& make_queue(const event_loop_options& options) {
+  if (options.frame <= std::chrono::nanoseconds(0)) {
+    throw std::invalid_argument("takt::event_loop: frame is " +
+                                std::to_string(options.frame.count()) +
                                 " ns; it has to be above 0");
   }
-  if (how.time == nullptr) throw std::invalid_argument("takt::event_loop: time is null");
-  if (how.unhandled == nullptr) throw std::invalid_argument("takt::event_loop: unhandled is null");
-  return *new detail::delay_queue({}, *how.time);
+  if (options.time == nullptr) throw std::invalid_argument("takt::event_loop: time is null");
+  if (options.unhandled == nullptr)
+    throw std::invalid_argument("takt::event_loop: unhandled is null");
+  return *new detail::delay_queue({}, *options.time);
 }
 
 // Adopts the reference to `delays`.
-detail::loop_core& make_core(detail::delay_queue& delays, const event_loop_options& how) {
+detail::loop_core& make_core(detail::delay_queue& delays, const event_loop_options& options) {
   detail::intrusive_ptr<detail::delay_queue> kept(&delays);
-  auto* const made = new detail::loop_core(delays, how);
+  auto* const made = new detail::loop_core(delays, options);
   static_cast<void>(kept.detach());
   return *made;
 }
 
 }  // namespace
 
-event_loop::event_loop(const options& how) : event_loop(make_queue(how), how) {}
+event_loop::event_loop(const options_type& options) : event_loop(make_queue(options), options) {}
 
-event_loop::event_loop(detail::delay_queue& delays, const options& how)
-    : scheduler(delays, {.time = how.time, .unhandled = how.unhandled}, how.missed),
+event_loop::event_loop(detail::delay_queue& delays, const options_type& options)
+    : scheduler(delays, {.time = options.time, .unhandled = options.unhandled}, options.missed),
       delays_(delays),
-      core_(make_core(delays, how)),
+      core_(make_core(delays, options)),
       microtasks_(core_, false, future_options()),
       frames_(core_, true, future_options()) {}
 

@@ -10,51 +10,53 @@
 
 namespace takt::inline TAKT_ABI {
 
-scheduled_pool::options scheduled_pool::single() { return {.threads = 1, .resizable = false}; }
+scheduled_pool::options_type scheduled_pool::single() { return {.threads = 1, .resizable = false}; }
 
 namespace {
 
 // Checks the options before anything is created.
-detail::delay_queue& make_queue(const scheduled_pool_options& how) {
-  if (how.keep_alive < std::chrono::nanoseconds(0)) {
+detail::delay_queue& make_queue(const scheduled_pool_options& options) {
+  if (options.keep_alive < std::chrono::nanoseconds(0)) {
     throw std::invalid_argument("takt::scheduled_pool: keep_alive is negative (" +
-                                std::to_string(how.keep_alive.count()) + " ns)");
+                                std::to_string(options.keep_alive.count()) + " ns)");
   }
-  if (how.keep_alive == std::chrono::nanoseconds(0) && (how.core_times_out || how.threads == 0)) {
+  if (options.keep_alive == std::chrono::nanoseconds(0) &&
+      (options.core_times_out || options.threads == 0)) {
     throw std::invalid_argument(
         "takt::scheduled_pool: keep_alive is 0 ns; it has to be above 0 if threads is 0 or "
         "core_times_out is set");
   }
-  if (how.time == nullptr) throw std::invalid_argument("takt::scheduled_pool: time is null");
-  if (how.unhandled == nullptr) {
+  if (options.time == nullptr) throw std::invalid_argument("takt::scheduled_pool: time is null");
+  if (options.unhandled == nullptr) {
     throw std::invalid_argument("takt::scheduled_pool: unhandled is null");
   }
-  return *new detail::delay_queue(how.keep, *how.time);
+  return *new detail::delay_queue(options.keep, *options.time);
 }
 
 }  // namespace
 
-scheduled_pool::scheduled_pool(options how) : scheduled_pool(make_queue(how), std::move(how)) {}
+scheduled_pool::scheduled_pool(options_type options)
+    : scheduled_pool(make_queue(options), std::move(options)) {}
 
 // Adopts the reference to `delays`.
-scheduled_pool::scheduled_pool(detail::delay_queue& delays, options&& how)
-    : scheduler(delays, {.time = how.time, .unhandled = how.unhandled}, how.missed),
+scheduled_pool::scheduled_pool(detail::delay_queue& delays, options_type&& options)
+    : scheduler(delays, {.time = options.time, .unhandled = options.unhandled}, options.missed),
       delays_(delays) {
   detail::intrusive_ptr<detail::delay_queue> kept(&delays);
-  core_ = new detail::pool_core({.core_threads = how.threads,
-                                 .max_threads = std::max<std::size_t>(how.threads, 1),
-                                 .keep_alive = how.keep_alive,
-                                 .core_times_out = how.core_times_out,
-                                 .name = std::move(how.name),
-                                 .thread = std::move(how.thread),
-                                 .resizable = how.resizable,
-                                 .before = std::move(how.before),
-                                 .after = std::move(how.after),
-                                 .terminated = std::move(how.terminated),
-                                 .time = how.time,
-                                 .unhandled = how.unhandled,
-                                 .observer = how.observer},
-                                {.delayed = &delays, .decorate = std::move(how.decorate)});
+  core_ = new detail::pool_core({.core_threads = options.threads,
+                                 .max_threads = std::max<std::size_t>(options.threads, 1),
+                                 .keep_alive = options.keep_alive,
+                                 .core_times_out = options.core_times_out,
+                                 .name = std::move(options.name),
+                                 .thread = std::move(options.thread),
+                                 .resizable = options.resizable,
+                                 .before = std::move(options.before),
+                                 .after = std::move(options.after),
+                                 .terminated = std::move(options.terminated),
+                                 .time = options.time,
+                                 .unhandled = options.unhandled,
+                                 .observer = options.observer},
+                                {.delayed = &delays, .decorate = std::move(options.decorate)});
   static_cast<void>(kept.detach());
   delays.attach(*core_);
 }
@@ -72,9 +74,9 @@ void scheduled_pool::execute(task t) {
 void scheduled_pool::shutdown() noexcept { core_->shutdown(); }
 task_list scheduled_pool::shutdown_now() noexcept { return core_->stop(true); }
 void scheduled_pool::shutdown_and_cancel() noexcept { static_cast<void>(core_->stop(false)); }
-void scheduled_pool::keep_after_shutdown(after_shutdown what) noexcept {
+void scheduled_pool::keep_after_shutdown(after_shutdown policy) noexcept {
   const ending_guard ending(*core_, core_->life());
-  delays_.keep_after_shutdown(what);
+  delays_.keep_after_shutdown(policy);
 }
 after_shutdown scheduled_pool::kept_after_shutdown() const noexcept {
   return delays_.kept_after_shutdown();

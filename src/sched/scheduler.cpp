@@ -7,10 +7,10 @@
 
 namespace takt::inline TAKT_ABI {
 
-timer_handle scheduler::execute(due_time due, task t, const timer_options& more) {
+timer_handle scheduler::execute(due_time due, task t, const timer_options& options) {
   if (!t) throw std::invalid_argument("takt::scheduler: the task is empty");
-  if (!more.name.empty()) t.set_name(more.name);
-  return {add(due, t, more, nullptr, nullptr), {}};
+  if (!options.name.empty()) t.set_name(options.name);
+  return {add(due, t, options, nullptr, nullptr), {}};
 }
 
 void scheduler::check_slack(std::chrono::nanoseconds slack) {
@@ -19,15 +19,15 @@ void scheduler::check_slack(std::chrono::nanoseconds slack) {
                               std::to_string(slack.count()) + " ns)");
 }
 
-detail::timer_ref scheduler::add(const due_time& due, task& t, const timer_options& more,
+detail::timer_ref scheduler::add(const due_time& due, task& t, const timer_options& options,
                                  detail::timer_ref* place, detail::period_state* periods) {
-  check_slack(more.slack);
+  check_slack(options.slack);
   return source_.add(due, t,
-                     {.where = where_ ? &*where_ : nullptr,
-                      .slack = more.slack,
+                     {.executor = executor_ ? &*executor_ : nullptr,
+                      .slack = options.slack,
                       .place = place,
                       .periods = periods,
-                      .run_at_close = more.run_at_close});
+                      .run_at_close = options.run_at_close});
 }
 
 detail::timer_awaiter::~timer_awaiter() {
@@ -40,7 +40,7 @@ void detail::timer_awaiter::await_suspend(std::coroutine_handle<> waiting) {
       new detail::awaited_timer(timers_.future_options()));
   wait->retain();
   future<void> arrival{detail::intrusive_ptr<detail::future_state<void>>(wait.get())};
-  if (timers_.where_ && !timers_.where_->defers_resumption()) wait->never_defer();
+  if (timers_.executor_ && !timers_.executor_->defers_resumption()) wait->never_defer();
   if (stop_.stop_possible()) on_stop_.emplace(stop_, cancel_wait{*wait});
   task t(detail::intrusive_ptr<detail::future_core>(wait.share().detach()), task_options{}, false);
   suspend_and_arm(

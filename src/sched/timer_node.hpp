@@ -19,7 +19,7 @@ class timer_node {
  public:
   enum phase : std::uint32_t { is_free, armed, paused, running, ended, cancelled };
 
-  timer_node() noexcept {}  // NOLINT(*-member-init): `where` is given when it is made
+  timer_node() noexcept {}  // NOLINT(*-member-init): `executor` is given when it is made
 
   /// A set of phases.
   static constexpr std::uint32_t in(phase p) noexcept { return 1U << p; }
@@ -158,7 +158,7 @@ class timer_node {
   sync::atomic<std::int64_t> deadline{0};  // ns; if it is paused, what is left
   const void* packed = nullptr;            // its task, without the callable
   union {
-    any_executor where;
+    any_executor executor;
   };
 };
 

@@ -98,15 +98,15 @@ class timer_nodes {
     std::uint64_t at_hand = at_hand_.load(std::memory_order_acquire);
     for (;;) {
       if ((at_hand & all_free) == 0) {
-        const std::uint64_t more = take_free();
-        if (more == 0) return {};
+        const std::uint64_t found = take_free();
+        if (found == 0) return {};
         // acq_rel: what the last owners of these places did; acquire: as above
-        if (!at_hand_.compare_exchange_strong(at_hand, more, std::memory_order_acq_rel,
+        if (!at_hand_.compare_exchange_strong(at_hand, found, std::memory_order_acq_rel,
                                               std::memory_order_acquire)) {
-          put_free(more);
+          put_free(found);
           continue;
         }
-        at_hand = more;
+        at_hand = found;
       }
       const auto index = static_cast<std::uint32_t>(
           (at_hand >> 32) * per_group + static_cast<std::size_t>(std::countr_zero(at_hand)));

@@ -22,28 +22,29 @@
 namespace takt::inline TAKT_ABI {
 namespace {
 
-watchdog_options checked(watchdog_options how) {
-  if (how.limit <= std::chrono::nanoseconds(0)) {
+watchdog_options checked(watchdog_options options) {
+  if (options.limit <= std::chrono::nanoseconds(0)) {
     throw std::invalid_argument("takt::watchdog: the limit is " +
-                                std::to_string(how.limit.count()) + " ns; it has to be above 0");
+                                std::to_string(options.limit.count()) +
+                                " ns; it has to be above 0");
   }
-  if (how.timers == nullptr) throw std::invalid_argument("takt::watchdog: timers is null");
-  if (!how.report) throw std::invalid_argument("takt::watchdog: report is empty");
-  return how;
+  if (options.timers == nullptr) throw std::invalid_argument("takt::watchdog: timers is null");
+  if (!options.report) throw std::invalid_argument("takt::watchdog: report is empty");
+  return options;
 }
 
 }  // namespace
 
-watchdog::watchdog(options how)
-    : how_(checked(std::move(how))),
-      time_(*how_.timers->future_options().time),
-      looks_(how_.timers->schedule_with_fixed_delay(never, never, [this] { look(); },
-                                                    {.name = "takt::watchdog"})) {}
+watchdog::watchdog(options_type options)
+    : options_(checked(std::move(options))),
+      time_(*options_.timers->future_options().time),
+      looks_(options_.timers->schedule_with_fixed_delay(never, never, [this] { look(); },
+                                                        {.name = "takt::watchdog"})) {}
 
 watchdog::~watchdog() { looks_.cancel_and_join(); }
 
 void watchdog::on_event(const task_event& event) noexcept {
-  if (how_.next != nullptr) how_.next->on_event(event);
+  if (options_.next != nullptr) options_.next->on_event(event);
   using kind = task_event::kind;
   if (event.what == kind::started) begin(event);
   if (event.what == kind::ran || event.what == kind::finished) end(event);
@@ -56,7 +57,7 @@ task_event watchdog::run::event() const noexcept {
 }
 
 clock::time_point watchdog::limit_of(const run& r) const noexcept {
-  return deadline_after(r.started.when, how_.limit);
+  return deadline_after(r.started.when, options_.limit);
 }
 
 void watchdog::begin(const task_event& event) noexcept {
@@ -102,7 +103,7 @@ void watchdog::look() noexcept {
       late = *first;
       so_far = now - late.started.when;
     }
-    how_.report(late.event(), so_far);
+    options_.report(late.event(), so_far);
   }
 }
 

@@ -223,7 +223,7 @@ TEST(watchdog, waits_for_a_report_when_it_is_destroyed) {
 
 TEST(watchdog, bad_options) {
   scheduled_pool timers({.threads = 1});
-  const auto message = [](watchdog::options how) -> std::string {
+  const auto message = [](watchdog::options_type how) -> std::string {
     try {
       const watchdog watch(std::move(how));
     } catch (const std::invalid_argument& e) {

@@ -20,53 +20,54 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-void check(const wheel_scheduler_options& how) {
-  if (how.tick < std::chrono::milliseconds(1)) {
+void check(const wheel_scheduler_options& options) {
+  if (options.tick < std::chrono::milliseconds(1)) {
     throw std::invalid_argument("takt::wheel_scheduler: the tick is " +
-                                std::to_string(how.tick.count()) +
+                                std::to_string(options.tick.count()) +
                                 " ns; it has to be at least 1000000 ns (1 ms)");
   }
-  if (how.spin < nanoseconds(0)) {
+  if (options.spin < nanoseconds(0)) {
     throw std::invalid_argument("takt::wheel_scheduler: spin is negative (" +
-                                std::to_string(how.spin.count()) + " ns)");
+                                std::to_string(options.spin.count()) + " ns)");
   }
-  if (how.spin > nanoseconds(0) && !how.exact) {
+  if (options.spin > nanoseconds(0) && !options.exact) {
     throw std::invalid_argument("takt::wheel_scheduler: spin is " +
-                                std::to_string(how.spin.count()) +
+                                std::to_string(options.spin.count()) +
                                 " ns, but has to be 0 unless exact is set");
   }
-  if (how.time == nullptr) throw std::invalid_argument("takt::wheel_scheduler: time is null");
-  if (how.unhandled == nullptr) {
+  if (options.time == nullptr) throw std::invalid_argument("takt::wheel_scheduler: time is null");
+  if (options.unhandled == nullptr) {
     throw std::invalid_argument("takt::wheel_scheduler: unhandled is null");
   }
   constexpr std::size_t most = std::size_t{1} << 24;
-  if (!std::has_single_bit(how.ticks_per_wheel) || how.ticks_per_wheel > most) {
+  if (!std::has_single_bit(options.ticks_per_wheel) || options.ticks_per_wheel > most) {
     throw std::invalid_argument("takt::wheel_scheduler: ticks_per_wheel is " +
-                                std::to_string(how.ticks_per_wheel) +
+                                std::to_string(options.ticks_per_wheel) +
                                 "; it has to be a power of two up to " + std::to_string(most));
   }
 }
 
 }  // namespace
 
-wheel_core::wheel_core(wheel_scheduler_options how)
-    : how_(std::move(how)),
-      time_(*how_.time),
+wheel_core::wheel_core(wheel_scheduler_options options)
+    : options_(std::move(options)),
+      time_(*options_.time),
       start_(time_.now()),
-      tick_(how_.tick.count()),
-      harness_(time_, *how_.unhandled, how_.observer),
+      tick_(options_.tick.count()),
+      harness_(time_, *options_.unhandled, options_.observer),
       life_(time_),
-      thread_end_(future_options{.time = how_.time}),
+      thread_end_(future_options{.time = options_.time}),
       thread_ended_(thread_end_.get_future()),
       attention_(awake),
       least_(never_due),
       passed_(count_of(start_)),
-      order_({.tick = how_.exact ? how_.tick : nanoseconds(1), .slots = how_.ticks_per_wheel}),
+      order_({.tick = options_.exact ? options_.tick : nanoseconds(1),
+              .slots = options_.ticks_per_wheel}),
       stamps_from_(start_) {}
 
-wheel_core& wheel_core::make(const wheel_scheduler_options& how) {
-  check(how);
-  auto* const made = new wheel_core(how);
+wheel_core& wheel_core::make(const wheel_scheduler_options& options) {
+  check(options);
+  auto* const made = new wheel_core(options);
   try {
     static_cast<void>(made->life_.add_worker());
     made->thread_ = sync::thread([made] { made->run(); });
@@ -113,7 +114,7 @@ std::uint64_t wheel_core::key_of(time_point due) const noexcept {
   if (due <= start_) return 0;
   const auto after =
       static_cast<std::uint64_t>(count_of(due)) - static_cast<std::uint64_t>(count_of(start_));
-  if (how_.exact) return after;
+  if (options_.exact) return after;
   const auto tick = static_cast<std::uint64_t>(tick_);
   return after / tick + (after % tick != 0 ? 1 : 0);
 }
@@ -122,11 +123,11 @@ std::uint64_t wheel_core::key_of(time_point due) const noexcept {
 std::uint64_t wheel_core::key_at(time_point now) const noexcept {
   const auto after = static_cast<std::uint64_t>(count_of(std::max(now, start_))) -
                      static_cast<std::uint64_t>(count_of(start_));
-  return how_.exact ? after : after / static_cast<std::uint64_t>(tick_);
+  return options_.exact ? after : after / static_cast<std::uint64_t>(tick_);
 }
 
 clock::time_point wheel_core::time_of(std::uint64_t key) const noexcept {
-  const auto unit = how_.exact ? std::uint64_t{1} : static_cast<std::uint64_t>(tick_);
+  const auto unit = options_.exact ? std::uint64_t{1} : static_cast<std::uint64_t>(tick_);
   const auto most = static_cast<std::uint64_t>(count_of(time_point::max())) -
                     static_cast<std::uint64_t>(count_of(start_));
   if (key > most / unit) return time_point::max();
@@ -157,13 +158,14 @@ void wheel_core::refuse(task& t, rejection why) {
   throw rejected(why);
 }
 
-timer_ref wheel_core::add(const due_time& due, task& t, const timer_request& more) {
-  const timer_id id = insert(due, t, *more.where, more);
+timer_ref wheel_core::add(const due_time& due, task& t, const timer_request& options) {
+  const timer_id id = insert(due, t, *options.executor, options);
   return id.index == timer_nodes::none ? timer_ref() : timer_ref(*this, id);
 }
 
-timer_id wheel_core::insert(due_time due, task& t, any_executor where, const timer_request& more) {
-  const bool relative = how_.stamp == timer_stamp::timer && due.is_delay() &&
+timer_id wheel_core::insert(due_time due, task& t, any_executor executor,
+                            const timer_request& options) {
+  const bool relative = options_.stamp == timer_stamp::timer && due.is_delay() &&
                         due.delay() > nanoseconds(0) &&  // else it begins, and ends, now
                         !harness_.observed();            // who is told when it is due
   const time_point now = relative ? time_point() : time_.now();
@@ -189,22 +191,22 @@ timer_id wheel_core::insert(due_time due, task& t, any_executor where, const tim
     harness_.report(task_event::kind::submitted, t);
     refuse(t, rejection::shut_down);
   }
-  if (ahead <= nanoseconds(0) && more.periods == nullptr) {
-    add_at_once(t, where);
+  if (ahead <= nanoseconds(0) && options.periods == nullptr) {
+    add_at_once(t, executor);
     return {0, timer_nodes::none};
   }
   const timer_nodes::place at = claim();
   const std::uint32_t index = at.index();
   timer_node& n = at.node();
-  fill(at, t, where, more);
+  fill(at, t, executor, options);
   const timer_id id = id_of(n, index);
   std::uint32_t handles = 1;
-  if (more.place != nullptr) {
+  if (options.place != nullptr) {
     ++handles;
-    *more.place = timer_ref(*this, id);
+    *options.place = timer_ref(*this, id);
   }
   if (ahead <= nanoseconds(0)) {
-    ++more.periods->runs;
+    ++options.periods->runs;
     n.deadline.store(count_of(deadline), std::memory_order_relaxed);  // relaxed: the word, below
     n.make(node::running, handles);
     timer_ref made(*this, id);
@@ -215,7 +217,7 @@ timer_id wheel_core::insert(due_time due, task& t, any_executor where, const tim
       refuse(t, rejection::shut_down);
     }
     const runner here(&harness_, executor_scope::nesting::continued);
-    where.execute(run_of(index));
+    executor.execute(run_of(index));
     made.detach();
     return id;
   }
@@ -248,14 +250,14 @@ timer_id wheel_core::insert(due_time due, task& t, any_executor where, const tim
 }
 
 // By the caller. What runs once has no entry then.
-void wheel_core::add_at_once(task& t, any_executor where) {
+void wheel_core::add_at_once(task& t, any_executor executor) {
   more_submitted_.add();
   if (harness_.observed()) {
     t.set_id(next_id());
     harness_.report(task_event::kind::submitted, t);
   }
   const runner here(&harness_, executor_scope::nesting::continued);
-  hand_over(t, where);
+  hand_over(t, executor);
 }
 
 timer_nodes::place wheel_core::claim() {
@@ -273,22 +275,22 @@ timer_nodes::place wheel_core::claim() {
   }
 }
 
-void wheel_core::fill(timer_nodes::place at, task& t, any_executor where,
-                      const timer_request& more) noexcept {
+void wheel_core::fill(timer_nodes::place at, task& t, any_executor executor,
+                      const timer_request& options) noexcept {
   timer_node& n = at.node();
   // relaxed: the word publishes it
-  n.slack_bits.store(more.slack == nanoseconds(0) ? std::uint8_t{0} : slack_bits(more.slack),
+  n.slack_bits.store(options.slack == nanoseconds(0) ? std::uint8_t{0} : slack_bits(options.slack),
                      std::memory_order_relaxed);
   n.begins_with = 0;
-  n.run_at_close = more.run_at_close;
-  n.where = where;
-  n.has_more = more.periods != nullptr || harness_.observed() || !t.literal_name().empty();
+  n.run_at_close = options.run_at_close;
+  n.executor = executor;
+  n.has_more = options.periods != nullptr || harness_.observed() || !t.literal_name().empty();
   if (n.has_more) {
     timer_details& d = *::new (static_cast<void*>(&nodes_.details(at.index())))
                            timer_details{.name = t.literal_name(),
                                          .id = 0,
-                                         .periods = more.periods,
-                                         .series = more.periods != nullptr ? t.state() : nullptr,
+                                         .periods = options.periods,
+                                         .series = options.periods != nullptr ? t.state() : nullptr,
                                          .paused = false};
     if (harness_.observed()) {
       d.id = next_id();
@@ -334,7 +336,7 @@ void wheel_core::call(std::int64_t deadline) noexcept {
 
 // When delays begin that are in the inbox, unless their callers have looked at the clock.
 clock::time_point wheel_core::stamp() const noexcept {
-  return how_.stamp == timer_stamp::timer ? time_.now() : time_point();
+  return options_.stamp == timer_stamp::timer ? time_.now() : time_point();
 }
 
 // From the inbox to order_. \return whether that is all.
@@ -364,7 +366,7 @@ void wheel_core::place(std::uint32_t index, timer_inbox::part_name part,
   if (nodes_.is_free(index)) return;  // does not look at the place, which may be far away
   timer_node& n = nodes_[index];
   if (!n.is_in(node::in(node::armed))) return;
-  if (how_.stamp == timer_stamp::timer) {
+  if (options_.stamp == timer_stamp::timer) {
     if (!n.try_lock(node::in(node::armed))) return;
     if (n.begins_with != 0) {
       if (n.begins_with != part) {  // it is another one, and comes later

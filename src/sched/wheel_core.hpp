@@ -89,10 +89,10 @@ class wheel_core final : public timer_driver {
   using time_point = clock::time_point;
 
   /// With its thread. \throws as wheel_scheduler.
-  static wheel_core& make(const wheel_scheduler_options& how);
+  static wheel_core& make(const wheel_scheduler_options& options);
 
   // --- for handles: see timer_driver
-  timer_ref add(const due_time& due, task& t, const timer_request& more) override;
+  timer_ref add(const due_time& due, task& t, const timer_request& options) override;
   void hold(timer_id id) noexcept override;
   void let_go(timer_id id) noexcept override;
   cancel_result cancel(timer_id id) noexcept override;
@@ -108,7 +108,7 @@ class wheel_core final : public timer_driver {
 
   /// The same, without a handle for it, of which there is one. \return its place; that is at `none`
   /// if it is with the executor already.
-  timer_id insert(due_time due, task& t, any_executor where, const timer_request& more);
+  timer_id insert(due_time due, task& t, any_executor executor, const timer_request& options);
 
   // --- for runs of series
   void run_series(std::uint32_t index) noexcept;
@@ -133,7 +133,7 @@ class wheel_core final : public timer_driver {
   [[nodiscard]] std::chrono::nanoseconds max_delay() const noexcept;
   [[nodiscard]] task_totals totals() const noexcept;
   [[nodiscard]] histogram_snapshot lateness() const noexcept { return lateness_.snapshot(); }
-  [[nodiscard]] const wheel_scheduler_options& how() const noexcept { return how_; }
+  [[nodiscard]] const wheel_scheduler_options& options() const noexcept { return options_; }
 
  private:
   enum class stage : std::uint8_t { open, closed, stopped };
@@ -147,7 +147,7 @@ class wheel_core final : public timer_driver {
     [[nodiscard]] bool begin_wait(task_wait& /*w*/) noexcept override { return true; }
   };
 
-  explicit wheel_core(wheel_scheduler_options how);
+  explicit wheel_core(wheel_scheduler_options options);
   ~wheel_core() = default;
 
   using node = timer_node;
@@ -186,9 +186,10 @@ class wheel_core final : public timer_driver {
   void refuse(task& t, rejection why);
   // relaxed: a count
   std::uint64_t next_id() noexcept { return ids_.fetch_add(1, std::memory_order_relaxed) + 1; }
-  void add_at_once(task& t, any_executor where);
+  void add_at_once(task& t, any_executor executor);
   timer_nodes::place claim();
-  void fill(timer_nodes::place at, task& t, any_executor where, const timer_request& more) noexcept;
+  void fill(timer_nodes::place at, task& t, any_executor executor,
+            const timer_request& options) noexcept;
   void enqueue(std::uint32_t index, time_point due) noexcept;
   timer_inbox::turn take_turn() noexcept;
   void call(std::int64_t deadline) noexcept;
@@ -205,9 +206,9 @@ class wheel_core final : public timer_driver {
   bool hand_over_due() noexcept;
   void fire(std::uint32_t index, time_point now, std::uint64_t key) noexcept;
   void hand_over_batch() noexcept;
-  void hand_over(task& t, any_executor& where);
-  void give(task& t, any_executor& where);
-  void give_reporting(task& t, any_executor& where, bool seen) noexcept;
+  void hand_over(task& t, any_executor& executor);
+  void give(task& t, any_executor& executor);
+  void give_reporting(task& t, any_executor& executor, bool seen) noexcept;
   [[nodiscard]] std::uint64_t next_key() const noexcept TAKT_REQUIRES(mu_);
   void sleep() noexcept;
   void spin(time_point from, time_point until) const noexcept;
@@ -240,7 +241,7 @@ class wheel_core final : public timer_driver {
   void end_stop() noexcept;
 
   // Constant after construction.
-  wheel_scheduler_options how_;  // constant until destroy() releases the functions of the user
+  wheel_scheduler_options options_;  // constant until destroy() releases the functions of the user
   const clock& time_;
   const time_point start_;
   const std::int64_t tick_;  // ns

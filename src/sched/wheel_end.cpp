@@ -269,7 +269,7 @@ void wheel_core::destroy() noexcept {
   while (telling_.load(std::memory_order_acquire) != 0) sync::yield();
   life_.await_unused();
   thread_.join();
-  how_.thread = {};  // a call that has ended the wheel may keep the core for longer
+  options_.thread = {};  // a call that has ended the wheel may keep the core for longer
   release();
 }
 

@@ -7,24 +7,25 @@
 
 namespace takt::inline TAKT_ABI {
 
-wheel_scheduler::wheel_scheduler(const options& how) : core_(detail::wheel_core::make(how)) {}
+wheel_scheduler::wheel_scheduler(const options_type& options)
+    : core_(detail::wheel_core::make(options)) {}
 
 wheel_scheduler::~wheel_scheduler() { core_.destroy(); }
 
-timer_handle wheel_scheduler::execute(due_time due, any_executor where, task t,
-                                      const timer_options& more) {
+timer_handle wheel_scheduler::execute(due_time due, any_executor executor, task t,
+                                      const timer_options& options) {
   if (!t) throw std::invalid_argument("takt::wheel_scheduler: the task is empty");
-  wheel_view::check_slack(more.slack);
-  if (!more.name.empty()) t.set_name(more.name);
-  const timer_id id =
-      core_.insert(due, t, where, {.slack = more.slack, .run_at_close = more.run_at_close});
+  wheel_view::check_slack(options.slack);
+  if (!options.name.empty()) t.set_name(options.name);
+  const timer_id id = core_.insert(due, t, executor,
+                                   {.slack = options.slack, .run_at_close = options.run_at_close});
   if (id.index == timer_nodes::none) return {};
   return {detail::timer_ref(core_, id), {}};
 }
 
-wheel_view wheel_scheduler::on(any_executor where) noexcept {
-  const options& how = core_.how();
-  return {core_, {.time = how.time, .unhandled = how.unhandled}, how.missed, where};
+wheel_view wheel_scheduler::on(any_executor executor) noexcept {
+  const options_type& options = core_.options();
+  return {core_, {.time = options.time, .unhandled = options.unhandled}, options.missed, executor};
 }
 
 void wheel_scheduler::shutdown() noexcept { core_.shutdown(); }
@@ -35,12 +36,12 @@ task_list wheel_scheduler::close_within(std::chrono::nanoseconds timeout, at_clo
 }
 
 double wheel_scheduler::max_frequency() const noexcept {
-  return 1e9 / static_cast<double>(core_.how().tick.count());
+  return 1e9 / static_cast<double>(core_.options().tick.count());
 }
 std::chrono::nanoseconds wheel_scheduler::max_delay() const noexcept { return core_.max_delay(); }
 task_totals wheel_scheduler::totals() const { return core_.totals(); }
 histogram_snapshot wheel_scheduler::lateness() const noexcept { return core_.lateness(); }
-clock::time_point wheel_scheduler::now() const noexcept { return core_.how().time->now(); }
+clock::time_point wheel_scheduler::now() const noexcept { return core_.options().time->now(); }
 const lifecycle& wheel_scheduler::life() const noexcept { return core_.life(); }
 void wheel_scheduler::throw_if_own_task() const { core_.throw_if_own_task(); }
 

@@ -47,7 +47,7 @@ using testing::IsEmpty;
 // --- bad input
 
 TEST(wheel_scheduler, says_what_is_wrong_with_its_options) {
-  const auto complaint = [](const wheel_scheduler::options& how) {
+  const auto complaint = [](const wheel_scheduler::options_type& how) {
     return takt_test::complaint<std::invalid_argument>([&] { const wheel_scheduler wheel(how); });
   };
   EXPECT_THAT(complaint({.exact = true, .spin = -1ns}), HasSubstr("-1"));
@@ -127,7 +127,7 @@ void destroy_by_own_task(std::chrono::milliseconds delay, std::chrono::milliseco
   const takt::any_executor where =
       inline_run ? takt::any_executor(inline_executor()) : takt::any_executor(pool);
   auto wheel = std::make_unique<wheel_scheduler>(
-      wheel_scheduler::options{.thread = {.on_exit = [&] { exited.open(); }}, .time = &time});
+      wheel_scheduler::options_type{.thread = {.on_exit = [&] { exited.open(); }}, .time = &time});
   gate made;
   const auto destroy = [&] {
     if (!inline_run || delay > 0ms) made.wait();

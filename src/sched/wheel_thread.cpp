@@ -42,15 +42,15 @@ inline constexpr bool moves_as_bytes<detail::series_run> = true;
 namespace detail {
 
 void wheel_core::run() noexcept {
-  os::set_thread_name(how_.name, 0);
-  if (how_.thread.nice != 0) os::set_thread_nice(os::thread_nice() + how_.thread.nice);
-  if (!how_.thread.cpus.empty()) os::set_thread_cpus(how_.thread.cpus);
+  os::set_thread_name(options_.name, 0);
+  if (options_.thread.nice != 0) os::set_thread_nice(os::thread_nice() + options_.thread.nice);
+  if (!options_.thread.cpus.empty()) os::set_thread_cpus(options_.thread.cpus);
   os::wake_without_slack();
-  if (how_.thread.on_start != nullptr) how_.thread.on_start();
+  if (options_.thread.on_start != nullptr) options_.thread.on_start();
   while (!has_ended()) {
     if (!hand_over_due()) sleep();
   }
-  if (how_.thread.on_exit != nullptr) how_.thread.on_exit();
+  if (options_.thread.on_exit != nullptr) options_.thread.on_exit();
   life_.remove_worker();
   end_if_over();
   thread_end_.set_value();
@@ -82,14 +82,14 @@ bool wheel_core::hand_over_due() noexcept {
   passed_.store(count_of(now), std::memory_order_relaxed);  // relaxed: any time that has passed
   {
     const mutex_lock lock(mu_);
-    if (how_.stamp == timer_stamp::timer && inbox_.has_open() && now >= stamps_from_) {
+    if (options_.stamp == timer_stamp::timer && inbox_.has_open() && now >= stamps_from_) {
       bool ended = false;
       while (complete && !ended) {
         ended = inbox_.end_part([this] { return stamp(); });
         if (!ended) complete = take_in(timer_inbox::how_far::one_part);
       }
       if (ended) {
-        stamps_from_ = deadline_after(now, how_.tick);
+        stamps_from_ = deadline_after(now, options_.tick);
         was_asked_ = true;
       }
     }
@@ -124,10 +124,10 @@ void wheel_core::fire(std::uint32_t index, time_point now, std::uint64_t key) no
     place(index, 0, nullptr);  // it was moved, or is another one
     return;
   }
-  any_executor where = n.where;
+  any_executor executor = n.executor;
   period_state* const periods = n.has_more ? nodes_.details(index).periods : nullptr;
-  const bool joins_batch = periods == nullptr && where.takes_many() && !harness_.observed();
-  const bool has_room = batch_count_ != batch_.size() && where == batch_for_;
+  const bool joins_batch = periods == nullptr && executor.takes_many() && !harness_.observed();
+  const bool has_room = batch_count_ != batch_.size() && executor == batch_for_;
   if (batch_count_ != 0 && !(joins_batch && has_room)) {
     n.unlock(node::armed);  // what runs now may use its handles
     hand_over_batch();
@@ -136,7 +136,7 @@ void wheel_core::fire(std::uint32_t index, time_point now, std::uint64_t key) no
   }
   lateness_.record(time_between(deadline, now));
   if (joins_batch) {
-    batch_for_ = where;
+    batch_for_ = executor;
     batch_[batch_count_++] = take_task(n, index, false);
     end_locked(n, index);
     return;
@@ -146,16 +146,16 @@ void wheel_core::fire(std::uint32_t index, time_point now, std::uint64_t key) no
     const bool seen = t.has_future();
     end_locked(n, index);
     handed_over_.add();
-    give_reporting(t, where, seen);
+    give_reporting(t, executor, seen);
     return;
   }
   ++periods->runs;
   n.unlock(node::running);
   try {
-    where.execute(run_of(index));
+    executor.execute(run_of(index));
   } catch (const rejected&) {  // NOLINT(bugprone-empty-catch): drop_run() has seen to it
   } catch (...) {
-    how_.unhandled->on_unhandled(unhandled::uncaught, std::current_exception());
+    options_.unhandled->on_unhandled(unhandled::uncaught, std::current_exception());
   }
 }
 
@@ -175,17 +175,17 @@ void wheel_core::hand_over_batch() noexcept {
 }
 
 // Gives what runs once to its executor. \throws what that throws.
-void wheel_core::hand_over(task& t, any_executor& where) {
+void wheel_core::hand_over(task& t, any_executor& executor) {
   handed_over_.add();
-  give(t, where);
+  give(t, executor);
 }
 
-void wheel_core::give(task& t, any_executor& where) {
+void wheel_core::give(task& t, any_executor& executor) {
   task told;
   told.describe_as(t);
   std::optional<task_event> event = harness_.report_started(t);
   try {
-    where.execute(std::move(t));
+    executor.execute(std::move(t));
   } catch (const rejected&) {
     refused_.add();
     harness_.report_ended(event, run_result::again);
@@ -199,13 +199,13 @@ void wheel_core::give(task& t, any_executor& where) {
   harness_.report_ended(event, run_result::finished);
 }
 
-void wheel_core::give_reporting(task& t, any_executor& where, bool seen) noexcept {
+void wheel_core::give_reporting(task& t, any_executor& executor, bool seen) noexcept {
   try {
-    give(t, where);
+    give(t, executor);
   } catch (const rejected&) {
-    if (!seen) how_.unhandled->on_unhandled(unhandled::unobserved, std::current_exception());
+    if (!seen) options_.unhandled->on_unhandled(unhandled::unobserved, std::current_exception());
   } catch (...) {
-    how_.unhandled->on_unhandled(unhandled::uncaught, std::current_exception());
+    options_.unhandled->on_unhandled(unhandled::uncaught, std::current_exception());
   }
 }
 
@@ -229,7 +229,7 @@ std::uint64_t wheel_core::next_key() const noexcept {
 
 // Nothing is due: waits until something is, or somebody calls.
 void wheel_core::sleep() noexcept {
-  const bool stamps = how_.stamp == timer_stamp::timer;
+  const bool stamps = options_.stamp == timer_stamp::timer;
   time_point until;
   bool looks_again = false;
   {
@@ -238,7 +238,7 @@ void wheel_core::sleep() noexcept {
     looks_again = stamps && (std::exchange(was_asked_, false) || inbox_.has_open());
   }
   std::int64_t attention = count_of(until);
-  if (!how_.exact && until != time_point::max()) {
+  if (!options_.exact && until != time_point::max()) {
     attention = count_of(deadline_after(until, nanoseconds(1 - tick_)));
   }
   if (stamps) attention = count_of(time_point::max());
@@ -256,9 +256,10 @@ void wheel_core::sleep() noexcept {
   // seq_cst: who changes it wakes this thread afterwards
   const bool goes_on = stage_.load(std::memory_order_seq_cst) == stage::open || !has_ended();
   if (!earlier && goes_on) {
-    const time_point spins = until == time_point::max() ? until : deadline_after(until, -how_.spin);
+    const time_point spins =
+        until == time_point::max() ? until : deadline_after(until, -options_.spin);
     time_.park_until(wake_, spins);
-    if (how_.spin > nanoseconds(0)) spin(spins, until);
+    if (options_.spin > nanoseconds(0)) spin(spins, until);
   }
   attention_.store(awake, std::memory_order_seq_cst);
 }

@@ -29,18 +29,18 @@ namespace takt::inline TAKT_ABI {
 namespace detail {
 namespace {
 
-std::size_t checked_capacity(const channel_options& how) {
-  if (how.capacity == 0) {
+std::size_t checked_capacity(const channel_options& options) {
+  if (options.capacity == 0) {
     throw std::invalid_argument("takt::channel: capacity is 0, and has to be at least 1");
   }
-  if (how.time == nullptr) throw std::invalid_argument("takt::channel: time is null");
-  return how.capacity;
+  if (options.time == nullptr) throw std::invalid_argument("takt::channel: time is null");
+  return options.capacity;
 }
 
 }  // namespace
 
-channel_core::channel_core(const channel_options& how)
-    : capacity_(checked_capacity(how)), full_(how.rejection), time_(*how.time) {}
+channel_core::channel_core(const channel_options& options)
+    : capacity_(checked_capacity(options)), full_(options.rejection), time_(*options.time) {}
 
 channel_core::~channel_core() { TAKT_ASSERT(producers_ == 0 && consumers_ == 0 && waiting_ == 0); }
 

@@ -49,10 +49,10 @@ void crawler::impl::pump() noexcept {
   pumping_ = true;
   do {
     pump_again_ = false;
-    while (visits_ < how_.visits && life_.state() < life_state::stop) {
+    while (visits_ < options_.visits && life_.state() < life_state::stop) {
       claimed_item* next = ready_.pop_front();
       if (next == nullptr) {
-        if (waiting_count_ == how_.waiting) break;
+        if (waiting_count_ == options_.waiting) break;
         lock.unlock();
         next = claim();
         const bool waits = next != nullptr && delay(*next);
@@ -107,9 +107,9 @@ crawler::impl::claimed_item* crawler::impl::claim() noexcept {
 // Passes the item to the timers, unless it may begin now. \return true if the caller no longer has
 // it: it was passed on or released.
 bool crawler::impl::delay(claimed_item& claimed) {
-  if (!how_.not_before) return false;
-  const clock::time_point time = how_.not_before(claimed.item);
-  if (time <= how_.timers->now()) return false;
+  if (!options_.not_before) return false;
+  const clock::time_point time = options_.not_before(claimed.item);
+  if (time <= options_.timers->now()) return false;
   detail::mutex_lock lock(mu_);
   if (life_.state() >= life_state::stop) {
     release_unstarted(claimed, lock);
@@ -121,7 +121,8 @@ bool crawler::impl::delay(claimed_item& claimed) {
   lock.unlock();
   timer_handle timer;  // stored under the lock, below
   try {
-    timer = how_.timers->execute(time, task(timer_task(*this, claimed), {.name = "visit later"}));
+    timer =
+        options_.timers->execute(time, task(timer_task(*this, claimed), {.name = "visit later"}));
   } catch (...) {
     note_rejection(std::current_exception());  // the task was dropped and has released the item
   }
@@ -136,7 +137,7 @@ bool crawler::impl::delay(claimed_item& claimed) {
 
 void crawler::impl::submit_visit(claimed_item& claimed) noexcept {
   try {
-    where_.execute(task(visit_task(*this, claimed), {.name = "visit"}));
+    executor_.execute(task(visit_task(*this, claimed), {.name = "visit"}));
   } catch (...) {
     note_rejection(std::current_exception());  // as in delay()
   }
@@ -191,19 +192,19 @@ void crawler::impl::run(claimed_item& claimed, const sync::stop_token& executor_
   }
   ++totals_.started;
   lock.unlock();
-  const outcome how = call_visit(claimed.item, executor_stops);
+  const outcome result = call_visit(claimed.item, executor_stops);
   lock.lock();
   --visits_;
-  if (how == outcome::cut_off) {
+  if (result == outcome::cut_off) {
     ++totals_.ran;
     ++totals_.cancelled;
   } else {
     ++totals_.finished;
-    if (how == outcome::failed) ++totals_.failed;
+    if (result == outcome::failed) ++totals_.failed;
   }
-  if (how != outcome::done) set_aside_.push_back(claimed);
+  if (result != outcome::done) set_aside_.push_back(claimed);
   lock.unlock();
-  if (how == outcome::done) claimed.release();
+  if (result == outcome::done) claimed.release();
   pump();
   remove_worker();
 }
@@ -221,10 +222,10 @@ crawler::impl::outcome crawler::impl::call_visit(const work_item& item,
   } catch (...) {
     const visit_scope here(*this);
     const std::exception_ptr error = std::current_exception();
-    if (how_.failed) {
-      how_.failed(item, error);
+    if (options_.failed) {
+      options_.failed(item, error);
     } else {
-      how_.unhandled->on_unhandled(unhandled::uncaught, error);
+      options_.unhandled->on_unhandled(unhandled::uncaught, error);
     }
     return outcome::failed;
   }
@@ -310,8 +311,8 @@ void crawler::impl::end_if_over() noexcept {
   }
   lock.unlock();
   visit_ = nullptr;
-  how_.not_before = nullptr;
-  how_.failed = nullptr;
+  options_.not_before = nullptr;
+  options_.failed = nullptr;
   life_.terminate();
 }
 
@@ -355,16 +356,18 @@ task_totals crawler::impl::totals() const {
   return totals_;
 }
 
-crawler::crawler(any_executor where, work_queue& list, visit what, options how) {
+crawler::crawler(any_executor executor, work_queue& list, visit handler, options_type options) {
   const auto refuse = [](const char* why) { throw std::invalid_argument(why); };
-  if (!what) refuse("takt::crawler: the visit is empty");
-  if (how.visits == 0) refuse("takt::crawler: visits is 0");
-  if (how.waiting == 0) refuse("takt::crawler: waiting is 0");
-  if (how.time == nullptr) refuse("takt::crawler: time is null");
-  if (how.unhandled == nullptr) refuse("takt::crawler: unhandled is null");
-  if (how.not_before && how.timers == nullptr) refuse("takt::crawler: not_before without timers");
-  if (!how.not_before && how.timers != nullptr) refuse("takt::crawler: timers without not_before");
-  impl_ = new impl(where, list, std::move(what), std::move(how));
+  if (!handler) refuse("takt::crawler: the visit is empty");
+  if (options.visits == 0) refuse("takt::crawler: visits is 0");
+  if (options.waiting == 0) refuse("takt::crawler: waiting is 0");
+  if (options.time == nullptr) refuse("takt::crawler: time is null");
+  if (options.unhandled == nullptr) refuse("takt::crawler: unhandled is null");
+  if (options.not_before && options.timers == nullptr)
+    refuse("takt::crawler: not_before without timers");
+  if (!options.not_before && options.timers != nullptr)
+    refuse("takt::crawler: timers without not_before");
+  impl_ = new impl(executor, list, std::move(handler), std::move(options));
 }
 
 crawler::~crawler() {

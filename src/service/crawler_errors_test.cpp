@@ -225,7 +225,7 @@ TEST(crawler_errors, may_be_destroyed_by_what_is_asked_to_stop_for_an_error) {
       return items{{"b"}};
     };
     const auto where = t == no_confirmation_inline ? any_executor(here) : any_executor(later);
-    crawl.emplace(where, list, visit, crawler::options{.visits = 2});
+    crawl.emplace(where, list, visit, crawler::options_type{.visits = 2});
     crawl->start();
     EXPECT_EQ(later.poll_one(), t != no_confirmation_inline);
     if (t >= add_refused) {

@@ -61,12 +61,12 @@ namespace takt::inline TAKT_ABI {
 
 class crawler::impl : public detail::ref_counted<impl> {
  public:
-  impl(any_executor where, work_queue& list, visit&& what, options&& how)
-      : life_(*how.time),
-        how_(std::move(how)),
+  impl(any_executor executor, work_queue& list, visit&& handler, options_type&& options)
+      : life_(*options.time),
+        options_(std::move(options)),
         list_(list),
-        visit_(std::move(what)),
-        where_(where) {}
+        visit_(std::move(handler)),
+        executor_(executor) {}
 
   // Marks a thread that runs a visit.
   class visit_scope final : public detail::executor_scope {
@@ -205,10 +205,10 @@ class crawler::impl : public detail::ref_counted<impl> {
   void remove_worker() noexcept;
 
   // Constant after construction, except that the callables are destroyed at the end.
-  options how_;
+  options_type options_;
   work_queue& list_;
   visit visit_;
-  any_executor where_;
+  any_executor executor_;
   sync::stop_source stop_;
 
   mutable detail::mutex mu_;

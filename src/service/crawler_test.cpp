@@ -334,7 +334,7 @@ TEST(crawler, gives_back_what_it_was_about_to_hand_over) {
     takt::event_loop timers;
     std::optional<crawler> crawl;
     const auto stop = [&] { crawl->shutdown_and_cancel(); };
-    crawler::options how;
+    crawler::options_type how;
     if (when) {
       how.timers = &timers;
       how.not_before = [&](const work_item&) {
@@ -396,7 +396,7 @@ TEST(crawler, says_what_is_wrong_with_its_options) {
   memory_work_queue list;
   takt::inline_executor here;
   const crawler::visit nothing = find_nothing;
-  const auto refused = [&](const crawler::visit& what, const crawler::options& how) {
+  const auto refused = [&](const crawler::visit& what, const crawler::options_type& how) {
     try {
       const crawler crawl(here, list, what, how);
     } catch (const std::invalid_argument& e) {

@@ -42,7 +42,7 @@ class polite : public testing::Test {
   std::map<char, takt::clock::time_point> free_at;
   takt::clock::time_point began = time.now();
 
-  crawler::options how(std::size_t visits, std::size_t waiting = 1000) {
+  crawler::options_type how(std::size_t visits, std::size_t waiting = 1000) {
     return {.visits = visits,
             .not_before =
                 [this](const work_item& item) {
@@ -137,7 +137,7 @@ TEST_F(polite, timers_that_are_closed_stop_it) {
   takt::wheel_scheduler wheel({.time = &time});
   auto timers = wheel.on(loop);
   list.enqueue(items{{"a1"}, {"a2"}, {"a3"}});
-  crawler::options with = how(2);
+  crawler::options_type with = how(2);
   with.timers = &timers;
   crawler crawl(loop, list, visit(), with);
   crawl.start();
@@ -164,7 +164,7 @@ TEST_F(polite, what_the_timers_get_too_late_is_taken_back) {
   takt::event_loop timers({.time = &time, .observer = &stop});
   takt::manual_executor visits;
   list.enqueue(items{{"a1"}, {"a2"}});
-  crawler::options with = how(2);
+  crawler::options_type with = how(2);
   with.timers = &timers;
   crawler crawl(visits, list, visit(), with);
   stop.crawl = &crawl;

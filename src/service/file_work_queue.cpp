@@ -38,7 +38,7 @@ namespace takt::inline TAKT_ABI {
 
 class file_work_queue::impl {
  public:
-  impl(const std::filesystem::path& file, const options& how);
+  impl(const std::filesystem::path& file, const options_type& options);
   ~impl();
 
   std::size_t enqueue(std::span<const work_item> items);
@@ -77,7 +77,7 @@ class file_work_queue::impl {
   std::size_t add(std::span<const work_item> items, work_step& step) TAKT_REQUIRES(mu_);
 
   // Constant after construction.
-  const options how_;
+  const options_type options_;
 
   work_file file_ TAKT_GUARDED_BY(mu_);
   std::uint64_t end_ TAKT_GUARDED_BY(mu_) = 0;
@@ -86,14 +86,15 @@ class file_work_queue::impl {
   bool broken_ TAKT_GUARDED_BY(mu_) = false;
 };
 
-file_work_queue::impl::impl(const std::filesystem::path& file, const options& how) : how_(how) {
+file_work_queue::impl::impl(const std::filesystem::path& file, const options_type& options)
+    : options_(options) {
   const detail::mutex_lock lock(mu_);  // for the thread safety analysis
   file_ = work_file::open(file);
   work_contents found = read_work_file(file_);
   const std::uint64_t size = file_.size();
-  if (found.damaged && how.damaged == damage_policy::refuse) refuse_damaged(found, size);
-  if (found.version != 0 && how.check_existing != nullptr) {
-    how.check_existing(found.metadata, found.book.counts());
+  if (found.damaged && options.damaged == damage_policy::refuse) refuse_damaged(found, size);
+  if (found.version != 0 && options.check_existing != nullptr) {
+    options.check_existing(found.metadata, found.book.counts());
   }
   book_ = std::move(found.book);
   metadata_ = std::move(found.metadata);
@@ -113,7 +114,7 @@ file_work_queue::impl::impl(const std::filesystem::path& file, const options& ho
     return;
   }
   if (size != end_) file_.truncate(end_);
-  if (how_.sync == work_sync::each) {  // an earlier queue may not have synced the file
+  if (options_.sync == work_sync::each) {  // an earlier queue may not have synced the file
     try {
       file_.sync();
     } catch (const work_queue_error&) {
@@ -122,12 +123,12 @@ file_work_queue::impl::impl(const std::filesystem::path& file, const options& ho
     }
     file_.sync_name();
   }
-  if (end_ > how_.compact_above && end_ / 2 > needed_bytes()) compact();
+  if (end_ > options_.compact_above && end_ / 2 > needed_bytes()) compact();
 }
 
 file_work_queue::impl::~impl() {
   const detail::mutex_lock lock(mu_);  // as above
-  if (how_.sync == work_sync::each || broken_) return;
+  if (options_.sync == work_sync::each || broken_) return;
   try {
     file_.sync();
   } catch (...) {
@@ -152,7 +153,7 @@ void file_work_queue::impl::create() {
     rewrite_on_open();
     return;
   }
-  if (how_.sync == work_sync::each) file_.sync_name();
+  if (options_.sync == work_sync::each) file_.sync_name();
 }
 
 void file_work_queue::impl::refuse(work_queue_error::reason why, const std::string& what) const {
@@ -259,7 +260,7 @@ void file_work_queue::impl::append(work_step& step, work_book::number added_from
     broken_ = false;
     throw;
   }
-  if (how_.sync == work_sync::each) {
+  if (options_.sync == work_sync::each) {
     try {
       file_.sync();
     } catch (const work_queue_error&) {
@@ -346,8 +347,8 @@ void file_work_queue::impl::set_metadata(std::string_view bytes) {
   metadata_.swap(kept);
 }
 
-file_work_queue::file_work_queue(const std::string& file, const options& how)
-    : impl_(new impl(file, how)) {}
+file_work_queue::file_work_queue(const std::string& file, const options_type& options)
+    : impl_(new impl(file, options)) {}
 
 file_work_queue::~file_work_queue() {
   if (impl_->home_.is_here()) {

@@ -44,7 +44,7 @@ namespace takt::inline TAKT_ABI {
 
 class log_service::impl : public detail::ref_counted<impl> {
  public:
-  impl(std::unique_ptr<log_sink> sink, const options& how);
+  impl(std::unique_ptr<log_sink> sink, const options_type& options);
 
   bool log(std::string&& line, const sync::stop_token& stop);
   void shutdown() noexcept;
@@ -100,31 +100,32 @@ class log_service::impl : public detail::ref_counted<impl> {
 
   // Constant after construction. Destroyed first: the pool ends when all drains have ended.
   std::optional<thread_pool> own_;
-  any_executor where_;
+  any_executor executor_;
 };
 
 namespace {
 
-thread_pool_options one_thread(const log_service_options& how) {
+thread_pool_options one_thread(const log_service_options& options) {
   thread_pool_options made = thread_pool::single();
-  made.name = how.name;
-  made.time = how.time;
+  made.name = options.name;
+  made.time = options.time;
   return made;
 }
 
 }  // namespace
 
-log_service::impl::impl(std::unique_ptr<log_sink> sink, const options& how)
-    : life_(*how.time),
-      flush_every_(how.flush_every),
-      full_(how.rejection),
-      unhandled_(*how.unhandled),
+log_service::impl::impl(std::unique_ptr<log_sink> sink, const options_type& options)
+    : life_(*options.time),
+      flush_every_(options.flush_every),
+      full_(options.rejection),
+      unhandled_(*options.unhandled),
       sink_(std::move(sink)),
-      queue_({.capacity = how.capacity, .rejection = how.rejection, .time = how.time}),
+      queue_({.capacity = options.capacity, .rejection = options.rejection, .time = options.time}),
       intake_(queue_.make_producer()),
       outlet_(queue_.make_consumer()),
-      own_(how.where ? std::optional<thread_pool>() : std::optional<thread_pool>(one_thread(how))),
-      where_(how.where ? *how.where : any_executor(*own_)) {
+      own_(options.executor ? std::optional<thread_pool>()
+                            : std::optional<thread_pool>(one_thread(options))),
+      executor_(options.executor ? *options.executor : any_executor(*own_)) {
   if (own_ && own_->prestart(1) == 0) throw rejected(rejection::no_thread);
 }
 
@@ -160,9 +161,9 @@ void log_service::impl::wake_writer() noexcept {
     draining_ = true;
     retain();  // the sink may destroy *this
   }
-  any_executor where = where_;
+  any_executor executor = executor_;
   try {
-    where.execute(task(drain_task(*this)));
+    executor.execute(task(drain_task(*this)));
   } catch (...) {  // the destructor of the drain has failed the service
   }
   release();
@@ -320,16 +321,16 @@ log_statistics log_service::impl::statistics() const {
   return all;
 }
 
-log_service::log_service(std::unique_ptr<log_sink> sink, const options& how) {
+log_service::log_service(std::unique_ptr<log_sink> sink, const options_type& options) {
   const auto refuse = [](const char* why) {
     throw std::invalid_argument(std::string("takt::log_service: ") + why);
   };
   if (sink == nullptr) refuse("sink is null");
-  if (how.capacity == 0) refuse("capacity is 0, and has to be at least 1");
-  if (how.flush_every == 0) refuse("flush_every is 0, and has to be at least 1");
-  if (how.time == nullptr) refuse("time is null");
-  if (how.unhandled == nullptr) refuse("unhandled is null");
-  impl_ = new impl(std::move(sink), how);
+  if (options.capacity == 0) refuse("capacity is 0, and has to be at least 1");
+  if (options.flush_every == 0) refuse("flush_every is 0, and has to be at least 1");
+  if (options.time == nullptr) refuse("time is null");
+  if (options.unhandled == nullptr) refuse("unhandled is null");
+  impl_ = new impl(std::move(sink), options);
 }
 
 log_service::~log_service() {

@@ -44,7 +44,7 @@ TEST(log_service_errors, a_sink_that_throws_fails_the_producers) {
   takt::manual_executor later;
   log_service log(
       into(r),
-      {.capacity = 3, .flush_every = 1, .where = later, .time = &time, .unhandled = &hook});
+      {.capacity = 3, .flush_every = 1, .executor = later, .time = &time, .unhandled = &hook});
   log.log("good");
   log.log("bad");
   log.log("queued");
@@ -71,7 +71,7 @@ TEST(log_service_errors, who_waits_for_room_is_failed_too) {
   };
   const counting_hook hook;
   takt::manual_executor later;
-  log_service log(into(r), {.capacity = 1, .where = later, .time = &time, .unhandled = &hook});
+  log_service log(into(r), {.capacity = 1, .executor = later, .time = &time, .unhandled = &hook});
   log.log("one");
   takt::sync::atomic<int> failed{0};
   const auto produce = [&] {
@@ -102,7 +102,7 @@ TEST(log_service_errors, lines_since_the_last_flush_fail_together) {
   };
   const counting_hook hook;
   takt::manual_executor later;
-  log_service log(into(r), {.flush_every = 2, .where = later, .unhandled = &hook});
+  log_service log(into(r), {.flush_every = 2, .executor = later, .unhandled = &hook});
   for (const char* line : {"1", "2", "3", "4", "5"}) log.log(line);
   later.poll();
   EXPECT_EQ(log.statistics().written, 2u);
@@ -129,7 +129,7 @@ TEST(log_service_errors, an_executor_that_refuses_or_drops_it_fails_it) {
   record refused;
   takt::manual_executor shut;
   shut.shutdown();
-  log_service first(into(refused), {.where = shut, .unhandled = &hook});
+  log_service first(into(refused), {.executor = shut, .unhandled = &hook});
   EXPECT_TRUE(first.log("one"));  // accepted, and then the drain is dropped
   EXPECT_THROW(first.log("two"), std::runtime_error);
   EXPECT_THAT(first.shutdown_now(), ElementsAre("one"));
@@ -138,7 +138,7 @@ TEST(log_service_errors, an_executor_that_refuses_or_drops_it_fails_it) {
 
   record dropped;
   takt::manual_executor later;
-  log_service second(into(dropped), {.where = later, .unhandled = &hook});
+  log_service second(into(dropped), {.executor = later, .unhandled = &hook});
   EXPECT_TRUE(second.log("one"));
   {
     const takt::task_list gone = later.shutdown_now();
@@ -152,7 +152,7 @@ TEST(log_service_errors, an_executor_that_refuses_or_drops_it_fails_it) {
 TEST(log_service_errors, a_full_disk_loses_nothing) {
   const counting_hook hook;
   takt::manual_executor later;
-  log_service log(takt::to_file("/dev/full"), {.where = later, .unhandled = &hook});
+  log_service log(takt::to_file("/dev/full"), {.executor = later, .unhandled = &hook});
   log.log("one");
   log.log("two");
   later.poll();

@@ -51,7 +51,7 @@ TEST(log_service, writes_lines_in_their_order_and_closes_once) {
 TEST(log_service, is_flushed_when_there_is_nothing_left_and_every_so_often) {
   record r;
   takt::manual_executor later;
-  log_service log(into(r), {.flush_every = 2, .where = later});
+  log_service log(into(r), {.flush_every = 2, .executor = later});
   for (int i = 0; i < 5; ++i) log.log("line");
   later.poll();
   EXPECT_EQ(r.flushes, 3);
@@ -63,7 +63,7 @@ TEST(log_service, is_flushed_when_there_is_nothing_left_and_every_so_often) {
 TEST(log_service, writes_on_an_executor_and_takes_no_thread_while_idle) {
   record r;
   takt::manual_executor later;
-  log_service log(into(r), {.where = later});
+  log_service log(into(r), {.executor = later});
   EXPECT_EQ(later.queued(), 0u);
   log.log("one");
   log.log("two");
@@ -82,7 +82,7 @@ TEST(log_service, writes_on_an_executor_and_takes_no_thread_while_idle) {
 
 TEST(log_service, writes_at_once_on_an_inline_executor) {
   record r;
-  log_service log(into(r), {.where = takt::inline_executor()});
+  log_service log(into(r), {.executor = takt::inline_executor()});
   log.log("one");
   EXPECT_THAT(r.lines, ElementsAre("one"));
 }
@@ -90,20 +90,20 @@ TEST(log_service, writes_at_once_on_an_inline_executor) {
 TEST(log_service, a_full_queue_drops_fails_or_waits) {
   record r;
   takt::manual_executor later;
-  log_service drops(into(r), {.capacity = 1, .rejection = when_full::drop(), .where = later});
+  log_service drops(into(r), {.capacity = 1, .rejection = when_full::drop(), .executor = later});
   EXPECT_TRUE(drops.log("one"));
   EXPECT_FALSE(drops.log("two"));
   EXPECT_EQ(drops.statistics().dropped, 1u);
   EXPECT_EQ(drops.statistics().accepted, 1u);
 
-  log_service fails(into(r), {.capacity = 1, .rejection = when_full::fail(), .where = later});
+  log_service fails(into(r), {.capacity = 1, .rejection = when_full::fail(), .executor = later});
   EXPECT_TRUE(fails.log("one"));
   EXPECT_EQ(rejection_of([&] { fails.log("two"); }), rejection::saturated);
   EXPECT_EQ(fails.statistics().refused, 1u);
 
   takt::manual_clock time;
   log_service waits(
-      into(r), {.capacity = 1, .rejection = when_full::wait(1s), .where = later, .time = &time});
+      into(r), {.capacity = 1, .rejection = when_full::wait(1s), .executor = later, .time = &time});
   EXPECT_TRUE(waits.log("one"));
   thread late([&] { EXPECT_EQ(rejection_of([&] { waits.log("two"); }), rejection::timed_out); });
   time.wait_for_waiters(1);
@@ -121,7 +121,7 @@ TEST(log_service, who_waits_for_room_at_the_shutdown_is_written) {
   record r;
   takt::manual_clock time;
   takt::manual_executor later;
-  log_service log(into(r), {.capacity = 1, .where = later, .time = &time});
+  log_service log(into(r), {.capacity = 1, .executor = later, .time = &time});
   log.log("one");
   thread reserved([&] { EXPECT_TRUE(log.log("two")); });
   time.wait_for_waiters(1);
@@ -139,7 +139,7 @@ TEST(log_service, shutdown_now_gives_back_what_was_not_written_and_lets_all_go) 
   record r;
   takt::manual_clock time;
   takt::manual_executor later;
-  log_service log(into(r), {.capacity = 2, .where = later, .time = &time});
+  log_service log(into(r), {.capacity = 2, .executor = later, .time = &time});
   log.log("one");
   log.log("two");
   thread waits([&] { EXPECT_EQ(rejection_of([&] { log.log("three"); }), rejection::shut_down); });
@@ -168,8 +168,8 @@ TEST(log_service, the_sink_is_closed_after_the_write_that_runs) {
     };
     takt::manual_clock time;
     takt::thread_pool pool({.core_threads = 1});
-    log_service::options how{.time = &time};
-    if (!own_thread) how.where = pool;
+    log_service::options_type how{.time = &time};
+    if (!own_thread) how.executor = pool;
     log_service log(into(r), how);
     log.log("one");
     log.log("two");
@@ -192,7 +192,7 @@ TEST(log_service, the_destructor_discards_and_shutdown_needs_no_line) {
   record r;
   takt::manual_executor later;
   {
-    log_service log(into(r), {.where = later});
+    log_service log(into(r), {.executor = later});
     log.log("one");
   }
   EXPECT_TRUE(r.lines.empty());
@@ -213,7 +213,7 @@ TEST(log_service, the_sink_is_gone_with_the_service) {
   takt::manual_executor later;
   auto held = std::make_shared<int>();
   {
-    log_service log(takt::to_function([held](std::string_view) {}), {.where = later});
+    log_service log(takt::to_function([held](std::string_view) {}), {.executor = later});
     log.log("one");
     EXPECT_EQ(held.use_count(), 2);
   }
@@ -262,7 +262,7 @@ TEST(log_service, the_destructor_waits_for_the_line_that_is_being_written) {
 TEST(log_service, close_that_runs_out_of_time_discards_and_counts) {
   record r;
   takt::manual_executor later;
-  log_service log(into(r), {.where = later});
+  log_service log(into(r), {.executor = later});
   log.log("one");
   EXPECT_FALSE(log.close(takt::drain_for(0s)));
   EXPECT_EQ(log.statistics().discarded, 1u);
@@ -284,7 +284,7 @@ TEST(log_service, its_own_sink_may_log_and_shut_it_down_but_not_wait) {
     }
   };
   takt::manual_executor later;
-  log_service log(into(r), {.capacity = 1, .where = later});
+  log_service log(into(r), {.capacity = 1, .executor = later});
   self = &log;
   log.log("first");
   later.poll();
@@ -323,8 +323,8 @@ TEST(log_service, may_be_destroyed_by_its_sink) {
     for (const bool in_write : {true, false}) {
       const auto with = std::make_shared<ending_sink::state>();
       const auto closed = with->closed.get_future();
-      log_service::options how;
-      if (!own_thread) how.where = pool;
+      log_service::options_type how;
+      if (!own_thread) how.executor = pool;
       with->log = std::make_unique<log_service>(std::make_unique<ending_sink>(with), how);
       if (in_write) {
         with->log->log("one");
@@ -343,7 +343,7 @@ TEST(log_service, may_be_destroyed_by_its_sink) {
 TEST(log_service, a_task_that_waits_for_its_own_pool_to_write) {
   record r;
   takt::thread_pool pool({.core_threads = 1});
-  log_service log(into(r), {.capacity = 1, .where = pool});
+  log_service log(into(r), {.capacity = 1, .executor = pool});
   pool.submit([&] {
         for (int i = 0; i < 5; ++i) log.log(std::to_string(i));
       })
@@ -353,7 +353,7 @@ TEST(log_service, a_task_that_waits_for_its_own_pool_to_write) {
 }
 
 TEST(log_service, says_what_is_wrong_with_its_options) {
-  const auto said = [](const log_service::options& how, bool with_sink = true) -> std::string {
+  const auto said = [](const log_service::options_type& how, bool with_sink = true) -> std::string {
     record r;
     try {
       const log_service log(with_sink ? into(r) : nullptr, how);

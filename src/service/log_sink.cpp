@@ -63,11 +63,11 @@ bool ends_with_line(const std::string& path, std::FILE* file) noexcept {
 // the next line begins with a line end, to terminate the partial line.
 class file_sink final : public log_sink {
  public:
-  file_sink(const std::string& path, const file_sink_options& how)
-      : path_(path), sync_(how.sync), file_(os::open_file(path.c_str(), "ae")) {
+  file_sink(const std::string& path, const file_sink_options& options)
+      : path_(path), sync_(options.sync), file_(os::open_file(path.c_str(), "ae")) {
     if (file_ == nullptr) fail("cannot be opened");
     std::setvbuf(file_, nullptr, _IONBF, 0);
-    if (!how.append && !is_emptied()) close_and_fail("cannot be emptied");
+    if (!options.append && !is_emptied()) close_and_fail("cannot be emptied");
     at_line_start_ = ends_with_line(path, file_);
     if (sync_ == file_sync::none || os::sync_name_to_disk(path)) return;
     close_and_fail("cannot be synced");
@@ -161,8 +161,8 @@ std::unique_ptr<log_sink> to_stream(std::ostream& stream) {
   return std::make_unique<stream_sink>(stream);
 }
 
-std::unique_ptr<log_sink> to_file(const std::string& path, const file_sink_options& how) {
-  return std::make_unique<file_sink>(path, how);
+std::unique_ptr<log_sink> to_file(const std::string& path, const file_sink_options& options) {
+  return std::make_unique<file_sink>(path, options);
 }
 
 }  // namespace takt::inline TAKT_ABI

@@ -108,7 +108,7 @@ TEST(service_no_memory, each_line_is_refused_or_accounted_for) {
     std::size_t got = 0;
     takt::thread_pool pool({.core_threads = 1});
     takt::log_service log(takt::to_function([&](std::string_view) { ++got; }),
-                          {.where = pool, .unhandled = &hook});
+                          {.executor = pool, .unhandled = &hook});
     {
       const no_memory here(n);
       for (int i = 0; i < 3; ++i) {
@@ -134,7 +134,7 @@ TEST(service_no_memory, a_log_whose_executor_drops_it_says_so) {
   const silent hook;
   takt::manual_executor later;
   takt::log_service log(takt::to_function([](std::string_view) {}),
-                        {.where = later, .unhandled = &hook});
+                        {.executor = later, .unhandled = &hook});
   log.log("one");
   takt::task_list dropped = later.shutdown_now();
   {
@@ -295,7 +295,7 @@ TEST(service_no_memory, stopping_needs_none) {
   list.enqueue(items{{"a"}, {"b"}});
   takt::crawler crawl(later, list, find_nothing);
   crawl.start();
-  takt::log_service log(takt::to_function([](std::string_view) {}), {.where = later});
+  takt::log_service log(takt::to_function([](std::string_view) {}), {.executor = later});
   log.log("one");
   gate begun;
   takt::pipeline line = takt::pipeline::from<int>([&](auto& out) {

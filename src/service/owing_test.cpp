@@ -92,7 +92,7 @@ TEST(owing, a_scope_while_another_thread_spawns) {
       t.run();
     }
   } slow{begun, go_on};
-  takt::task_scope<int> scope{{.where = slow}};
+  takt::task_scope<int> scope{{.executor = slow}};
   takt::sync::thread other([&] { scope.spawn([] { return 1; }); });
   begun.wait();
   owe_and_wait([&] { go_on.open(); }, [&] { EXPECT_EQ(scope.join().size(), 1u); });
@@ -103,7 +103,7 @@ TEST(owing, the_destruction_of_signals_whose_thread_calls) {
   gate begun;
   gate go_on;
   std::optional<takt::stop_signals> signals(std::in_place,
-                                            takt::stop_signals::options{.signals = {SIGUSR1}});
+                                            takt::stop_signals::options_type{.signals = {SIGUSR1}});
   const takt::sync::stop_callback on_signal(signals->stop_token(), [&] {
     begun.open();
     go_on.wait();

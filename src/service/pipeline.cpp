@@ -194,8 +194,8 @@ class pipeline_core final : public ref_counted<pipeline_core>, private pipeline_
   }
   void release_stages() noexcept;
   void source_ended() noexcept override;
-  void failed(stage_failed& how, const std::exception_ptr& cause, std::shared_ptr<const void> item,
-              const std::type_info& type) noexcept override;
+  void failed(stage_failed& failure, const std::exception_ptr& cause,
+              std::shared_ptr<const void> item, const std::type_info& type) noexcept override;
   void report_unobserved(const stage_failed& error) const noexcept {
     unhandled_.on_unhandled(unhandled::unobserved, std::make_exception_ptr(error));
   }
@@ -261,25 +261,25 @@ void detail::pipeline_core::source_ended() noexcept {
   if (sources_.fetch_sub(1, std::memory_order_relaxed) == 1) pool_.shutdown();
 }
 
-void detail::pipeline_core::failed(stage_failed& how, const std::exception_ptr& cause,
+void detail::pipeline_core::failed(stage_failed& failure, const std::exception_ptr& cause,
                                    std::shared_ptr<const void> item,
                                    const std::type_info& type) noexcept {
   std::string text;
   try {
-    text = text_for(how.stage()) + ": " + text_of(cause);
+    text = text_for(failure.stage()) + ": " + text_of(cause);
   } catch (...) {  // report the error without the text
   }
   bool unobserved = false;
   {
     const detail::mutex_lock lock(mu_);
     if (!error_) {
-      how.tell(std::move(text), cause, std::move(item), type);
-      error_ = how;
+      failure.tell(std::move(text), cause, std::move(item), type);
+      error_ = failure;
       unobserved = destroyed_;
     }
   }
   cancel();
-  if (unobserved) report_unobserved(how);
+  if (unobserved) report_unobserved(failure);
 }
 
 void detail::pipeline_core::destroy() noexcept {
@@ -319,12 +319,12 @@ std::vector<stage_statistics> detail::pipeline_core::statistics() {
   return all;
 }
 
-void pipeline::check(const options& all) {
+void pipeline::check(const options_type& all) {
   if (all.time == nullptr) throw std::invalid_argument("takt::pipeline: time is null");
   if (all.unhandled == nullptr) throw std::invalid_argument("takt::pipeline: unhandled is null");
 }
 
-pipeline::pipeline(detail::stage_list stages, const options& all)
+pipeline::pipeline(detail::stage_list stages, const options_type& all)
     : core_(new detail::pipeline_core(std::move(stages), all)) {
   try {
     core_->start();

@@ -49,9 +49,9 @@ std::string format_duration(nanoseconds took) {
 
 // Calls an action of a service. Its first exception is the outcome of the service.
 template <class Call>
-void call(stop_report::service& s, Call what) noexcept {
+void call(stop_report::service& s, Call callable) noexcept {
   try {
-    what();
+    callable();
   } catch (...) {
     if (s.outcome == stop_outcome::failed) return;
     s.outcome = stop_outcome::failed;
@@ -94,10 +94,10 @@ std::string stop_report::to_string() const {
 
 class service_group::impl {
  public:
-  explicit impl(const options& how) : time_(*how.time), linger_(how.linger) {}
+  explicit impl(const options_type& options) : time_(*options.time), linger_(options.linger) {}
   ~impl();
 
-  void add(std::string name, service_actions what, std::function<void()> throw_if_inside);
+  void add(std::string name, service_actions actions, std::function<void()> throw_if_inside);
   void start();
   stop_report stop_until(clock::time_point deadline, const sync::stop_token& force);
   void request_stop() noexcept;
@@ -160,10 +160,10 @@ void service_group::impl::finish(phase as) noexcept {
   changed_.notify_all();
 }
 
-void service_group::impl::add(std::string name, service_actions what,
+void service_group::impl::add(std::string name, service_actions actions,
                               std::function<void()> throw_if_inside) {
   if (name.empty()) throw std::invalid_argument("takt::service_group: a service has no name");
-  if (!what.shutdown || !what.await_end) {
+  if (!actions.shutdown || !actions.await_end) {
     throw std::invalid_argument("takt::service_group: the service " + name +
                                 " has no shutdown or no await_end");
   }
@@ -172,8 +172,8 @@ void service_group::impl::add(std::string name, service_actions what,
     throw std::logic_error("takt::service_group: the service " + name +
                            " was added after start() or stop()");
   }
-  if (!what.force) what.force = what.shutdown;
-  members_.push_back({std::move(name), std::move(what), std::move(throw_if_inside)});
+  if (!actions.force) actions.force = actions.shutdown;
+  members_.push_back({std::move(name), std::move(actions), std::move(throw_if_inside)});
 }
 
 void service_group::impl::start() {
@@ -288,22 +288,22 @@ void service_group::impl::wait_for_request(const sync::stop_token& stop) {
   }
 }
 
-service_group::service_group(const options& how) {
-  if (how.time == nullptr) throw std::invalid_argument("takt::service_group: time is null");
-  if (how.linger < nanoseconds(0)) {
+service_group::service_group(const options_type& options) {
+  if (options.time == nullptr) throw std::invalid_argument("takt::service_group: time is null");
+  if (options.linger < nanoseconds(0)) {
     throw std::invalid_argument("takt::service_group: linger is negative (" +
-                                std::to_string(how.linger.count()) + " ns)");
+                                std::to_string(options.linger.count()) + " ns)");
   }
-  impl_ = new impl(how);
+  impl_ = new impl(options);
 }
 
 service_group::~service_group() {
   if (home_.is_here()) delete impl_;
 }
 
-void service_group::add(std::string name, service_actions what,
+void service_group::add(std::string name, service_actions actions,
                         std::function<void()> throw_if_inside) {
-  impl_->add(std::move(name), std::move(what), std::move(throw_if_inside));
+  impl_->add(std::move(name), std::move(actions), std::move(throw_if_inside));
 }
 void service_group::start() { impl_->start(); }
 stop_report service_group::stop_until(clock::time_point deadline, const sync::stop_token& force) {

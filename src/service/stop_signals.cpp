@@ -127,7 +127,7 @@ class stop_signals::impl {
     std::vector<impl*> objects_ TAKT_GUARDED_BY(mu_);
   };
 
-  explicit impl(const options& how);
+  explicit impl(const options_type& options);
   ~impl();
   // In a child process: neither joins the thread nor takes a lock of the parent's.
   void release_in_child() noexcept TAKT_NO_THREAD_SAFETY_ANALYSIS;
@@ -232,9 +232,9 @@ void stop_signals::impl::registry::note(int signal) noexcept {
   if (!noted) kill(getpid(), signal);
 }
 
-stop_signals::impl::impl(const options& how)
-    : third_exits_(how.third_exits),
-      signals_(set_of(how.signals)),
+stop_signals::impl::impl(const options_type& options)
+    : third_exits_(options.third_exits),
+      signals_(set_of(options.signals)),
       pending_(signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd"),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd"),
       registry_(registry::of_this_process()) {
@@ -298,7 +298,7 @@ void stop_signals::impl::handle(std::size_t index, int signal) noexcept {
   }
 }
 
-stop_signals::stop_signals(const options& how) : impl_(new impl(how)) {}
+stop_signals::stop_signals(const options_type& options) : impl_(new impl(options)) {}
 
 stop_signals::~stop_signals() {
   if (home_.is_here()) {

@@ -127,7 +127,7 @@ TEST(stop_signals, a_signal_that_comes_with_the_end_has_the_effect_that_it_had) 
     ASSERT_EQ(sigaction(signal, &handle, &before), 0);
     handled = 0;
     std::optional<stop_signals> signals(std::in_place,
-                                        stop_signals::options{.signals = {SIGUSR1, SIGUSR2}});
+                                        stop_signals::options_type{.signals = {SIGUSR1, SIGUSR2}});
     const stop_token stop = signals->stop_token();
     {
       const late_thread late;
@@ -159,7 +159,7 @@ class full_queue {
 
 TEST(stop_signals, of_real_time_end_although_no_more_can_be_queued) {
   std::optional<stop_signals> signals(std::in_place,
-                                      stop_signals::options{.signals = {SIGRTMIN + 1}});
+                                      stop_signals::options_type{.signals = {SIGRTMIN + 1}});
   const stop_token stop = signals->stop_token();
   const full_queue full;
   signals.reset();
@@ -198,9 +198,10 @@ TEST(stop_signals, one_object_does_not_wait_for_the_callbacks_of_another) {
 // In either order of destruction.
 TEST(stop_signals, stay_blocked_until_the_last_object_is_gone) {
   for (const bool first_goes_first : {true, false}) {
-    std::optional<stop_signals> one(std::in_place, stop_signals::options{.signals = {SIGUSR1}});
+    std::optional<stop_signals> one(std::in_place,
+                                    stop_signals::options_type{.signals = {SIGUSR1}});
     std::optional<stop_signals> two(std::in_place,
-                                    stop_signals::options{.signals = {SIGUSR1, SIGUSR2}});
+                                    stop_signals::options_type{.signals = {SIGUSR1, SIGUSR2}});
     (first_goes_first ? one : two).reset();
     const stop_signals& left = first_goes_first ? *two : *one;
     EXPECT_TRUE(is_blocked(SIGUSR1));
@@ -215,14 +216,14 @@ TEST(stop_signals, stay_blocked_until_the_last_object_is_gone) {
 
 // A thread that is ending passes the signal that it has taken to the object that is left.
 TEST(stop_signals, a_signal_that_comes_with_the_end_of_one_object_reaches_the_other) {
-  std::optional<stop_signals> one(std::in_place, stop_signals::options{.signals = {SIGUSR1}});
+  std::optional<stop_signals> one(std::in_place, stop_signals::options_type{.signals = {SIGUSR1}});
   stop_token left;
   std::optional<stop_signals> two;
   {
     const late_thread late;
     send(SIGUSR1);
     late.wait_until_it_has_one();
-    two.emplace(stop_signals::options{.signals = {SIGUSR1}});
+    two.emplace(stop_signals::options_type{.signals = {SIGUSR1}});
     left = two->stop_token();
     one.reset();
   }
@@ -232,7 +233,7 @@ TEST(stop_signals, a_signal_that_comes_with_the_end_of_one_object_reaches_the_ot
 // The thread of the second object has a signal to handle and finds the object ending.
 TEST(stop_signals, a_signal_that_was_noted_before_the_end_has_its_effect) {
   const stop_signals one{{.signals = {SIGUSR1}}};
-  std::optional<stop_signals> two(std::in_place, stop_signals::options{.signals = {SIGUSR1}});
+  std::optional<stop_signals> two(std::in_place, stop_signals::options_type{.signals = {SIGUSR1}});
   const stop_token force = two->force_token();
   gate go_on;
   gate busy;
@@ -279,7 +280,7 @@ bool works_in_a_child_without_the_lock(held_lock& held, F what) {
 TEST(stop_signals, take_no_lock_of_the_parent_in_a_child_process) {
   held_lock first;
   held_lock second;
-  auto signals = std::make_unique<stop_signals>(stop_signals::options{.signals = {SIGUSR1}});
+  auto signals = std::make_unique<stop_signals>(stop_signals::options_type{.signals = {SIGUSR1}});
   EXPECT_TRUE(works_in_a_child_without_the_lock(first, [&] { signals.reset(); }));
   EXPECT_TRUE(works_in_a_child_without_the_lock(second, [] {
     const stop_signals own{{.signals = {SIGUSR2}}};

@@ -48,7 +48,7 @@ class pool_alone {
     if constexpr (std::is_same_v<Pool, takt::thread_pool>) {
       pool_ = std::make_unique<Pool>(takt::thread_pool_options{.core_threads = 1});
     } else {
-      pool_ = std::make_unique<Pool>(typename Pool::options{.threads = 1});
+      pool_ = std::make_unique<Pool>(typename Pool::options_type{.threads = 1});
     }
   }
   Pool& get() { return *pool_; }

@@ -103,7 +103,7 @@ TEST(task_scope, what_has_not_begun_in_time_never_begins) {
   takt_test::busy others(pool, 1);
   bool ran = false;
   auto held = std::make_shared<int>(0);
-  task_scope scope{{.where = pool}};
+  task_scope scope{{.executor = pool}};
   scope.spawn([&ran, held] { ran = true; });
   takt::sync::thread later([&] {
     time.wait_for_waiters(1);
@@ -203,7 +203,7 @@ TEST(task_scope, takes_a_token_that_was_stopped_before) {
 
 TEST(task_scope, what_an_executor_rejects_is_no_part_of_it) {
   takt::thread_pool pool{{.core_threads = 1}};
-  task_scope<int> scope{{.where = pool}};
+  task_scope<int> scope{{.executor = pool}};
   scope.spawn([] { return 1; });
   pool.shutdown();
   EXPECT_THROW(scope.spawn([] { return 2; }), takt::rejected);
@@ -220,7 +220,7 @@ TEST(task_scope, an_empty_callable_is_refused) {
 
 TEST(task_scope, an_executor_that_is_stopped_stops_its_tasks) {
   takt::thread_pool pool{{.core_threads = 1}};
-  task_scope scope{{.where = pool}};
+  task_scope scope{{.executor = pool}};
   tally begun;
   scope.spawn([&](const stop_token& stop) {
     begun.add();
@@ -235,7 +235,7 @@ TEST(task_scope, an_executor_that_is_stopped_stops_its_tasks) {
 
 TEST(task_scope, works_where_tasks_run_inline) {
   takt::inline_executor here;
-  task_scope<int> scope{{.where = here}};
+  task_scope<int> scope{{.executor = here}};
   scope.spawn([] { return 1; });
   scope.spawn([&](const stop_token& stop) {
     scope.request_stop();  // by a task of its own
@@ -248,7 +248,7 @@ TEST(task_scope, works_where_tasks_run_inline) {
 // The task runs within spawn(), which another thread calls.
 TEST(task_scope, the_time_out_reaches_what_runs_while_it_is_spawned) {
   takt::inline_executor here;
-  task_scope<void> scope{{.where = here}};
+  task_scope<void> scope{{.executor = here}};
   gate begun;
   takt::sync::thread other([&] {
     scope.spawn([&](const stop_token& stop) {
@@ -264,7 +264,7 @@ TEST(task_scope, the_time_out_reaches_what_runs_while_it_is_spawned) {
 TEST(task_scope, a_wait_for_ever_inside_a_pool_is_found_out) {
   takt::thread_pool pool{{.core_threads = 1}};
   auto found = pool.submit([&] {
-    task_scope scope{{.where = pool}};
+    task_scope scope{{.executor = pool}};
     scope.spawn([] {});
     return takt_test::finds_deadlock([&] { static_cast<void>(scope.join()); });
   });
@@ -275,7 +275,7 @@ TEST(task_scope, errors_that_nobody_saw_reach_the_hook) {
   takt_test::recording_hook hook;
   takt::thread_pool pool{{.core_threads = 1, .unhandled = &hook}};
   {
-    task_scope scope{{.where = pool}};
+    task_scope scope{{.executor = pool}};
     scope.spawn([] { throw std::runtime_error("unseen"); });
     pool.submit([] {}).get();  // ends after the task
   }

@@ -18,17 +18,17 @@ void task_list::clear() noexcept {
   if (rest_ != nullptr) static_cast<void>(take_rest());
 }
 
-void task_list::append(task_list&& more) noexcept {
-  if (more.empty()) return;
+void task_list::append(task_list&& other) noexcept {
+  if (other.empty()) return;
   if (empty()) {
-    swap(more);
+    swap(other);
     return;
   }
   task_list rest = take_rest();
-  rest.append(std::move(more));
+  rest.append(std::move(other));
   full_at_ = first_ + size_;
-  void* const where = rest.blocks_.back().get();
-  rest_ = ::new (where) task_list(std::move(rest));
+  void* const address = rest.blocks_.back().get();
+  rest_ = ::new (address) task_list(std::move(rest));
 }
 
 // Moves the appended list out. The caller changes it and appends it again.
@@ -85,14 +85,14 @@ void task_list::add_block() {
     full_at_ = room_ += per_block;
     return;
   }
-  const std::size_t more = room_ == 0 ? few : per_block;
+  const std::size_t added = room_ == 0 ? few : per_block;
   try {
-    blocks_.back() = make_block(more);
+    blocks_.back() = make_block(added);
   } catch (...) {
     blocks_.pop_back();
     throw;
   }
-  full_at_ = room_ += more;
+  full_at_ = room_ += added;
 }
 
 // Replaces the small block by a large one.

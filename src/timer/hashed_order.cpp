@@ -62,7 +62,7 @@ std::size_t checked(std::size_t slots) {
 
 }  // namespace
 
-hashed_order::hashed_order(const options& chosen)
+hashed_order::hashed_order(const options_type& chosen)
     : tick_(checked(chosen.tick)),
       turn_bits_(static_cast<unsigned>(std::countr_zero(checked(chosen.slots)))),
       slots_(chosen.slots),

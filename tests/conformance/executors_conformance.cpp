@@ -30,7 +30,7 @@ using takt_test::gate;
 using takt_test::tally;
 
 // Like Java's tests: some tasks run, and the pool ends.
-takt_test::last_figures run_some(const thread_pool::options& how) {
+takt_test::last_figures run_some(const thread_pool::options_type& how) {
   thread_pool pool{how};
   tally run;
   for (int i = 0; i < 3; ++i) pool.execute([&] { run.add(); });
@@ -38,7 +38,7 @@ takt_test::last_figures run_some(const thread_pool::options& how) {
   return drain(pool);
 }
 
-thread_pool::options counting_threads(thread_pool::options how, tally& started) {
+thread_pool::options_type counting_threads(thread_pool::options_type how, tally& started) {
   how.thread.on_start = [&] { started.add(); };
   return how;
 }

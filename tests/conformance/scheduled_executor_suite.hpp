@@ -48,9 +48,10 @@ struct decorated {
 
 template <class Kind>
 struct subject {
-  explicit subject(scheduled_pool::options how = {.threads = 1}) : pool(prepare(std::move(how))) {}
+  explicit subject(scheduled_pool::options_type how = {.threads = 1})
+      : pool(prepare(std::move(how))) {}
 
-  scheduled_pool::options prepare(scheduled_pool::options how) {
+  scheduled_pool::options_type prepare(scheduled_pool::options_type how) {
     how.time = &time;
     if (Kind::decorates) {
       how.decorate = [this](task t) {

@@ -284,7 +284,7 @@ TEST(Regression, DecorateTask) {
 
 // --- ExecutorsTest
 
-void expect_delayed_run(const scheduled_pool::options& how) {
+void expect_delayed_run(const scheduled_pool::options_type& how) {
   subject<plain> s(how);
   auto f = s.pool.schedule(50ms, [&] { return s.now(); });
   s.time.wait_for_waiters(1);
@@ -301,7 +301,7 @@ TEST(ExecutorsTest, testNewSingleThreadScheduledExecutor) {
 }
 
 TEST(ExecutorsTest, testUnconfigurableScheduledExecutorService) {
-  scheduled_pool::options how{.threads = 2, .resizable = false};
+  scheduled_pool::options_type how{.threads = 2, .resizable = false};
   expect_delayed_run(how);
   for (const auto& fixed : {how, scheduled_pool::single()}) {
     scheduled_pool pool{fixed};

@@ -43,14 +43,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string complaint_about(const wheel_scheduler::options& how) {
+std::string complaint_about(const wheel_scheduler::options_type& how) {
   return takt_test::complaint<std::invalid_argument>([&] { const wheel_scheduler wheel(how); });
 }
 
 // --- options
 
 TEST(wheel_options, are_those_of_the_original_unless_told_otherwise) {
-  const wheel_scheduler::options how;
+  const wheel_scheduler::options_type how;
   EXPECT_EQ(how.tick, 10ms);
   EXPECT_EQ(how.ticks_per_wheel, 512u);
   EXPECT_EQ(how.stamp, timer_stamp::caller);

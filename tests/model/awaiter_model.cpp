@@ -73,28 +73,28 @@ void resumes_on_pool(const Options& options, MakeAwaiter... awaiter) {
 }
 
 TEST(awaiter_model, schedule_of_a_thread_pool) {
-  resumes_on_pool<thread_pool>(thread_pool::options{.core_threads = 1},
+  resumes_on_pool<thread_pool>(thread_pool::options_type{.core_threads = 1},
                                [](thread_pool& p) { return resume_on(p); });
 }
 
 TEST(awaiter_model, schedule_of_a_stealing_pool) {
-  resumes_on_pool<stealing_pool>(stealing_pool::options{.threads = 2},
+  resumes_on_pool<stealing_pool>(stealing_pool::options_type{.threads = 2},
                                  [](stealing_pool& p) { return resume_on(p); });
 }
 
 TEST(awaiter_model, schedule_of_a_scheduled_pool) {
-  resumes_on_pool<scheduled_pool>(scheduled_pool::options{.threads = 1},
+  resumes_on_pool<scheduled_pool>(scheduled_pool::options_type{.threads = 1},
                                   [](scheduled_pool& p) { return resume_on(p); });
 }
 
 TEST(awaiter_model, after_of_a_scheduled_pool) {
   resumes_on_pool<scheduled_pool>(
-      scheduled_pool::options{.threads = 1}, [](scheduled_pool& p) { return p.after(0s); },
+      scheduled_pool::options_type{.threads = 1}, [](scheduled_pool& p) { return p.after(0s); },
       [](scheduled_pool& p) { return p.after(20us); });
 }
 
 TEST(awaiter_model, at_of_a_scheduled_pool) {
-  resumes_on_pool<scheduled_pool>(scheduled_pool::options{.threads = 1},
+  resumes_on_pool<scheduled_pool>(scheduled_pool::options_type{.threads = 1},
                                   [](scheduled_pool& p) { return p.at(p.now()); });
 }
 
@@ -162,7 +162,7 @@ TEST(awaiter_model, schedule_of_executors_that_wrap_a_pool) {
 }
 
 // Few slots, so that a run is short. Its time is the checker's.
-const wheel_scheduler::options small_wheel{.tick = 1ms, .ticks_per_wheel = 2};
+const wheel_scheduler::options_type small_wheel{.tick = 1ms, .ticks_per_wheel = 2};
 
 TEST(awaiter_model, after_of_a_wheel) {
   for (const auto delay : {0ms, 1ms}) {

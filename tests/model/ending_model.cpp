@@ -326,7 +326,7 @@ struct a_log_service : with_lifecycle<log_service> {
   static constexpr auto& verbs = executor_verbs<log_service>;
   a_log_service() {
     it.emplace(std::make_unique<null_sink>(owned()),
-               log_service_options{.capacity = 2, .where = pool, .time = &with->time});
+               log_service_options{.capacity = 2, .executor = pool, .time = &with->time});
     it->log("a line");
   }
   std::uint64_t pending() { return it->statistics().pending(); }
@@ -404,7 +404,7 @@ struct a_task_scope : with_lifecycle<task_scope<void>> {
       {"request_stop", [](task_scope<void>& c) { c.request_stop(); }},
   });
   a_task_scope() {
-    it.emplace(task_scope_options{.where = pool, .time = &with->time});
+    it.emplace(task_scope_options{.executor = pool, .time = &with->time});
     it->spawn([use = queued()] {});
     it->spawn([use = queued()](const sync::stop_token&) {});
   }

@@ -51,7 +51,7 @@ struct service {
     written.fails_at = fails_at;
     if (!own_thread) pool.emplace(thread_pool::fixed(threads));
     log_service_options how{.capacity = capacity, .unhandled = &silent};
-    if (pool) how.where = *pool;
+    if (pool) how.executor = *pool;
     log.emplace(std::make_unique<plain_sink>(written), how);
   }
 

@@ -63,7 +63,7 @@ TEST(task_scope_model, stop_against_spawn_and_begin) {
     std::size_t told = 0;
     thread_pool pool({.core_threads = 1});
     {
-      task_scope scope{{.where = pool}};
+      task_scope scope{{.executor = pool}};
       sync::thread other([&] { scope.request_stop(); });
       for (int i = 0; i < 2; ++i) scope.spawn([&] { ran.fetch_add(1); });
       for (const future<void>& f : scope.join()) {
@@ -85,7 +85,7 @@ TEST(task_scope_model, a_running_task_is_asked) {
     sync::var<int> data{0};
     thread_pool pool({.core_threads = 1});
     {
-      task_scope scope{{.where = pool}};
+      task_scope scope{{.executor = pool}};
       scope.spawn([&](const sync::stop_token& stop) {
         while (!stop.stop_requested()) sync::yield();
         data.write() = 1;
@@ -106,7 +106,7 @@ TEST(task_scope_model, join_waits_for_what_tasks_spawn) {
     sync::var<int> data{0};
     thread_pool pool({.core_threads = 2});
     {
-      task_scope scope{{.where = pool}};
+      task_scope scope{{.executor = pool}};
       scope.spawn([&] { scope.spawn([&] { data.write() = 1; }); });
       require(scope.join().size() == 2, "both");
       require(data.read() == 1, "it has ended");
@@ -122,7 +122,7 @@ TEST(task_scope_model, the_deadline_against_the_last_task) {
     runs ran{0};
     thread_pool pool({.core_threads = 1, .time = &time});
     {
-      task_scope scope{{.where = pool}};
+      task_scope scope{{.executor = pool}};
       scope.spawn([&] { ran.fetch_add(1); });
       sync::thread clock([&] { time.advance(1s); });
       const auto all = scope.join(1s);
@@ -139,9 +139,9 @@ TEST(task_scope_model, an_outer_stop_reaches_the_inner_scope) {
     sync::var<int> data{0};
     thread_pool pool({.core_threads = 2});
     {
-      task_scope outer{{.where = pool}};
+      task_scope outer{{.executor = pool}};
       outer.spawn([&](const sync::stop_token& stop) {
-        task_scope inner{{.where = pool, .stop = stop}};
+        task_scope inner{{.executor = pool, .stop = stop}};
         inner.spawn([&](const sync::stop_token& innermost) {
           while (!innermost.stop_requested()) sync::yield();
           data.write() = 1;
@@ -163,7 +163,7 @@ TEST(task_scope_model, the_destructor_against_a_task_that_spawns) {
     sync::var<int> data{0};
     thread_pool pool({.core_threads = 2});
     {
-      task_scope scope{{.where = pool}};
+      task_scope scope{{.executor = pool}};
       scope.spawn([&] { scope.spawn([&](const sync::stop_token&) { data.write() = 1; }); });
     }
     data.write() = 2;  // no task runs any more
@@ -178,7 +178,7 @@ TEST(task_scope_model, join_against_spawn_by_another_thread) {
     std::size_t told = 0;
     thread_pool pool({.core_threads = 1});
     {
-      task_scope scope{{.where = pool}};
+      task_scope scope{{.executor = pool}};
       sync::thread other([&] { scope.spawn([&] { ran.fetch_add(1); }); });
       told += scope.join().size();
       other.join();
@@ -194,7 +194,7 @@ TEST(task_scope_model, join_against_spawn_by_another_thread) {
 TEST(task_scope_model, stop_against_a_task_that_runs_while_it_is_spawned) {
   check({.runs = 10'000}, [] {
     sync::var<int> data{0};
-    task_scope scope{{.where = inline_executor()}};
+    task_scope scope{{.executor = inline_executor()}};
     sync::thread other([&] {
       scope.spawn([&](const sync::stop_token& stop) {
         while (!stop.stop_requested()) sync::yield();
@@ -213,7 +213,7 @@ TEST(task_scope_model, stop_against_a_task_that_runs_while_it_is_spawned) {
 TEST(task_scope_model, an_executor_that_refuses_against_join) {
   check({.runs = 10'000}, [] {
     thread_pool pool({.core_threads = 1});
-    task_scope scope{{.where = pool}};
+    task_scope scope{{.executor = pool}};
     pool.shutdown();
     sync::thread other([&] {
       try {
@@ -233,7 +233,7 @@ TEST(task_scope_model, the_destructor_waits) {
     sync::var<int> data{0};
     thread_pool pool({.core_threads = 1});
     {
-      task_scope scope{{.where = pool}};
+      task_scope scope{{.executor = pool}};
       scope.spawn([&](const sync::stop_token&) { data.write() = 1; });
     }
     data.write() = 2;

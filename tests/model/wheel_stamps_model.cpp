@@ -18,7 +18,7 @@ using namespace takt;
 using namespace std::chrono_literals;
 using model::require;
 
-wheel_scheduler::options stamping(const manual_clock& time) {
+wheel_scheduler::options_type stamping(const manual_clock& time) {
   auto how = on(time);
   how.stamp = timer_stamp::timer;
   return how;

@@ -7,6 +7,6 @@
 #include <takt/sched/wheel_scheduler.hpp>
 
 // Few slots, so that a run is short.
-inline takt::wheel_scheduler::options on(const takt::manual_clock& time) {
+inline takt::wheel_scheduler::options_type on(const takt::manual_clock& time) {
   return {.tick = std::chrono::milliseconds(1), .ticks_per_wheel = 2, .time = &time};
 }

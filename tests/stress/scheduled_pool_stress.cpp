@@ -54,8 +54,8 @@ class pool_home : public scheduled_pool {
   void expect_balance() { takt_test::expect_balance(*this); }
 
  private:
-  static options chosen(dice& d, recording_hook& hook, takt::task_observer* observer) {
-    options how;
+  static options_type chosen(dice& d, recording_hook& hook, takt::task_observer* observer) {
+    options_type how;
     how.threads = d.pick(4);
     how.keep_alive = d.chance(2) ? std::chrono::nanoseconds(1us) : std::chrono::nanoseconds(1min);
     how.core_times_out = d.chance(3);

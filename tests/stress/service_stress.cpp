@@ -45,8 +45,9 @@ class log_round {
 
   void run() {
     takt::thread_pool pool({.core_threads = 1 + random_.pick(2)});
-    log_service::options how{.capacity = 1 + random_.pick(4), .flush_every = 1 + random_.pick(4)};
-    if (random_.chance(2)) how.where = pool;
+    log_service::options_type how{.capacity = 1 + random_.pick(4),
+                                  .flush_every = 1 + random_.pick(4)};
+    if (random_.chance(2)) how.executor = pool;
     if (random_.chance(3)) how.rejection = when_full::drop();
     if (random_.chance(4))
       how.rejection = when_full::wait(std::chrono::microseconds(random_.pick(200)));

@@ -115,8 +115,8 @@ class round_of {
 
   // --- the pool
 
-  typename Pool::options options() {
-    typename Pool::options how;
+  typename Pool::options_type options() {
+    typename Pool::options_type how;
     auto order = takt::queue_order::fifo;
     bounded_ = random_.chance(2);
     const auto may_start = [rarely = random_.chance(4), count = 0u]() mutable {

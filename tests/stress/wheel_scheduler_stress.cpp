@@ -100,9 +100,9 @@ class wheel_home {
   }
 
  private:
-  static takt::wheel_scheduler::options chosen(dice& d, recording_hook& hook,
-                                               takt::task_observer* observer) {
-    takt::wheel_scheduler::options how;
+  static takt::wheel_scheduler::options_type chosen(dice& d, recording_hook& hook,
+                                                    takt::task_observer* observer) {
+    takt::wheel_scheduler::options_type how;
     how.tick = 1ms;
     how.ticks_per_wheel = std::size_t{1} << d.pick(10);
     how.stamp = d.chance(2) ? takt::timer_stamp::timer : takt::timer_stamp::caller;

@@ -46,7 +46,7 @@ class counting_clock final : public takt::clock {
 // A wheel on a manual clock, and the log of its tasks. Inline tasks run on the timer thread; read
 // the log after settle().
 struct wheel_bench {
-  explicit wheel_bench(takt::wheel_scheduler::options how = {},
+  explicit wheel_bench(takt::wheel_scheduler::options_type how = {},
                        takt::clock::time_point from = takt::clock::time_point())
       : time(from), wheel(with(std::move(how))) {}
 
@@ -72,7 +72,7 @@ struct wheel_bench {
   takt::wheel_scheduler wheel;  // last: it uses the other members
 
  private:
-  takt::wheel_scheduler::options with(takt::wheel_scheduler::options how) {
+  takt::wheel_scheduler::options_type with(takt::wheel_scheduler::options_type how) {
     how.time = &time;
     how.unhandled = &unhandled;
     return how;

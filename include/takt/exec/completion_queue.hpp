@@ -46,9 +46,9 @@ namespace takt::inline TAKT_ABI {
 template <class T>
 class completion_queue {
  public:
-  explicit completion_queue(any_executor where)
-      : where_(where),
-        options_(where.future_options()),
+  explicit completion_queue(any_executor executor)
+      : executor_(executor),
+        options_(executor.future_options()),
         core_(new detail::completion_core(*options_.time)) {}
   completion_queue(const completion_queue&) = delete;
   completion_queue& operator=(const completion_queue&) = delete;
@@ -60,13 +60,13 @@ class completion_queue {
   /// empty. The queue is unchanged then.
   template <class F>
     requires detail::task_callable<T, std::decay_t<F>>
-  void submit(F&& f, const task_options& more = {}) {
+  void submit(F&& f, const task_options& options = {}) {
     future_task<T> work(std::forward<F>(f), options_);
-    task sent(std::move(work), more);
+    task sent(std::move(work), options);
     sent.state()->retain();
     detail::intrusive_ptr<detail::future_core> result(sent.state());
     auto place = std::make_unique<detail::completion_core::entry>(*core_);
-    any_executor(where_).execute(std::move(sent));
+    any_executor(executor_).execute(std::move(sent));
     core_->add(std::move(place), std::move(result));
   }
 
@@ -113,7 +113,7 @@ class completion_queue {
   }
 
   // Constant after construction.
-  const any_executor where_;
+  const any_executor executor_;
   const future_options options_;
   detail::completion_core* const core_;  // owns a reference
 };

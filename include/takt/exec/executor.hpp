@@ -91,11 +91,11 @@ template <executor E>
 /// \throws takt::rejected if the executor rejects the task; std::invalid_argument if `f` is empty.
 template <executor E, class F>
   requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
-[[nodiscard]] auto submit(E& e, F&& f, const task_options& more = {}) {
+[[nodiscard]] auto submit(E& e, F&& f, const task_options& options = {}) {
   using result = typename detail::task_result<std::decay_t<F>>::type;
   future_task<result> work(std::forward<F>(f), options_of(e));
   future<result> filled = work.get_future();
-  e.execute(task(std::move(work), more));
+  e.execute(task(std::move(work), options));
   return filled;
 }
 
@@ -126,7 +126,7 @@ struct resume_point {
 template <class E>
 class [[nodiscard]] resume_awaiter final : public awaiter_base<void> {
  public:
-  resume_awaiter(E& e, const task_options& more) noexcept : executor_(e), more_(more) {}
+  resume_awaiter(E& e, const task_options& options) noexcept : executor_(e), more_(options) {}
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> waiting) {
@@ -149,8 +149,8 @@ class [[nodiscard]] resume_awaiter final : public awaiter_base<void> {
 /// run, co_await throws takt::cancelled, takt::rejected or takt::broken_promise, on the thread that
 /// ended the task.
 template <executor E>
-[[nodiscard]] detail::resume_awaiter<E> resume_on(E& e, const task_options& more = {}) noexcept {
-  return {e, more};
+[[nodiscard]] detail::resume_awaiter<E> resume_on(E& e, const task_options& options = {}) noexcept {
+  return {e, options};
 }
 
 /// CRTP base that adds submit() to an executor.
@@ -171,8 +171,8 @@ class executor_interface {
   /// As takt::submit().
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
-  [[nodiscard]] auto submit(F&& f, const task_options& more = {}) {
-    return takt::submit(self(), std::forward<F>(f), more);
+  [[nodiscard]] auto submit(F&& f, const task_options& options = {}) {
+    return takt::submit(self(), std::forward<F>(f), options);
   }
 
  private:

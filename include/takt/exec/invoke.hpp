@@ -82,10 +82,10 @@ template <class Calls, class Iterator>
 /// forever. Before it throws, it cancels the submitted callables and waits for running ones.
 template <detail::callable_range Calls>
 [[nodiscard]] std::vector<future<detail::range_result<Calls>>> invoke_all_until(
-    clock::time_point deadline, any_executor where, Calls&& calls,
+    clock::time_point deadline, any_executor executor, Calls&& calls,
     const sync::stop_token& stop = {}) {
   using result = detail::range_result<Calls>;
-  const future_options options = where.future_options();
+  const future_options options = executor.future_options();
   struct submitted {
     std::vector<future<result>> futures;
     ~submitted() {
@@ -109,7 +109,7 @@ template <detail::callable_range Calls>
       unsubmitted.set_cancelled();
       f = unsubmitted.get_future();
     } else {
-      f = where.submit(detail::pass_call<Calls>(at));
+      f = executor.submit(detail::pass_call<Calls>(at));
     }
   }
   for (const future<result>& f : all.futures) {
@@ -122,17 +122,19 @@ template <detail::callable_range Calls>
 
 /// As above, with a time-out.
 template <class Rep, class Period, detail::callable_range Calls>
-[[nodiscard]] auto invoke_all_for(std::chrono::duration<Rep, Period> timeout, any_executor where,
+[[nodiscard]] auto invoke_all_for(std::chrono::duration<Rep, Period> timeout, any_executor executor,
                                   Calls&& calls, const sync::stop_token& stop = {}) {
-  const auto deadline = deadline_after(where.future_options().time->now(), to_nanoseconds(timeout));
-  return takt::invoke_all_until(deadline, where, std::forward<Calls>(calls), stop);
+  const auto deadline =
+      deadline_after(executor.future_options().time->now(), to_nanoseconds(timeout));
+  return takt::invoke_all_until(deadline, executor, std::forward<Calls>(calls), stop);
 }
 
 /// As above, without a deadline.
 template <detail::callable_range Calls>
-[[nodiscard]] auto invoke_all(any_executor where, Calls&& calls,
+[[nodiscard]] auto invoke_all(any_executor executor, Calls&& calls,
                               const sync::stop_token& stop = {}) {
-  return takt::invoke_all_until(clock::time_point::max(), where, std::forward<Calls>(calls), stop);
+  return takt::invoke_all_until(clock::time_point::max(), executor, std::forward<Calls>(calls),
+                                stop);
 }
 
 /// Submits callables of a range to an executor, waits until one has returned a value, and cancels
@@ -154,14 +156,14 @@ template <detail::callable_range Calls>
 /// exceptions of a submission; std::system_error (resource_deadlock_would_occur) if a task calls
 /// this and would wait forever. In every case it cancels the callables that have not ended.
 template <detail::callable_range Calls>
-detail::range_result<Calls> invoke_any_until(clock::time_point deadline, any_executor where,
+detail::range_result<Calls> invoke_any_until(clock::time_point deadline, any_executor executor,
                                              Calls&& calls, const sync::stop_token& stop = {}) {
   using result = detail::range_result<Calls>;
-  const clock& time = *where.future_options().time;
+  const clock& time = *executor.future_options().time;
   auto next = std::ranges::begin(calls);
   const auto end = std::ranges::end(calls);
   if (next == end) throw std::invalid_argument("takt::invoke_any: there are no callables");
-  completion_queue<result> done(where);
+  completion_queue<result> done(executor);
   struct at_last {
     completion_queue<result>& queue;
     ~at_last() { queue.discard(); }
@@ -191,17 +193,20 @@ detail::range_result<Calls> invoke_any_until(clock::time_point deadline, any_exe
 
 /// As above, with a time-out.
 template <class Rep, class Period, detail::callable_range Calls>
-auto invoke_any_for(std::chrono::duration<Rep, Period> timeout, any_executor where, Calls&& calls,
-                    const sync::stop_token& stop = {}) -> detail::range_result<Calls> {
-  const auto deadline = deadline_after(where.future_options().time->now(), to_nanoseconds(timeout));
-  return takt::invoke_any_until(deadline, where, std::forward<Calls>(calls), stop);
+auto invoke_any_for(std::chrono::duration<Rep, Period> timeout, any_executor executor,
+                    Calls&& calls, const sync::stop_token& stop = {})
+    -> detail::range_result<Calls> {
+  const auto deadline =
+      deadline_after(executor.future_options().time->now(), to_nanoseconds(timeout));
+  return takt::invoke_any_until(deadline, executor, std::forward<Calls>(calls), stop);
 }
 
 /// As above, without a deadline.
 template <detail::callable_range Calls>
-auto invoke_any(any_executor where, Calls&& calls, const sync::stop_token& stop = {})
+auto invoke_any(any_executor executor, Calls&& calls, const sync::stop_token& stop = {})
     -> detail::range_result<Calls> {
-  return takt::invoke_any_until(clock::time_point::max(), where, std::forward<Calls>(calls), stop);
+  return takt::invoke_any_until(clock::time_point::max(), executor, std::forward<Calls>(calls),
+                                stop);
 }
 
 }  // namespace takt::inline TAKT_ABI

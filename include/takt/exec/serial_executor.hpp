@@ -59,11 +59,11 @@ class serial_executor : public executor_interface<serial_executor>,
   static constexpr bool is_serial = true;
   static constexpr bool is_fifo = true;
 
-  using options = serial_executor_options;
+  using options_type = serial_executor_options;
 
-  /// Runs tasks on `where`, which must outlive the strand.
+  /// Runs tasks on `executor`, which must outlive the strand.
   /// \throws std::invalid_argument if batch is 0, or if time or unhandled is null.
-  explicit serial_executor(any_executor where, const options& how = {});
+  explicit serial_executor(any_executor executor, const options_type& options = {});
   /// Cancels queued tasks, requests stop of the running one and waits for it, unless that task is
   /// the caller. Then waits until execute() of the executor has returned to the strand; execute()
   /// must not wait for the task that it was given. Does nothing in a child process after fork().
@@ -98,7 +98,8 @@ class serial_executor : public executor_interface<serial_executor>,
   friend class watched_strand;
   class impl;
 
-  serial_executor(any_executor where, const options& how, void (*taken)(task& t) noexcept);
+  serial_executor(any_executor executor, const options_type& options,
+                  void (*taken)(task& t) noexcept);
 
   impl* impl_;  // owns a reference; so does a drain in the executor
 };

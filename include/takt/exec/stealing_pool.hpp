@@ -70,10 +70,10 @@ struct stealing_pool_options {
 class stealing_pool : public executor_interface<stealing_pool>,
                       public lifecycle_interface<stealing_pool> {
  public:
-  using options = stealing_pool_options;
+  using options_type = stealing_pool_options;
 
   /// \throws std::invalid_argument if threads is 0; if time or unhandled is null.
-  explicit stealing_pool(options how = {});
+  explicit stealing_pool(options_type options = {});
   /// As ~thread_pool().
   ~stealing_pool();
   stealing_pool(const stealing_pool&) = delete;

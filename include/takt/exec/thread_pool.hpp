@@ -112,21 +112,21 @@ class pool_core;
 class thread_pool : public executor_interface<thread_pool>,
                     public lifecycle_interface<thread_pool> {
  public:
-  using options = thread_pool_options;
+  using options_type = thread_pool_options;
 
   /// `threads` threads, plus one for each blocking_region, and an unbounded queue.
-  [[nodiscard]] static options fixed(std::size_t threads);
+  [[nodiscard]] static options_type fixed(std::size_t threads);
   /// A thread for each task that is submitted while all others are busy, without a limit. Threads
   /// end after a minute without work. For many short waits.
-  [[nodiscard]] static options cached();
+  [[nodiscard]] static options_type cached();
   /// Exactly one thread, even during a blocking_region: tasks run sequentially.
-  [[nodiscard]] static options single();
+  [[nodiscard]] static options_type single();
 
   /// \throws std::invalid_argument if max_threads is less than core_threads, if both are 0, or if
   /// max_threads is larger and queue_capacity is unbounded; if keep_alive is negative, or 0 with
   /// core_times_out; if time or unhandled is null; if rejection is drop_oldest() and order is
   /// queue_order::priority.
-  explicit thread_pool(options how = {});
+  explicit thread_pool(options_type options = {});
   /// Does close(cancel_pending): cancels queued tasks, requests stop of running ones and waits for
   /// them. A task of the pool may call it; the destructor then waits for the other threads, and the
   /// caller's thread ends with the task, using the clock, the observer and the hooks until then.

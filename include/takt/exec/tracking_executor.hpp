@@ -41,7 +41,8 @@ namespace takt::inline TAKT_ABI {
 template <class E>
 class tracking_executor : public executor_interface<tracking_executor<E>> {
  public:
-  explicit tracking_executor(E& where) : where_(where), record_(new detail::tracking_record) {}
+  explicit tracking_executor(E& executor)
+      : executor_(executor), record_(new detail::tracking_record) {}
   ~tracking_executor() { record_->release(); }
   tracking_executor(const tracking_executor&) = delete;
   tracking_executor& operator=(const tracking_executor&) = delete;
@@ -51,14 +52,14 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
   template <class F>
     requires(detail::is_trackable<std::remove_cvref_t<F>> &&
              (detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>))
-  void execute(F&& f, const task_options& more = {}) {
+  void execute(F&& f, const task_options& options = {}) {
     using call = std::decay_t<F>;
     detail::require_callable(f, "takt::tracking_executor: the task is empty");
     using tracked =
         std::conditional_t<detail::takes_stop_token<call&>, detail::tracking_record::run_with_token,
                            detail::tracking_record::run>;
-    auto what = std::make_unique<detail::tracked_callable<call>>(std::forward<F>(f), more);
-    where_.execute(task(tracked(*record_, std::move(what)), more));
+    auto what = std::make_unique<detail::tracked_callable<call>>(std::forward<F>(f), options);
+    executor_.execute(task(tracked(*record_, std::move(what)), options));
   }
 
   /// A callable that can be called only as an rvalue cannot be returned. Pass it as a takt::task,
@@ -66,13 +67,13 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
   template <class F>
     requires(detail::is_trackable<std::remove_cvref_t<F>> && std::is_convertible_v<F, task> &&
              !detail::takes_stop_token<std::decay_t<F>&> && !std::is_invocable_v<std::decay_t<F>&>)
-  void execute(F&& f, const task_options& more = {}) = delete;
+  void execute(F&& f, const task_options& options = {}) = delete;
 
   /// Submits a task to the executor without tracking it.
-  void execute(task t) { where_.execute(std::move(t)); }
+  void execute(task t) { executor_.execute(std::move(t)); }
   template <class T>
-  void execute(future_task<T> t, const task_options& more = {}) {
-    where_.execute(task(std::move(t), more));
+  void execute(future_task<T> t, const task_options& options = {}) {
+    executor_.execute(task(std::move(t), options));
   }
 
   /// Calls shutdown_now() of the executor. Tracked tasks in the result hold the callables that were
@@ -80,7 +81,7 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
   [[nodiscard]] task_list shutdown_now()
     requires requires(E& e) { e.shutdown_now(); }
   {
-    task_list unstarted = where_.shutdown_now();
+    task_list unstarted = executor_.shutdown_now();
     for (task& t : unstarted) detail::tracking_record::unwrap(t);
     return unstarted;
   }
@@ -90,18 +91,18 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
   /// or if a tracked task is running; std::bad_alloc, and then the record is unchanged.
   [[nodiscard]] std::vector<task> cut_off() {
     if constexpr (requires(const E& e) { e.is_terminated(); }) {
-      if (!where_.is_terminated()) {
+      if (!executor_.is_terminated()) {
         throw std::logic_error("takt::tracking_executor: the executor is not terminated");
       }
     }
     return record_->take_cut_off();
   }
 
-  [[nodiscard]] E& executor() noexcept { return where_; }
-  [[nodiscard]] takt::future_options future_options() const { return options_of(where_); }
+  [[nodiscard]] E& executor() noexcept { return executor_; }
+  [[nodiscard]] takt::future_options future_options() const { return options_of(executor_); }
 
  private:
-  E& where_;
+  E& executor_;
   detail::tracking_record* const record_;
 };
 

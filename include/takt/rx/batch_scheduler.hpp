@@ -29,7 +29,7 @@ class batch_scheduler : public async_scheduler {
   ~batch_scheduler() override { close(); }
 
  protected:
-  batch_scheduler(event_loop& loop, loop_queue& where) : async_scheduler(loop), calls_(where) {}
+  batch_scheduler(event_loop& loop, loop_queue& queue) : async_scheduler(loop), calls_(queue) {}
 
  private:
   void request(action_node& a, std::chrono::nanoseconds delay) override;

@@ -36,7 +36,7 @@ class loop_requests {
  public:
   using handle = timer_id;
 
-  explicit loop_requests(loop_queue& where) : where_(where), core_(new core) {}
+  explicit loop_requests(loop_queue& queue) : queue_(queue), core_(new core) {}
   ~loop_requests();
   loop_requests(const loop_requests&) = delete;
   loop_requests& operator=(const loop_requests&) = delete;
@@ -54,7 +54,7 @@ class loop_requests {
     detail::slot_map<move_only_function<void()>> calls;
   };
 
-  loop_queue& where_;
+  loop_queue& queue_;
   core* const core_;  // retained; also by the tasks of the loop
 };
 

@@ -125,9 +125,9 @@ class expected_subscriptions {
 /// **Thread safety** and **destruction**: as in virtual_time_scheduler.
 class marble_scheduler final : public virtual_time_scheduler {
  public:
-  using options = marble_options;
+  using options_type = marble_options;
 
-  explicit marble_scheduler(options how = {});
+  explicit marble_scheduler(options_type options = {});
   ~marble_scheduler() override;
 
   /// Return observables defined by a diagram. A cold one starts at each subscription. A hot one
@@ -244,7 +244,7 @@ class marble_scheduler final : public virtual_time_scheduler {
   void run_one_of_loop();
   void check_expectations();
 
-  const options how_;
+  const options_type options_;
   marble_syntax syntax_{.frame = std::chrono::milliseconds(10), .run_mode = false};
   const std::unique_ptr<detail::loop_intervals> intervals_;  // of the loop
   event_loop loop_;

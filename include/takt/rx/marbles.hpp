@@ -54,7 +54,7 @@ struct marble_syntax {
 /// `!`, an unbalanced or nested parenthesis, a diagram of more than a hundred years, and a negative
 /// frame. The two functions below throw for the same reasons, except for `!`.
 [[nodiscard]] std::vector<marble> parse_marbles(std::string_view diagram,
-                                                const marble_syntax& how = {});
+                                                const marble_syntax& options = {});
 
 /// Times of a subscription and its end; `never` if they did not happen.
 struct subscription_times {
@@ -67,11 +67,11 @@ struct subscription_times {
 /// Parses a diagram of a subscription, such as `--^---!`. \throws std::invalid_argument if it has
 /// two `^` or two `!`, or anything besides `^`, `!`, `-`, spaces, durations and parentheses.
 [[nodiscard]] subscription_times parse_subscription_marbles(std::string_view diagram,
-                                                            const marble_syntax& how = {});
+                                                            const marble_syntax& options = {});
 
 /// Returns the time of the first `|` of a diagram. \throws std::invalid_argument if there is none.
 [[nodiscard]] std::chrono::nanoseconds parse_marble_time(std::string_view diagram,
-                                                         const marble_syntax& how = {});
+                                                         const marble_syntax& options = {});
 
 /// Returns the diagram of events, in run mode with frames of 1 ms, such that parse_marbles()
 /// returns the same events. Events that have no such diagram, because a group overlaps the next

@@ -60,11 +60,11 @@ struct schedulers_options {
 /// **Thread safety**: as in worker_scheduler.
 class schedulers {
  public:
-  using options = schedulers_options;
+  using options_type = schedulers_options;
 
   /// \throws std::invalid_argument if computation_threads or io_threads is 0, io_keep_alive is not
   /// above 0, or a pointer is null.
-  explicit schedulers(const options& how = {});
+  explicit schedulers(const options_type& options = {});
   ~schedulers();
   schedulers(const schedulers&) = delete;
   schedulers& operator=(const schedulers&) = delete;

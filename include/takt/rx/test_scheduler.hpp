@@ -46,9 +46,9 @@ struct test_scheduler_options {
 /// tasks; the rest is as in worker_scheduler.
 class test_scheduler : public worker_scheduler {
  public:
-  using options = test_scheduler_options;
+  using options_type = test_scheduler_options;
 
-  explicit test_scheduler(const options& how = {});
+  explicit test_scheduler(const options_type& options = {});
 
   /// Advances the time by a duration, and runs the tasks that become due. \return the number of
   /// tasks.

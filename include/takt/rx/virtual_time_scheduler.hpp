@@ -45,9 +45,9 @@ struct virtual_time_scheduler_options {
 /// is left. **Destruction** closes pending actions.
 class virtual_time_scheduler : public action_scheduler {
  public:
-  using options = virtual_time_scheduler_options;
+  using options_type = virtual_time_scheduler_options;
 
-  explicit virtual_time_scheduler(const options& how = {});
+  explicit virtual_time_scheduler(const options_type& options = {});
   ~virtual_time_scheduler() override { close(); }
 
   [[nodiscard]] clock::time_point now() const noexcept override { return now_; }

@@ -84,20 +84,21 @@ struct worker_periodic_options {
 /// **Thread safety.** All members may be called from any thread, except the destructor and moving.
 class worker {
  public:
-  using options = worker_options;
+  using options_type = worker_options;
 
   /// On an executor that must outlive the worker.
   /// \throws std::invalid_argument if batch is 0, or time or unhandled is null.
   template <executor E>
     requires(!std::is_same_v<std::remove_const_t<E>, worker>)
-  explicit worker(E& where, const options& how = {}) : worker(place_on(where), how) {}
+  explicit worker(E& executor, const options_type& options = {})
+      : worker(place_on(executor), options) {}
 
   /// On an executor that the worker owns. \throws as above, and std::invalid_argument if it is
   /// null.
   template <executor E>
     requires requires(E& e) { e.shutdown_now(); }
-  explicit worker(std::unique_ptr<E> where, const options& how = {})
-      : worker(place_on(std::move(where)), how) {}
+  explicit worker(std::unique_ptr<E> executor, const options_type& options = {})
+      : worker(place_on(std::move(executor)), options) {}
 
   worker(worker&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
   worker& operator=(worker&& other) noexcept {
@@ -133,8 +134,8 @@ class worker {
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   task_subscription schedule_at_fixed_rate(due_time first,
                                            std::chrono::duration<Rep, Period> period, F&& f,
-                                           const worker_periodic_options& more = {}) {
-    const series rate{to_nanoseconds(period), false, more.missed};
+                                           const worker_periodic_options& options = {}) {
+    const series rate{to_nanoseconds(period), false, options.missed};
     return start(make<true>(std::forward<F>(f)), first, &rate);
   }
   /// As above, but each run is due `delay` after the end of the previous run.
@@ -161,7 +162,7 @@ class worker {
   [[nodiscard]] clock::time_point now() const noexcept;
 
   /// For the rx module.
-  worker(detail::worker_place place, const options& how);
+  worker(detail::worker_place place, const options_type& options);
   /// For the rx module: the parameters of a periodic task.
   struct series {
     std::chrono::nanoseconds period;
@@ -178,19 +179,19 @@ class worker {
   }
 
   template <class E>
-  [[nodiscard]] static detail::worker_place place_on(E& where) {
-    detail::worker_place place{.where = any_executor(where)};
+  [[nodiscard]] static detail::worker_place place_on(E& executor) {
+    detail::worker_place place{.executor = any_executor(executor)};
     if constexpr (std::is_base_of_v<takt::scheduler, E>) {
-      place.timers = &where;
-      if constexpr (is_serial_executor<E>) place.how = detail::worker_place::kind::direct;
+      place.timers = &executor;
+      if constexpr (is_serial_executor<E>) place.access = detail::worker_place::kind::direct;
     }
     return place;
   }
   template <class E>
-  [[nodiscard]] static detail::worker_place place_on(std::unique_ptr<E> where) {
-    if (where == nullptr) throw std::invalid_argument("takt::rx::worker: the executor is null");
-    detail::worker_place place = place_on(*where);
-    place.owned = std::make_unique<detail::owned_executor_of<E>>(std::move(where));
+  [[nodiscard]] static detail::worker_place place_on(std::unique_ptr<E> executor) {
+    if (executor == nullptr) throw std::invalid_argument("takt::rx::worker: the executor is null");
+    detail::worker_place place = place_on(*executor);
+    place.owned = std::make_unique<detail::owned_executor_of<E>>(std::move(executor));
     return place;
   }
 

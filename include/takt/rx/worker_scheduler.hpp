@@ -53,8 +53,8 @@ class worker_scheduler {
  public:
   /// Returns a scheduler whose workers use an executor, which must outlive it; see worker.
   template <executor E>
-  [[nodiscard]] static worker_scheduler from(E& where, const worker_options& how = {}) {
-    return worker_scheduler([&where] { return worker::place_on(where); }, how);
+  [[nodiscard]] static worker_scheduler from(E& executor, const worker_options& options = {}) {
+    return worker_scheduler([&executor] { return worker::place_on(executor); }, options);
   }
 
   ~worker_scheduler();
@@ -79,8 +79,8 @@ class worker_scheduler {
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   task_subscription schedule_at_fixed_rate(due_time first,
                                            std::chrono::duration<Rep, Period> period, F&& f,
-                                           const worker_periodic_options& more = {}) {
-    const worker::series rate{to_nanoseconds(period), false, more.missed};
+                                           const worker_periodic_options& options = {}) {
+    const worker::series rate{to_nanoseconds(period), false, options.missed};
     return run_alone(worker::make<true>(std::forward<F>(f)), first, &rate);
   }
 
@@ -112,7 +112,7 @@ class worker_scheduler {
   void end() noexcept;
 
  private:
-  worker_scheduler(std::function<detail::worker_place()> places, const worker_options& how);
+  worker_scheduler(std::function<detail::worker_place()> places, const worker_options& options);
   task_subscription run_alone(worker::unscheduled what, const due_time& due,
                               const worker::series* rate);
 

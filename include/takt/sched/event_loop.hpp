@@ -97,12 +97,12 @@ class loop_queue : public executor_interface<loop_queue> {
 /// the loop. A task must not destroy its loop: that ends the program.
 class event_loop : public scheduler, public executor_interface<event_loop> {
  public:
-  using options = event_loop_options;
+  using options_type = event_loop_options;
   static constexpr bool is_serial = true;
   static constexpr bool never_runs_inline = true;
 
   /// \throws std::invalid_argument if frame is not above 0, or time or unhandled is null.
-  explicit event_loop(const options& how = {});
+  explicit event_loop(const options_type& options = {});
   ~event_loop();
   event_loop(const event_loop&) = delete;
   event_loop& operator=(const event_loop&) = delete;
@@ -177,7 +177,7 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
  private:
   friend class detail::loop_intervals;
 
-  event_loop(detail::delay_queue& delays, const options& how);
+  event_loop(detail::delay_queue& delays, const options_type& options);
 
   detail::delay_queue& delays_;  // the core has a reference
   detail::loop_core& core_;      // reference-counted

@@ -103,14 +103,14 @@ class scheduled_pool : public scheduler,
                        public executor_interface<scheduled_pool>,
                        public lifecycle_interface<scheduled_pool> {
  public:
-  using options = scheduled_pool_options;
+  using options_type = scheduled_pool_options;
 
   /// Options of a pool with one thread, which runs tasks one after the other. It cannot be resized.
-  [[nodiscard]] static options single();
+  [[nodiscard]] static options_type single();
 
   /// \throws std::invalid_argument if keep_alive is negative, or 0 while threads is 0 or
   /// core_times_out is set; if time or unhandled is null.
-  explicit scheduled_pool(options how = {});
+  explicit scheduled_pool(options_type options = {});
   ~scheduled_pool();
   scheduled_pool(const scheduled_pool&) = delete;
   scheduled_pool& operator=(const scheduled_pool&) = delete;
@@ -134,7 +134,7 @@ class scheduled_pool : public scheduler,
 
   /// Changes which tasks still run after shutdown(). May be called before or after it. After it,
   /// tasks that are no longer kept are cancelled at once; tasks that were cancelled stay cancelled.
-  void keep_after_shutdown(after_shutdown what) noexcept;
+  void keep_after_shutdown(after_shutdown policy) noexcept;
   [[nodiscard]] after_shutdown kept_after_shutdown() const noexcept;
 
   /// Starts threads in advance, up to `threads`. \return how many it started.
@@ -154,7 +154,7 @@ class scheduled_pool : public scheduler,
   void throw_if_own_task() const;
 
  private:
-  scheduled_pool(detail::delay_queue& delays, options&& how);
+  scheduled_pool(detail::delay_queue& delays, options_type&& options);
 
   detail::delay_queue& delays_;  // the core has a reference
   detail::pool_core* core_;      // reference-counted; each worker has a reference, too

@@ -83,13 +83,13 @@ class scheduler {
   /// \throws takt::rejected if the scheduler is shut down or has no thread; std::invalid_argument
   /// if the task is empty, or the slack negative; std::bad_alloc. If it throws, the task does not
   /// run. All members below that add tasks throw the same.
-  timer_handle execute(due_time due, task t, const timer_options& more = {});
+  timer_handle execute(due_time due, task t, const timer_options& options = {});
 
   /// Runs `f` at some time. \return the future of its result, and a handle. Allocates once, if the
   /// scheduler has held as many tasks before.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
-  auto schedule(due_time due, F&& f, const timer_options& more = {}) {
+  auto schedule(due_time due, F&& f, const timer_options& options = {}) {
     using result = typename detail::task_result<std::decay_t<F>>::type;
     using state = detail::delayed_state<result, std::decay_t<F>>;
     detail::require_callable(f, "takt::scheduler: the callable is empty");
@@ -97,7 +97,7 @@ class scheduler {
     made->retain();
     future<result> filled{detail::intrusive_ptr<detail::future_state<result>>(made.get())};
     detail::timer_ref& place = made->place;
-    timer_handle handle = add(due, std::move(made), more, place, nullptr);
+    timer_handle handle = add(due, std::move(made), options, place, nullptr);
     return scheduled_future<result>(std::move(filled), std::move(handle));
   }
 
@@ -108,8 +108,8 @@ class scheduler {
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   periodic_future schedule_at_fixed_rate(due_time first, std::chrono::duration<Rep, Period> period,
-                                         F&& f, const periodic_options& more = {}) {
-    return add_periodic(first, to_nanoseconds(period), false, std::forward<F>(f), more);
+                                         F&& f, const periodic_options& options = {}) {
+    return add_periodic(first, to_nanoseconds(period), false, std::forward<F>(f), options);
   }
 
   /// Runs `f` at `first`, and then again `delay` after each run has ended.
@@ -118,8 +118,8 @@ class scheduler {
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   periodic_future schedule_with_fixed_delay(due_time first,
                                             std::chrono::duration<Rep, Period> delay, F&& f,
-                                            const periodic_options& more = {}) {
-    return add_periodic(first, to_nanoseconds(delay), true, std::forward<F>(f), more);
+                                            const periodic_options& options = {}) {
+    return add_periodic(first, to_nanoseconds(delay), true, std::forward<F>(f), options);
   }
 
   /// `co_await timers.after(10ms)`: resumes the coroutine after that delay, where tasks run.
@@ -147,10 +147,10 @@ class scheduler {
 
  protected:
   /// For derived classes. `source` must live as long as the scheduler and the handles. Tasks run on
-  /// `where`, or, if that is empty, where `source` runs them.
+  /// `executor`, or, if that is empty, where `source` runs them.
   scheduler(detail::timer_driver& source, const takt::future_options& futures,
-            const missed_runs& missed, std::optional<any_executor> where = {}) noexcept
-      : source_(source), where_(where), futures_(futures), missed_(missed) {}
+            const missed_runs& missed, std::optional<any_executor> executor = {}) noexcept
+      : source_(source), executor_(executor), futures_(futures), missed_(missed) {}
   ~scheduler() = default;
 
   /// \throws std::invalid_argument if the slack is negative.
@@ -163,7 +163,7 @@ class scheduler {
 
   template <class F>
   periodic_future add_periodic(due_time first, std::chrono::nanoseconds period, bool after_end,
-                               F&& f, const periodic_options& more) {
+                               F&& f, const periodic_options& options) {
     using state = detail::periodic_state<std::decay_t<F>>;
     detail::require_callable(f, "takt::scheduler: the callable is empty");
     source_.check_period(period);
@@ -173,32 +173,32 @@ class scheduler {
     detail::period_state& periods = made->periods;
     periods.period = period;
     periods.after_end = after_end;
-    periods.missed = more.missed.value_or(missed_);
+    periods.missed = options.missed.value_or(missed_);
     detail::timer_ref& place = made->place;
     timer_handle handle =
         add(first, std::move(made),
-            {.name = more.name, .slack = more.slack, .run_at_close = more.run_at_close}, place,
-            &periods);
+            {.name = options.name, .slack = options.slack, .run_at_close = options.run_at_close},
+            place, &periods);
     return {std::move(filled), std::move(handle), periods};
   }
 
   template <class State>
   timer_handle add(const due_time& due, detail::intrusive_ptr<State> state,
-                   const timer_options& more, detail::timer_ref& place,
+                   const timer_options& options, detail::timer_ref& place,
                    detail::period_state* periods) {
     detail::intrusive_ptr<detail::future_core> kept(state.share().detach());
     task t(detail::intrusive_ptr<detail::future_core>(state.detach()),
-           task_options{.name = more.name}, periods != nullptr);
-    return {add(due, t, more, &place, periods), std::move(kept)};
+           task_options{.name = options.name}, periods != nullptr);
+    return {add(due, t, options, &place, periods), std::move(kept)};
   }
 
   [[nodiscard]] const clock& time() const noexcept { return *futures_.time; }
-  detail::timer_ref add(const due_time& due, task& t, const timer_options& more,
+  detail::timer_ref add(const due_time& due, task& t, const timer_options& options,
                         detail::timer_ref* place, detail::period_state* periods);
 
   // Constant after construction.
   detail::timer_driver& source_;
-  std::optional<any_executor> where_;
+  std::optional<any_executor> executor_;
   const takt::future_options futures_;
   const missed_runs missed_;
 };

@@ -59,11 +59,11 @@ struct watchdog_options {
 /// **Cost.** It locks a mutex twice per run, and searches the runs that are under way.
 class watchdog final : public task_observer {
  public:
-  using options = watchdog_options;
+  using options_type = watchdog_options;
 
   /// \throws std::invalid_argument if the limit is not above 0, timers is null or report is empty;
   /// takt::rejected if timers is shut down.
-  explicit watchdog(options how);
+  explicit watchdog(options_type options);
   ~watchdog() override;
 
   void on_event(const task_event& event) noexcept override;
@@ -85,7 +85,7 @@ class watchdog final : public task_observer {
   [[nodiscard]] clock::time_point limit_of(const run& r) const noexcept;
 
   // Constant after construction.
-  const options how_;
+  const options_type options_;
   const clock& time_;
   periodic_future looks_;  // due at next_look_, or looking
 

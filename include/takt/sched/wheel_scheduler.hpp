@@ -117,12 +117,12 @@ class wheel_view : public scheduler {
 /// **Thread safety.** All members but the destructor, from any thread.
 class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
  public:
-  using options = wheel_scheduler_options;
+  using options_type = wheel_scheduler_options;
 
   /// Starts the timer thread. \throws std::invalid_argument if tick is below 1 ms, ticks_per_wheel
   /// is not a power of two up to 2^24, spin is negative or given without exact, or time or
   /// unhandled is null; std::system_error if the system has no thread.
-  explicit wheel_scheduler(const options& how = {});
+  explicit wheel_scheduler(const options_type& options = {});
   ~wheel_scheduler();
   wheel_scheduler(const wheel_scheduler&) = delete;
   wheel_scheduler& operator=(const wheel_scheduler&) = delete;
@@ -134,33 +134,34 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   /// far ahead; std::bad_alloc; std::length_error beyond about 2^32 timers. Then the task does not
   /// run. It also throws the exception of a task that is due at once and that its executor runs
   /// within the call. All members below that add tasks throw the same.
-  timer_handle execute(due_time due, any_executor where, task t, const timer_options& more = {});
+  timer_handle execute(due_time due, any_executor executor, task t,
+                       const timer_options& options = {});
 
   /// As in scheduler, on an executor.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
-  auto schedule(due_time due, any_executor where, F&& f, const timer_options& more = {}) {
-    return on(where).schedule(due, std::forward<F>(f), more);
+  auto schedule(due_time due, any_executor executor, F&& f, const timer_options& options = {}) {
+    return on(executor).schedule(due, std::forward<F>(f), options);
   }
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   periodic_future schedule_at_fixed_rate(due_time first, std::chrono::duration<Rep, Period> period,
-                                         any_executor where, F&& f,
-                                         const periodic_options& more = {}) {
-    return on(where).schedule_at_fixed_rate(first, period, std::forward<F>(f), more);
+                                         any_executor executor, F&& f,
+                                         const periodic_options& options = {}) {
+    return on(executor).schedule_at_fixed_rate(first, period, std::forward<F>(f), options);
   }
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   periodic_future schedule_with_fixed_delay(due_time first,
                                             std::chrono::duration<Rep, Period> delay,
-                                            any_executor where, F&& f,
-                                            const periodic_options& more = {}) {
-    return on(where).schedule_with_fixed_delay(first, delay, std::forward<F>(f), more);
+                                            any_executor executor, F&& f,
+                                            const periodic_options& options = {}) {
+    return on(executor).schedule_with_fixed_delay(first, delay, std::forward<F>(f), options);
   }
 
   /// The scheduler together with an executor: `co_await timeouts.on(pool).after(10ms)`. Awaiters
   /// refer to the returned object: use both in one expression, or keep the object.
-  [[nodiscard]] wheel_view on(any_executor where) noexcept;
+  [[nodiscard]] wheel_view on(any_executor executor) noexcept;
 
   /// Rejects later tasks. Tasks that run once are handed over when they are due; series and paused
   /// tasks are cancelled.

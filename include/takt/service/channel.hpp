@@ -51,12 +51,12 @@ namespace takt::inline TAKT_ABI {
 template <class T>
 class channel : private detail::channel_core {
  public:
-  using options = channel_options;
+  using options_type = channel_options;
   class producer;
   class consumer;
 
   /// \throws std::invalid_argument if capacity is 0 or time is null.
-  explicit channel(const options& how = {}) : detail::channel_core(how) {
+  explicit channel(const options_type& options = {}) : detail::channel_core(options) {
     static_assert(std::movable<T>, "a channel moves its values: T has to be movable");
   }
 

@@ -70,15 +70,15 @@ struct crawler_options {
 /// **Thread safety.** All members from any thread, also from visits, except the destructor.
 class crawler : public lifecycle_interface<crawler> {
  public:
-  using options = crawler_options;
+  using options_type = crawler_options;
   /// Visits an item and returns the items that it found. Should end early, by throwing
   /// takt::cancelled, when stop is requested.
   using visit = std::function<std::vector<work_item>(const work_item&, const sync::stop_token&)>;
 
-  /// Executor and queue must outlive the crawler. \throws std::invalid_argument if `what` is empty,
-  /// visits or waiting is 0, time or unhandled is null, or only one of not_before and timers is
-  /// given.
-  crawler(any_executor where, work_queue& list, visit what, options how = {});
+  /// Executor and queue must outlive the crawler. \throws std::invalid_argument if `handler` is
+  /// empty, visits or waiting is 0, time or unhandled is null, or only one of not_before and timers
+  /// is given.
+  crawler(any_executor executor, work_queue& list, visit handler, options_type options = {});
   ~crawler();
   crawler(const crawler&) = delete;
   crawler& operator=(const crawler&) = delete;

@@ -77,10 +77,10 @@ struct file_work_queue_recovery {
 /// **Cost.** Memory for all keys, also of completed items, and for the data of the other items.
 class file_work_queue final : public work_queue {
  public:
-  using options = file_work_queue_options;
+  using options_type = file_work_queue_options;
 
   /// Opens the file or creates it. \throws work_queue_error; what check_existing throws.
-  explicit file_work_queue(const std::string& file, const options& how = {});
+  explicit file_work_queue(const std::string& file, const options_type& options = {});
   /// With work_sync::at_close, syncs the file; an error is ignored.
   ~file_work_queue() override;
 

@@ -30,7 +30,7 @@ struct log_service_options {
   std::size_t flush_every = 64;
   /// The executor that writes lines, one task at a time. It must outlive the service. Empty: a
   /// private thread.
-  std::optional<any_executor> where{};
+  std::optional<any_executor> executor{};
   std::string name = "log";                          ///< Name of the private thread.
   const clock* time = &steady;                       ///< Clock for deadlines. Must outlive it.
   const unhandled_hook* unhandled = &log_unhandled;  ///< Receives sink errors. Must outlive it.
@@ -79,11 +79,11 @@ struct log_statistics {
 /// **Thread safety.** All members may be called from any thread, except the destructor.
 class log_service : public lifecycle_interface<log_service> {
  public:
-  using options = log_service_options;
+  using options_type = log_service_options;
 
   /// \throws std::invalid_argument if the sink is null, capacity or flush_every is 0, or time or
   /// unhandled is null; takt::rejected (no_thread) if the private thread cannot be started.
-  explicit log_service(std::unique_ptr<log_sink> sink, const options& how = {});
+  explicit log_service(std::unique_ptr<log_sink> sink, const options_type& options = {});
   ~log_service();
   log_service(const log_service&) = delete;
   log_service& operator=(const log_service&) = delete;

@@ -69,7 +69,7 @@ struct file_sink_options {
 /// leaves them if the file is not a regular file or another process has written to it meanwhile.
 /// \throws std::system_error with the path and the reason.
 [[nodiscard]] std::unique_ptr<log_sink> to_file(const std::string& path,
-                                                const file_sink_options& how = {});
+                                                const file_sink_options& options = {});
 
 namespace detail {
 

@@ -66,13 +66,13 @@ class pipeline_draft;
 /// end or destroy its own pipeline, but not wait for its end.
 class pipeline : public lifecycle_interface<pipeline> {
  public:
-  using options = pipeline_options;
+  using options_type = pipeline_options;
 
   /// Begins a pipeline whose source calls `f`, a `void(outlet<T>&)`, once on each of its threads.
   /// \throws std::invalid_argument if `f` is empty, threads is 0, or time or unhandled is null.
   template <class T, class F>
-  [[nodiscard]] static pipeline_draft<T> from(F f, const source_options& how = {},
-                                              const options& all = {});
+  [[nodiscard]] static pipeline_draft<T> from(F f, const source_options& options = {},
+                                              const options_type& all = {});
 
   ~pipeline();
   pipeline(const pipeline&) = delete;
@@ -100,8 +100,8 @@ class pipeline : public lifecycle_interface<pipeline> {
  private:
   template <class T>
   friend class pipeline_draft;
-  pipeline(detail::stage_list stages, const options& all);
-  static void check(const options& all);
+  pipeline(detail::stage_list stages, const options_type& all);
+  static void check(const options_type& all);
 
   detail::pipeline_core* core_;  // reference-counted: each worker has a reference, too
 };
@@ -119,25 +119,25 @@ class [[nodiscard]] pipeline_draft {
   ///
   /// \throws std::invalid_argument if `f` is empty, or threads or capacity is 0.
   template <class Out = void, class F>
-  [[nodiscard]] auto then(F f, const stage_options& how = {}) && {
+  [[nodiscard]] auto then(F f, const stage_options& options = {}) && {
     if constexpr (std::is_void_v<Out>) {
       static_assert(detail::called_with_item<F, T>,
                     "a stage is called with an lvalue: let it take T& or const T&; or name what it "
                     "makes, then<Out>(f), and let it take an outlet<Out>&, too");
       using made = std::decay_t<detail::item_result<F, T>>;
       static_assert(!std::is_void_v<made>, "a stage has to return what the next one gets");
-      refuse_empty(f, how);
+      refuse_empty(f, options);
       return std::move(*this).template add<made>(
           [call = std::move(f)](T& item, outlet<made>& out) mutable {
             out.push(detail::call_with_item(call, item, out.stop()));
           },
-          how);
+          options);
     } else {
       static_assert(std::invocable<F&, T&, outlet<Out>&>,
                     "a stage is called with an lvalue and its outlet: let it take T& or const T&, "
                     "and an outlet<Out>&");
-      refuse_empty(f, how);
-      return std::move(*this).template add<Out>(std::move(f), how);
+      refuse_empty(f, options);
+      return std::move(*this).template add<Out>(std::move(f), options);
     }
   }
 
@@ -146,11 +146,11 @@ class [[nodiscard]] pipeline_draft {
   /// \throws std::invalid_argument as above; takt::rejected (no_thread) if the system cannot start
   /// all threads.
   template <class F>
-  [[nodiscard]] pipeline into(F f, const stage_options& how = {}) && {
+  [[nodiscard]] pipeline into(F f, const stage_options& options = {}) && {
     static_assert(detail::called_with_item<F, T>,
                   "a stage is called with an lvalue: let it take T& or const T&");
-    refuse_empty(f, how);
-    add_stage<void>(std::move(f), how);
+    refuse_empty(f, options);
+    add_stage<void>(std::move(f), options);
     return {std::move(stages_), all_};
   }
 
@@ -162,20 +162,20 @@ class [[nodiscard]] pipeline_draft {
   pipeline_draft(detail::stage_list stages, detail::producing_stage<T>& last, pipeline_options all)
       : stages_(std::move(stages)), last_(&last), all_(std::move(all)) {}
 
-  std::string name_of(const stage_options& how) const {
-    return how.name.empty() ? "stage " + std::to_string(stages_.size()) : how.name;
+  std::string name_of(const stage_options& options) const {
+    return options.name.empty() ? "stage " + std::to_string(stages_.size()) : options.name;
   }
 
   template <class F>
-  void refuse_empty(const F& f, const stage_options& how) const {
+  void refuse_empty(const F& f, const stage_options& options) const {
     if (detail::is_empty_callable(f))
-      detail::pipeline_stage::refuse(name_of(how), "the function is empty");
+      detail::pipeline_stage::refuse(name_of(options), "the function is empty");
   }
 
   template <class Out, class F>
-  detail::producing_stage<Out>& add_stage(F f, const stage_options& how) {
-    auto next = std::make_unique<detail::item_stage<T, Out, F>>(std::move(f), how, name_of(how),
-                                                                *all_.time);
+  detail::producing_stage<Out>& add_stage(F f, const stage_options& options) {
+    auto next = std::make_unique<detail::item_stage<T, Out, F>>(std::move(f), options,
+                                                                name_of(options), *all_.time);
     detail::producing_stage<Out>& added = *next;
     last_->connect(next->queue());
     stages_.push_back(std::move(next));
@@ -183,8 +183,8 @@ class [[nodiscard]] pipeline_draft {
   }
 
   template <class Out, class F>
-  pipeline_draft<Out> add(F f, const stage_options& how) && {
-    detail::producing_stage<Out>& added = add_stage<Out>(std::move(f), how);
+  pipeline_draft<Out> add(F f, const stage_options& options) && {
+    detail::producing_stage<Out>& added = add_stage<Out>(std::move(f), options);
     return pipeline_draft<Out>(std::move(stages_), added, all_);
   }
 
@@ -194,12 +194,12 @@ class [[nodiscard]] pipeline_draft {
 };
 
 template <class T, class F>
-pipeline_draft<T> pipeline::from(F f, const source_options& how, const options& all) {
+pipeline_draft<T> pipeline::from(F f, const source_options& options, const options_type& all) {
   static_assert(std::invocable<F&, outlet<T>&>, "a source is called with an outlet<T>&");
   if (detail::is_empty_callable(f))
-    detail::pipeline_stage::refuse(how.name, "the function is empty");
+    detail::pipeline_stage::refuse(options.name, "the function is empty");
   check(all);
-  auto first = std::make_unique<detail::source_stage<T, F>>(std::move(f), how);
+  auto first = std::make_unique<detail::source_stage<T, F>>(std::move(f), options);
   detail::producing_stage<T>& added = *first;
   detail::stage_list stages;
   stages.push_back(std::move(first));

@@ -107,17 +107,19 @@ struct service_group_options {
 /// request_stop(), not stop(). They must outlive the group. See docs/services.md.
 class service_group {
  public:
-  using options = service_group_options;
+  using options_type = service_group_options;
 
   /// \throws std::invalid_argument if linger is negative or time is null.
-  explicit service_group(const options& how = {});
+  explicit service_group(const options_type& options = {});
   ~service_group();
   service_group(const service_group&) = delete;
   service_group& operator=(const service_group&) = delete;
 
   /// Adds a service. \throws std::logic_error if the group was started or stopped;
   /// std::invalid_argument if the name, `shutdown` or `await_end` is empty.
-  void add(std::string name, service_actions what) { add(std::move(name), std::move(what), {}); }
+  void add(std::string name, service_actions actions) {
+    add(std::move(name), std::move(actions), {});
+  }
   template <stoppable_service S>
   void add(std::string name, S& service) {
     std::function<void()> start;
@@ -162,7 +164,7 @@ class service_group {
   }
 
  private:
-  void add(std::string name, service_actions what, std::function<void()> throw_if_inside);
+  void add(std::string name, service_actions actions, std::function<void()> throw_if_inside);
   stop_report run_for(std::chrono::nanoseconds timeout, const stop_signals& signals);
   [[nodiscard]] const clock& time() const noexcept;
 

@@ -44,11 +44,11 @@ struct stop_signals_options {
 /// **Thread safety.** All members from any thread; construct and destroy all objects in one thread.
 class stop_signals {
  public:
-  using options = stop_signals_options;
+  using options_type = stop_signals_options;
 
   /// \throws std::invalid_argument if there are no signals, or a number is not that of a signal
   /// that can be waited for; std::system_error if the system has no thread or descriptor left.
-  explicit stop_signals(const options& how = {});
+  explicit stop_signals(const options_type& options = {});
   ~stop_signals();
   stop_signals(const stop_signals&) = delete;
   stop_signals& operator=(const stop_signals&) = delete;

@@ -31,7 +31,7 @@ namespace takt::inline TAKT_ABI {
 struct task_scope_options {
   /// The executor of the tasks; must outlive the scope. Empty: private threads, one for each
   /// concurrent task (thread_pool::cached()).
-  std::optional<any_executor> where{};
+  std::optional<any_executor> executor{};
   /// Requests stop of the scope. Pass the token of the surrounding task to make an inner scope stop
   /// with it.
   sync::stop_token stop{};
@@ -62,11 +62,11 @@ struct task_scope_options {
 template <class T>
 class task_scope {
  public:
-  using options = task_scope_options;
+  using options_type = task_scope_options;
 
   /// \throws std::invalid_argument if time is null.
-  explicit task_scope(const options& how = {}) : s_(std::make_unique<shared>(how)) {
-    if (how.stop.stop_possible()) s_->on_stop_.emplace(how.stop, stop_all{*this});
+  explicit task_scope(const options_type& options = {}) : s_(std::make_unique<shared>(options)) {
+    if (options.stop.stop_possible()) s_->on_stop_.emplace(options.stop, stop_all{*this});
   }
   task_scope(const task_scope&) = delete;
   task_scope& operator=(const task_scope&) = delete;
@@ -87,8 +87,8 @@ class task_scope {
   /// empty; std::bad_alloc. The task is then not part of the scope.
   template <class F>
     requires(std::is_same_v<typename detail::task_result<std::decay_t<F>>::type, T>)
-  void spawn(F&& f, const task_options& more = {}) {
-    future_task<T> work(std::forward<F>(f), s_->where_.future_options());
+  void spawn(F&& f, const task_options& options = {}) {
+    future_task<T> work(std::forward<F>(f), s_->executor_.future_options());
     std::size_t index = 0;
     bool stopped = false;
     {
@@ -104,7 +104,7 @@ class task_scope {
       if (stopped) {
         work.cancel();
       } else {
-        s_->where_.execute(task(std::move(work), more));
+        s_->executor_.execute(task(std::move(work), options));
       }
     } catch (...) {
       finish_spawn(index, true);
@@ -150,7 +150,7 @@ class task_scope {
   template <class Rep, class Period>
   std::vector<future<T>> join(std::chrono::duration<Rep, Period> timeout) {
     return join_until(
-        deadline_after(s_->where_.future_options().time->now(), to_nanoseconds(timeout)));
+        deadline_after(s_->executor_.future_options().time->now(), to_nanoseconds(timeout)));
   }
   /// Same; requests stop at `deadline`, by the clock of the executor.
   std::vector<future<T>> join_until(clock::time_point deadline) {
@@ -169,10 +169,10 @@ class task_scope {
     void operator()() const noexcept { scope.request_stop(); }
   };
 
-  static thread_pool_options own_threads(const options& how) {
+  static thread_pool_options own_threads(const options_type& options) {
     thread_pool_options threads = thread_pool::cached();
     threads.name = "takt-scope";
-    threads.time = how.time;
+    threads.time = options.time;
     return threads;
   }
 
@@ -213,12 +213,13 @@ class task_scope {
   const detail::fork_guard home_;
 
   struct shared {
-    explicit shared(const options& how)
-        : where_(how.where ? *how.where : any_executor(own_.emplace(own_threads(how)))) {}
+    explicit shared(const options_type& options)
+        : executor_(options.executor ? *options.executor
+                                     : any_executor(own_.emplace(own_threads(options)))) {}
 
     // Constant after construction.
     std::optional<thread_pool> own_;
-    any_executor where_;
+    any_executor executor_;
 
     mutable detail::mutex mu_;
     // The future of a rejected task is empty.

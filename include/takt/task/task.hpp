@@ -91,8 +91,8 @@ class alignas(std::max_align_t) task {
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, task> &&
              (detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>))
-  task(F&& f, const task_options& more = {})  // NOLINT(google-explicit-constructor)
-      : task(more) {
+  task(F&& f, const task_options& options = {})  // NOLINT(google-explicit-constructor)
+      : task(options) {
     using call = std::decay_t<F>;
     detail::require_callable(f, "takt::task: the callable is empty");
     if constexpr (detail::takes_stop_token<call>) {
@@ -106,16 +106,16 @@ class alignas(std::max_align_t) task {
   /// Holds a future_task.
   template <class T>
   // NOLINTNEXTLINE(google-explicit-constructor): like a callable
-  task(future_task<T>&& f, const task_options& more = {}) : task(more) {
+  task(future_task<T>&& f, const task_options& options = {}) : task(options) {
     state_ = f.release().detach();
     table_ = &with_future;
   }
 
   /// Holds the shared state of a future. If the task is periodic, run() keeps it and returns
   /// `again` until the callable throws or the task is cancelled: for executors that schedule runs.
-  task(detail::intrusive_ptr<detail::future_core> state, const task_options& more,
+  task(detail::intrusive_ptr<detail::future_core> state, const task_options& options,
        bool periodic) noexcept
-      : task(more) {
+      : task(options) {
     state_ = state.detach();
     table_ = periodic ? &with_periods : &with_future;
   }
@@ -236,8 +236,8 @@ class alignas(std::max_align_t) task {
     bool has_state;
   };
 
-  explicit task(const task_options& more) noexcept
-      : about_{.name = more.name, .priority = more.priority} {}
+  explicit task(const task_options& options) noexcept
+      : about_{.name = options.name, .priority = options.priority} {}
 
   // For a callable that is not stored inside, `storage` holds a pointer to it.
   template <class F>

@@ -45,11 +45,11 @@ template <class T, class Order>
 class timer_set {
  public:
   using time_point = detail::timer_deadline;
-  using options = typename Order::options;
+  using options_type = typename Order::options_type;
 
   /// Constructs an empty set. \throws std::invalid_argument, with the value and the limit, for
   /// invalid options.
-  explicit timer_set(const options& chosen = {}) : order_(chosen) {}
+  explicit timer_set(const options_type& chosen = {}) : order_(chosen) {}
   timer_set(const timer_set&) = delete;
   timer_set& operator=(const timer_set&) = delete;
 

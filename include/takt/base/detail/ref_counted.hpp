@@ -32,9 +32,10 @@ namespace detail {
 template <class Derived, std::size_t Alignment = alignof(std::size_t)>
 class ref_counted {
  public:
-  /// Adds `more` references. The caller owns one.
-  void retain(std::size_t more = 1) noexcept {
-    references_.fetch_add(more, std::memory_order_relaxed);  // relaxed: the caller owns a reference
+  /// Adds `count` references. The caller owns one.
+  void retain(std::size_t count = 1) noexcept {
+    references_.fetch_add(count,
+                          std::memory_order_relaxed);  // relaxed: the caller owns a reference
   }
   /// Drops several references; the caller owns at least one more.
   void give_up(std::size_t references) noexcept {

@@ -49,8 +49,8 @@ template <class F>
 class tracked_callable final : public tracked_task {
  public:
   template <class G>
-  tracked_callable(G&& f, const task_options& more)
-      : tracked_task(task(std::forward<G>(f), more)) {}
+  tracked_callable(G&& f, const task_options& options)
+      : tracked_task(task(std::forward<G>(f), options)) {}
 
   void call(const sync::stop_token& stop) override {
     F& what = *what_.template target<F>();

@@ -64,16 +64,16 @@ class worker_group final : public ref_counted<worker_group> {
 /// How and on which executor a worker runs its tasks.
 struct worker_place {
   enum class kind : std::uint8_t {
-    strand,      ///< Sequentially on `where`, whatever its threads.
-    direct,      ///< On `where`, which is serial and identical to `timers`.
+    strand,      ///< Sequentially on `executor`, whatever its threads.
+    direct,      ///< On `executor`, which is serial and identical to `timers`.
     trampoline,  ///< On the scheduling thread, unless a thread is running tasks already.
     immediate,   ///< Within schedule().
   };
-  kind how = kind::strand;
-  std::optional<any_executor> where{};
+  kind access = kind::strand;
+  std::optional<any_executor> executor{};
   takt::scheduler* timers = nullptr;
   std::unique_ptr<owned_executor> owned{};
-  bool errors_leave_run = false;  ///< Errors of tasks are thrown to the thread that runs `where`.
+  bool errors_leave_run = false;  ///< Errors of tasks are thrown to the thread that runs `executor`.
   intrusive_ptr<worker_group> group{};  ///< Null if the worker does not come from a scheduler.
 };
 

@@ -33,7 +33,7 @@ class timer_ref;
 
 /// Options of a task that is added. For schedulers.
 struct timer_request {
-  any_executor* where = nullptr;  ///< Null if the scheduler runs it itself.
+  any_executor* executor = nullptr;  ///< Null if the scheduler runs it itself.
   std::chrono::nanoseconds slack{0};
   timer_ref* place = nullptr;       ///< If given, set before the task can be cancelled.
   period_state* periods = nullptr;  ///< Null: runs once. Otherwise part of the task's state.
@@ -51,7 +51,7 @@ class timer_driver {
 
   /// Adds a task, which it moves from `t`. \throws takt::rejected, std::invalid_argument,
   /// std::bad_alloc; then the task has not run.
-  virtual timer_ref add(const due_time& due, task& t, const timer_request& more) = 0;
+  virtual timer_ref add(const due_time& due, task& t, const timer_request& options) = 0;
 
   virtual void hold(timer_id id) noexcept = 0;
   virtual void let_go(timer_id id) noexcept = 0;

@@ -37,7 +37,7 @@ class channel_core {
   [[nodiscard]] const clock& time() const noexcept { return time_; }
 
  protected:
-  explicit channel_core(const channel_options& how);
+  explicit channel_core(const channel_options& options);
   ~channel_core();
 
   void add_producer();

@@ -51,8 +51,8 @@ class pipeline_control {
   [[nodiscard]] virtual sync::stop_token stop_of_all() const noexcept = 0;
   /// Called by each thread of the source as its last act.
   virtual void source_ended() noexcept = 0;
-  /// Called when a stage has thrown. Fills in `how` if it is the first error.
-  virtual void failed(stage_failed& how, const std::exception_ptr& cause,
+  /// Called when a stage has thrown. Fills in `failure` if it is the first error.
+  virtual void failed(stage_failed& failure, const std::exception_ptr& cause,
                       std::shared_ptr<const void> item, const std::type_info& type) noexcept = 0;
 
  protected:
@@ -159,8 +159,8 @@ class producing_stage<void> : public pipeline_stage {
 template <class Out, class F>
 class source_stage final : public producing_stage<Out> {
  public:
-  source_stage(F f, const source_options& how)
-      : producing_stage<Out>(how.name, how.threads), call_(std::move(f)) {}
+  source_stage(F f, const source_options& options)
+      : producing_stage<Out>(options.name, options.threads), call_(std::move(f)) {}
 
   void prepare(pipeline_control& of) override {
     this->of_ = &of;
@@ -185,10 +185,10 @@ class source_stage final : public producing_stage<Out> {
 template <class In, class Out, class F>
 class item_stage final : public producing_stage<Out> {
  public:
-  item_stage(F f, const stage_options& how, std::string name, const clock& time)
-      : producing_stage<Out>(std::move(name), how.threads),
+  item_stage(F f, const stage_options& options, std::string name, const clock& time)
+      : producing_stage<Out>(std::move(name), options.threads),
         call_(std::move(f)),
-        queue_({.capacity = pipeline_stage::checked_capacity(this->name(), how.capacity),
+        queue_({.capacity = pipeline_stage::checked_capacity(this->name(), options.capacity),
                 .time = &time}) {}
 
   [[nodiscard]] channel<In>& queue() noexcept { return queue_; }

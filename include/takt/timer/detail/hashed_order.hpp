@@ -35,10 +35,10 @@ namespace detail {
 /// reserve() allocate. **Thread safety**: none. **Destruction**: nothing to it.
 class hashed_order {
  public:
-  using options = hashed_wheel_options;
+  using options_type = hashed_wheel_options;
 
   /// \throws std::invalid_argument for options that do not fit, with the value and the limit.
-  explicit hashed_order(const options& chosen);
+  explicit hashed_order(const options_type& chosen);
 
   /// Makes room for the places below `places`. Strong guarantee.
   void reserve(std::size_t places) { hints_.reserve(places); }

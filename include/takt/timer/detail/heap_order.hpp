@@ -33,13 +33,14 @@ namespace detail {
 /// **Thread safety**: none. **Destruction**: nothing to it.
 class heap_order {
  public:
-  struct options {
+  struct options_type {
     /// How many timers there are in the heap before later ones go into slots. The default is as
     /// good as others; tests have less.
     std::size_t near = 4096;
   };
 
-  explicit heap_order(const options& chosen) noexcept : near_(chosen.near), limit_(chosen.near) {}
+  explicit heap_order(const options_type& chosen) noexcept
+      : near_(chosen.near), limit_(chosen.near) {}
 
   /// Makes room for the places below `places`. Strong guarantee. \throws std::bad_alloc;
   /// std::length_error beyond some 2^31 places.

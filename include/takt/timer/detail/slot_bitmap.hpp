@@ -43,7 +43,7 @@ class slot_bitmap {
     in_turn,  ///< The next that has one, and behind the last the first: more of it is free by then.
   };
 
-  explicit slot_bitmap(reuse how = reuse::lowest) noexcept : how_(how) {}
+  explicit slot_bitmap(reuse order = reuse::lowest) noexcept : order_(order) {}
 
   /// How many places there are.
   [[nodiscard]] std::size_t places() const noexcept { return levels_[0].size() * step; }
@@ -130,7 +130,7 @@ class slot_bitmap {
 
   // The block to be used when that one has no free place; there is one that has.
   [[nodiscard]] std::size_t block_after(std::size_t block) const noexcept {
-    if (how_ == reuse::in_turn) {
+    if (order_ == reuse::in_turn) {
       std::size_t at = block + 1;
       for (std::size_t i = 1; i < levels_.size() && at / step < levels_[i].size(); ++i) {
         const std::uint64_t rest = levels_[i][at / step] >> at % step << at % step;
@@ -160,7 +160,7 @@ class slot_bitmap {
   }
 
   // Constant after construction.
-  reuse how_;
+  reuse order_;
 
   std::array<std::vector<std::uint64_t>, 6> levels_;  // 64^6 is more than 2^32
   std::size_t free_ = 0;

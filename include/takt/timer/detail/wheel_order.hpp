@@ -33,9 +33,9 @@ namespace detail {
 class wheel_order {
  public:
   /// There is nothing to choose.
-  struct options {};
+  struct options_type {};
 
-  explicit wheel_order(const options& /*chosen*/) noexcept : hints_(levels * slots + 2) {}
+  explicit wheel_order(const options_type& /*chosen*/) noexcept : hints_(levels * slots + 2) {}
 
   /// Makes room for the places below `places`. Strong guarantee.
   void reserve(std::size_t places) { hints_.reserve(places); }
