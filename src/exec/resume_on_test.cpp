@@ -11,6 +11,7 @@
 #include <takt/exec/executor.hpp>
 #include <takt/exec/inline_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
+#include <takt/exec/tracking_executor.hpp>
 
 #include "../../tests/support/coroutines.hpp"
 #include "../../tests/support/nesting.hpp"
@@ -182,6 +183,73 @@ TEST(resume_on, resumes_within_execute_however_many_continuations_are_nested) {
   takt_test::fully_nested([&] { hop(on, resumed); });
   takt_test::fully_nested([&] { hop(on, resumed); });
   EXPECT_EQ(resumed, 3);
+}
+
+// Each hop runs within execute(), on the thread of the coroutine. Without a bound on the nesting
+// the stack would overflow.
+template <class Executor>
+void expect_bounded_stack(Executor& on) {
+  constexpr int hops = 1'000'000;
+  int arrived = 0;
+  [](Executor& to, int& count) -> detached {
+    for (int i = 0; i < hops; ++i) {
+      co_await takt::resume_on(to);
+      ++count;
+    }
+  }(on, arrived);
+  EXPECT_EQ(arrived, hops);
+}
+
+TEST(resume_on, a_million_hops_that_the_caller_runs_need_little_stack) {
+  const auto with = [](takt::rejection_policy policy) {
+    return takt::thread_pool_options{.core_threads = 1, .queue_capacity = 0, .rejection = policy};
+  };
+  thread_pool caller_runs{with(takt::rejection_policy::caller_runs())};
+  busy hold(caller_runs, 1);
+  expect_bounded_stack(caller_runs);
+  hold.release();
+
+  thread_pool calls{with(takt::rejection_policy::call([](task t, takt::rejection) { t.run(); }))};
+  busy hold_too(calls, 1);
+  expect_bounded_stack(calls);
+  hold_too.release();
+
+  takt::inline_executor here;
+  takt::tracking_executor tracked(here);
+  expect_bounded_stack(tracked);
+}
+
+TEST(resume_on, runs_deferred_continuations_outside_of_an_executor_that_runs_tasks) {
+  guarded_executor on;
+  bool arrived = false;
+  takt_test::fully_nested([&] {
+    takt::promise<void> p;
+    auto deferred = p.get_future().then([&] { on.execute(task([] {})); });  // must not be inside
+    p.set_value();
+    [](guarded_executor& to, bool& there) -> detached {
+      co_await takt::resume_on(to);
+      takt_test::fully_nested([] {});  // runs what is deferred
+      there = true;
+    }(on, arrived);
+  });
+  EXPECT_TRUE(arrived);
+}
+
+// Results that the coroutine delivers are not deferred, however deep the continuation was in which
+// it awaited the executor.
+TEST(resume_on, a_resumed_coroutine_begins_at_depth_0) {
+  guarded_executor on;
+  bool called = false;
+  takt_test::fully_nested([&] {
+    [](guarded_executor& to, bool& there) -> detached {
+      co_await takt::resume_on(to);
+      takt::promise<void> p;
+      auto next = p.get_future().then([&] { there = true; });
+      p.set_value();
+      EXPECT_TRUE(there);
+    }(on, called);
+  });
+  EXPECT_TRUE(called);
 }
 
 TEST(resume_on, an_any_executor_knows_whether_resumption_may_be_deferred) {

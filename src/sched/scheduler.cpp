@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include <takt/base/detail/deferred_continuations.hpp>
 #include <takt/task/errors.hpp>
 
 namespace takt::inline TAKT_ABI {
@@ -33,6 +34,11 @@ detail::timer_ref scheduler::add(const due_time& due, task& t, const timer_optio
 detail::timer_awaiter::~timer_awaiter() {
   on_stop_.reset();  // first: it uses the wait
   if (withdraw()) result().cancel();
+}
+
+bool detail::timer_awaiter::await_ready() const noexcept {
+  if (timers_.executor_ && !timers_.executor_->defers_resumption()) deferred_continuations::run();
+  return false;
 }
 
 void detail::timer_awaiter::await_suspend(std::coroutine_handle<> waiting) {

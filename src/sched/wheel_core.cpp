@@ -249,8 +249,27 @@ timer_id wheel_core::insert(due_time due, task& t, any_executor executor,
   return id;
 }
 
-// By the caller. What runs once has no entry then.
+// On the thread of the caller; the task gets no slot. The executor may run the task on another
+// thread, and the task may destroy the scheduler before this returns. The reference keeps the core;
+// the destructor waits while a thread is counted in telling_, so that the observer can be used.
 void wheel_core::add_at_once(task& t, any_executor executor) {
+  struct in_call {
+    explicit in_call(wheel_core& of) : core(of), observed(of.harness_.observed()) {
+      core.retain();
+      if (observed)
+        core.telling_.fetch_add(1, std::memory_order_relaxed);  // relaxed: before execute()
+    }
+    in_call(const in_call&) = delete;
+    in_call& operator=(const in_call&) = delete;
+    ~in_call() {
+      if (observed)
+        core.telling_.fetch_sub(1, std::memory_order_release);  // release: the observer was called
+      core.release();
+    }
+    wheel_core& core;
+    const bool observed;
+  };
+  const in_call here_as_caller(*this);
   more_submitted_.add();
   if (harness_.observed()) {
     t.set_id(next_id());

@@ -17,10 +17,11 @@ timer_handle wheel_scheduler::execute(due_time due, any_executor executor, task 
   if (!t) throw std::invalid_argument("takt::wheel_scheduler: the task is empty");
   wheel_view::check_slack(options.slack);
   if (!options.name.empty()) t.set_name(options.name);
-  const timer_id id = core_.insert(due, t, executor,
-                                   {.slack = options.slack, .run_at_close = options.run_at_close});
+  detail::wheel_core& core = core_;  // the task may destroy *this before insert() returns
+  const timer_id id =
+      core.insert(due, t, executor, {.slack = options.slack, .run_at_close = options.run_at_close});
   if (id.index == timer_nodes::none) return {};
-  return {detail::timer_ref(core_, id), {}};
+  return {detail::timer_ref(core, id), {}};
 }
 
 wheel_view wheel_scheduler::on(any_executor executor) noexcept {

@@ -23,6 +23,7 @@
 #include <takt/exec/manual_executor.hpp>
 #include <takt/exec/thread_pool.hpp>
 
+#include "../../tests/support/coroutines.hpp"
 #include "../../tests/support/pools.hpp"
 #include "../../tests/support/wheels.hpp"
 #include "../base/counting_new.hpp"
@@ -169,6 +170,31 @@ TEST(wheel_scheduler, must_not_be_destroyed_by_its_own_end) {
 TEST(wheel_scheduler, may_be_destroyed_by_a_task_that_runs_once_elsewhere) {
   destroy_by_own_task(10ms, 0ms, false);
   destroy_by_own_task(0ms, 0ms, false);
+}
+
+// Returns from execute() after the task has ended on another thread.
+struct other_thread {
+  void execute(takt::task t) const {
+    std::thread([&t] { t.run(); }).join();
+  }
+};
+
+TEST(wheel_scheduler, may_be_destroyed_by_a_task_while_its_caller_is_in_execute) {
+  const other_thread other;
+  auto wheel = std::make_unique<wheel_scheduler>();
+  wheel->execute(0s, other, [&] { wheel.reset(); });
+  EXPECT_EQ(wheel, nullptr);
+
+  wheel = std::make_unique<wheel_scheduler>();
+  wheel->schedule(0s, other, [&] { wheel.reset(); }).get();
+  EXPECT_EQ(wheel, nullptr);
+
+  wheel = std::make_unique<wheel_scheduler>();
+  [](std::unique_ptr<wheel_scheduler>& owner, const other_thread& on) -> takt_test::detached {
+    co_await owner->on(on).after(0s);
+    owner.reset();
+  }(wheel, other);
+  EXPECT_EQ(wheel, nullptr);
 }
 
 // --- handles

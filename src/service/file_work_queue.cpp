@@ -89,7 +89,9 @@ class file_work_queue::impl {
 file_work_queue::impl::impl(const std::filesystem::path& file, const options_type& options)
     : options_(options) {
   const detail::mutex_lock lock(mu_);  // for the thread safety analysis
-  file_ = work_file::open(file);
+  std::error_code unknown;             // the working folder may be gone
+  const std::filesystem::path absolute = std::filesystem::absolute(file, unknown);
+  file_ = work_file::open(unknown ? file : absolute);
   work_contents found = read_work_file(file_);
   const std::uint64_t size = file_.size();
   if (found.damaged && options.damaged == damage_policy::refuse) refuse_damaged(found, size);
@@ -213,6 +215,7 @@ void file_work_queue::impl::rewrite(work_step* step, work_book::number end) {
       is_completed ? one.add_done(which, key) : one.add_accepted(which, key, data);
       write(one);
     });
+    const std::uint64_t size_before_step = size;
     if (step != nullptr) write(*step);
     made.sync();
     work_file copy = work_file::share(file_.name(), made.descriptor());
@@ -232,7 +235,7 @@ void file_work_queue::impl::rewrite(work_step* step, work_book::number end) {
       broken_ = true;  // a power cut may restore the old file
     }
     file_ = std::move(copy);
-    end_ = size;
+    end_ = error == nullptr ? size : size_before_step;  // the caller of a failed step removes it
     salt_ = salt;
     next_sequence_ = sequence;
     if (error != nullptr) std::rethrow_exception(error);

@@ -83,14 +83,44 @@ TEST_F(file_work_queue_sync, takes_no_more_after_a_sync_that_failed) {
       const failing_disk disk({.sync = true});
       EXPECT_THAT(refused([&] { list.enqueue({.key = "e"}); }), HasSubstr("Input/output error"));
     }
-    EXPECT_THAT(refused([&] { list.enqueue({.key = "e"}); }), HasSubstr("open it again"));
-    EXPECT_THAT(refused([&] { list.complete("b"); }), HasSubstr("open it again"));
+    EXPECT_THAT(refused([&] { list.enqueue({.key = "e"}); }), HasSubstr("open the file again"));
+    EXPECT_THAT(refused([&] { list.complete("b"); }), HasSubstr("open the file again"));
     EXPECT_EQ(list.counts(), (work_counts{.waiting = 2, .claimed = 1, .completed = 1}));
     list.release("b");  // changes only memory
   }
   file_work_queue list(file());
   EXPECT_EQ(list.counts().completed, 1u);
   list.enqueue({.key = "f"});
+}
+
+// The new file replaces the one that was opened, wherever the process works meanwhile.
+TEST_F(file_work_queue_sync, goes_on_in_a_new_file_after_a_change_of_the_working_folder) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(std::filesystem::path(file()).parent_path());
+  {
+    file_work_queue list("relative");
+    std::filesystem::current_path("/");
+    const failing_disk disk({.syncs = 0b1});
+    EXPECT_EQ(list.enqueue({.key = "a"}), 1u);
+  }
+  std::filesystem::current_path(before);
+  const auto named = std::filesystem::path(file()).parent_path() / "relative";
+  EXPECT_EQ(file_work_queue(named.string()).counts().waiting, 1u);
+}
+
+// The step goes to a new file, whose name cannot be synced: the caller gets the error, and the step
+// does not count.
+TEST_F(file_work_queue_sync, a_step_that_has_failed_in_the_new_file_is_not_in_it) {
+  fill();
+  {
+    file_work_queue list(file());
+    const std::string key = list.claim()->key;
+    const failing_disk disk({.syncs = 0b101});  // of the file, and of the folder of the new file
+    EXPECT_THROW(list.complete(key), work_queue_error);
+    EXPECT_EQ(disk.syncs(), 3);
+  }
+  file_work_queue list(file());
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 1}));
 }
 
 // A partial record that cannot be removed: nothing may be written behind it.

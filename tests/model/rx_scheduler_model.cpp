@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using touched = sync::var<int>;
 
 rx::worker trampoline() {
-  return rx::worker(detail::worker_place{.how = detail::worker_place::kind::trampoline}, {});
+  return rx::worker(detail::worker_place{.access = detail::worker_place::kind::trampoline}, {});
 }
 
 TEST(rx_scheduler_model, two_on_a_trampoline) {
@@ -52,7 +52,7 @@ TEST(rx_scheduler_model, a_trampoline_waits_for_what_is_cancelled) {
 
 TEST(rx_scheduler_model, immediate_against_close) {
   check({.runs = 5'000}, [] {
-    rx::worker w(detail::worker_place{.how = detail::worker_place::kind::immediate}, {});
+    rx::worker w(detail::worker_place{.access = detail::worker_place::kind::immediate}, {});
     const rx::subscription all = w.as_subscription();
     touched n(0);
     sync::thread other([&] { all.unsubscribe(); });
@@ -67,7 +67,7 @@ TEST(rx_scheduler_model, two_on_an_immediate) {
   check({.runs = 10'000}, [] {
     touched a(0);
     touched b(0);
-    rx::worker w(detail::worker_place{.how = detail::worker_place::kind::immediate}, {});
+    rx::worker w(detail::worker_place{.access = detail::worker_place::kind::immediate}, {});
     sync::thread other([&] { w.schedule([&] { a.write() += 1; }); });
     w.schedule([&] { w.schedule([&] { b.write() += 1; }); });
     require(b.read() == 1, "it does not wait for the other one");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/base/detail/deferred_continuations.hpp>
 #include <takt/task/detail/future_state.hpp>
 #include <takt/task/errors.hpp>
 #include <takt/task/future.hpp>
@@ -128,7 +129,12 @@ class [[nodiscard]] resume_awaiter final : public awaiter_base<void> {
  public:
   resume_awaiter(E& e, const task_options& options) noexcept : executor_(e), more_(options) {}
 
-  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  /// Runs deferred continuations if the coroutine resumes within execute(), where they would run
+  /// under a lock of the executor. \return false
+  [[nodiscard]] bool await_ready() const noexcept {
+    if (!defers_resumption(executor_)) deferred_continuations::run();
+    return false;
+  }
   void await_suspend(std::coroutine_handle<> waiting) {
     future_task<void> work(resume_point(), options_of(executor_));
     future<void> arrival = work.get_future();

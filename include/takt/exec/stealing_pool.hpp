@@ -72,6 +72,9 @@ class stealing_pool : public executor_interface<stealing_pool>,
  public:
   using options_type = stealing_pool_options;
 
+  /// The caller may run a task that the queue has no capacity for. See docs/executors.md.
+  static constexpr bool may_defer_resumption = true;
+
   /// \throws std::invalid_argument if threads is 0; if time or unhandled is null.
   explicit stealing_pool(options_type options = {});
   /// As ~thread_pool().

@@ -114,6 +114,9 @@ class thread_pool : public executor_interface<thread_pool>,
  public:
   using options_type = thread_pool_options;
 
+  /// The caller may run a task that the queue has no capacity for. See docs/executors.md.
+  static constexpr bool may_defer_resumption = true;
+
   /// `threads` threads, plus one for each blocking_region, and an unbounded queue.
   [[nodiscard]] static options_type fixed(std::size_t threads);
   /// A thread for each task that is submitted while all others are busy, without a limit. Threads

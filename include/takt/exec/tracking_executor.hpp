@@ -41,6 +41,8 @@ namespace takt::inline TAKT_ABI {
 template <class E>
 class tracking_executor : public executor_interface<tracking_executor<E>> {
  public:
+  static constexpr bool may_defer_resumption = takt::may_defer_resumption<E>;
+
   explicit tracking_executor(E& executor)
       : executor_(executor), record_(new detail::tracking_record) {}
   ~tracking_executor() { record_->release(); }

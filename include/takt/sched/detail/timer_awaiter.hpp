@@ -59,7 +59,8 @@ class [[nodiscard]] timer_awaiter final : public awaiter_base<void> {
   timer_awaiter& operator=(const timer_awaiter&) = delete;
   ~timer_awaiter();
 
-  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  /// As that of resume_on(). \return false
+  [[nodiscard]] bool await_ready() const noexcept;
   void await_suspend(std::coroutine_handle<> waiting);
   void await_resume() {
     on_stop_.reset();  // first: it uses the wait
