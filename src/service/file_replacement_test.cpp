@@ -1,5 +1,7 @@
 #include <takt/service/file_replacement.hpp>
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -264,6 +266,38 @@ TEST_F(file_replacement_test, brings_the_file_and_its_name_to_the_disk) {
   const takt_test::failing_disk disk({});
   made.commit();
   EXPECT_EQ(disk.syncs(), 2);
+}
+
+TEST_F(file_replacement_test, syncs_again_what_is_written_after_a_sync) {
+  file_replacement made(file());
+  const takt_test::failing_disk disk({});
+  made.write("one");
+  made.sync();
+  made.sync();
+  EXPECT_EQ(disk.syncs(), 1);
+  made.write("two");
+  made.commit();
+  EXPECT_EQ(disk.syncs(), 3);  // the second one, and the folder
+}
+
+// The system creates the file, but has no descriptor above those of the standard streams for it.
+TEST_F(file_replacement_test, leaves_no_file_behind_without_a_descriptor) {
+  std::fflush(stdout);
+  const int output = dup(STDOUT_FILENO);
+  const int lowest = fcntl(output, F_DUPFD, 3);
+  close(lowest);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit one_more = before;
+  one_more.rlim_cur = static_cast<rlim_t>(lowest) + 1;  // for the folder
+  close(STDOUT_FILENO);
+  setrlimit(RLIMIT_NOFILE, &one_more);
+  const std::error_code error = error_of(file(), [&] { file_replacement{file()}; });
+  setrlimit(RLIMIT_NOFILE, &before);
+  dup2(output, STDOUT_FILENO);
+  close(output);
+  EXPECT_EQ(error, std::errc::too_many_files_open);
+  EXPECT_EQ(files_in(folder()), 0u);
 }
 
 // After a failed fsync the next one may succeed although nothing is on the disk.

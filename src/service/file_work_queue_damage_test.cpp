@@ -133,6 +133,22 @@ TEST_F(file_work_queue_damage, costs_one_item_if_it_is_skipped) {
   }
 }
 
+// A record of a step that stands there twice, as a disk that repeats a sector leaves it.
+TEST_F(file_work_queue_damage, by_a_repeated_record_of_a_step_costs_nothing) {
+  fill();
+  const std::string whole = contents_of(file());
+  const std::vector<std::size_t> at = records();
+  write(file(), whole.substr(0, at[3]) + whole.substr(at[2], at[3] - at[2]) + whole.substr(at[3]));
+  const auto refused = refusal(file());
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->why(), reason::damaged);
+  const file_work_queue list(file(), skip);
+  EXPECT_EQ(list.recovery().lost_records, 0u);
+  EXPECT_EQ(list.recovery().lost_bytes, at[3] - at[2]);
+  EXPECT_EQ(keys_of(list), (std::set<std::string>{"0", "1", "2", "3", "4", "5"}));
+  EXPECT_EQ(list.counts().completed, 2u);
+}
+
 // A whole sector, as at_close or a disk may leave it.
 TEST_F(file_work_queue_damage, of_a_sector_costs_what_was_in_it) {
   {

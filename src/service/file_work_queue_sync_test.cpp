@@ -93,6 +93,27 @@ TEST_F(file_work_queue_sync, takes_no_more_after_a_sync_that_failed) {
   list.enqueue({.key = "f"});
 }
 
+// A disk that stores other bytes than were written to the new file.
+TEST_F(file_work_queue_sync, keeps_the_old_file_if_the_new_one_reads_back_differently) {
+  fill();
+  {
+    file_work_queue list(file());
+    failing_disk disk({.syncs = 0b1});
+    disk.at_sync([this] {
+      for (const auto& entry :
+           std::filesystem::directory_iterator(std::filesystem::path(file()).parent_path())) {
+        if (entry.path().extension() != ".tmp") continue;
+        std::string bytes = contents_of(entry.path());
+        bytes.back() = static_cast<char>(bytes.back() ^ 1);
+        takt_test::write(entry.path(), bytes);
+      }
+    });
+    EXPECT_THROW(list.enqueue({.key = "e"}), work_queue_error);
+  }
+  const file_work_queue list(file());
+  EXPECT_EQ(list.counts(), (work_counts{.waiting = 3, .claimed = 0, .completed = 1}));
+}
+
 // The new file replaces the one that was opened, wherever the process works meanwhile.
 TEST_F(file_work_queue_sync, goes_on_in_a_new_file_after_a_change_of_the_working_folder) {
   const std::filesystem::path before = std::filesystem::current_path();

@@ -122,8 +122,8 @@ class task_list {
     full_at_ = room_ -= per_block;
   }
 
-  /// Adds the tasks of `other` at the end by taking over its blocks; `other` is empty afterwards. For
-  /// a few lists only: each appended list makes access to a task slower.
+  /// Adds the tasks of `other` at the end by taking over its blocks; `other` is empty afterwards.
+  /// For a few lists only: each appended list makes access to a task slower.
   void append(task_list&& other) noexcept;
 
   /// Reserves memory for `tasks` tasks: adding them does not allocate. Requires an empty list.

@@ -73,7 +73,8 @@ struct worker_place {
   std::optional<any_executor> executor{};
   takt::scheduler* timers = nullptr;
   std::unique_ptr<owned_executor> owned{};
-  bool errors_leave_run = false;  ///< Errors of tasks are thrown to the thread that runs `executor`.
+  bool errors_leave_run =
+      false;  ///< Errors of tasks are thrown to the thread that runs `executor`.
   intrusive_ptr<worker_group> group{};  ///< Null if the worker does not come from a scheduler.
 };
 
