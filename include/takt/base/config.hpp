@@ -8,8 +8,8 @@
 #define TAKT_VERSION_MINOR 1
 #define TAKT_VERSION_PATCH 0
 
-// TAKT_CHECKED is 1 if TAKT_ASSERT checks: always in the model build, otherwise as the build
-// defines it, by default without NDEBUG.
+// TAKT_CHECKED is 1 if TAKT_ASSERT checks its condition. The model build sets it to 1. Otherwise
+// the build may define it; the default is 1 without NDEBUG and 0 with it.
 #if defined(TAKT_MODEL)
 #undef TAKT_CHECKED
 #define TAKT_CHECKED 1

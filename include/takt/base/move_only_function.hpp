@@ -28,7 +28,7 @@ namespace takt::inline TAKT_ABI {
 /// log("started");
 ///
 /// takt::move_only_function<void() &&> once = [p = std::move(promise)]() mutable {
-///   std::move(p).set_value();
+///   p.set_value();
 /// };
 /// std::move(once)();
 /// \endcode
@@ -37,7 +37,8 @@ namespace takt::inline TAKT_ABI {
 /// callables: it is called as an rvalue and calls its target as one.
 ///
 /// **Cost.** 64 bytes, 56 of them for the target. A target that fits, is aligned to at most
-/// std::max_align_t and moves without throwing is not allocated. Any other is allocated once.
+/// std::max_align_t and moves without throwing is stored inside. Any other target is allocated
+/// once.
 ///
 /// **Errors.** Construction and assignment have the strong guarantee; moves are noexcept. Calling
 /// an empty or moved-from function throws std::bad_function_call.
@@ -99,7 +100,8 @@ class alignas(std::max_align_t)
     return *this;
   }
 
-  /// Replaces the target by `f`, then destroys the old one. If it throws, the old target remains.
+  /// Replaces the target with `f`, then destroys the old target. If constructing the new target
+  /// throws, the old target remains.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, move_only_function> &&
              std::is_constructible_v<move_only_function, F>)
@@ -129,9 +131,9 @@ class alignas(std::max_align_t)
   explicit operator bool() const noexcept { return table_ != nullptr; }
   friend bool operator==(const move_only_function& f, std::nullptr_t) noexcept { return !f; }
 
-  /// Returns the target if its type is exactly T, otherwise nullptr. Compares the address of a
-  /// static table, without run-time type information: it may return nullptr for a target that was
-  /// set in a shared library with hidden symbols.
+  /// Returns the target if its type is exactly T, otherwise nullptr. target() compares the
+  /// addresses of static tables instead of std::type_info. So it may return nullptr for a target
+  /// that was set in a shared library with hidden symbols.
   template <class T>
   [[nodiscard]] T* target() noexcept {
     if constexpr (std::is_same_v<T, std::decay_t<T>> && accepts<T>) {

@@ -30,12 +30,13 @@ namespace takt::inline TAKT_ABI {
 /// loop over the real condition: several unpark() calls set one token, and a token may be left over
 /// from an event that was already handled.
 ///
-/// **Memory ordering.** Every unpark() since the last token was taken happens before the return of
-/// the park() or park_until() that takes the next one.
+/// **Memory ordering.** All unpark() calls since the last token was taken happen before the return
+/// of the park() or park_until() that takes the next token.
 ///
-/// **Thread safety.** unpark(): any thread, concurrently; not in signal handlers. park() and
-/// park_until(): one thread at a time. **Destruction**: no thread may be parked. It is safe once
-/// the last token is taken, even if its unpark() has not returned. See docs/base.md.
+/// **Thread safety.** unpark() may be called by any thread, concurrently, but not in a signal
+/// handler. park() and park_until() may be called by one thread at a time. **Destruction** requires
+/// that no thread is parked. It is safe once the last token is taken, even if the unpark() that set
+/// it has not returned. See docs/base.md.
 class parker {
  public:
   parker() = default;
@@ -46,15 +47,16 @@ class parker {
   /// Takes the token; blocks until there is one.
   void park() noexcept;
 
-  /// Takes the token; blocks until there is one or `deadline`, in real time, has passed. Code with
-  /// an injected clock calls clock.park_until(p, deadline) instead.
-  /// A deadline in the past polls; time_point::max() means never.
+  /// Takes the token; blocks until there is one or until `deadline`, in real time, has passed. A
+  /// deadline in the past polls; time_point::max() means never. Code with an injected clock calls
+  /// clock.park_until(p, deadline) instead.
   ///
   /// \return true if it took the token, false at the deadline. A token that arrives together with
   /// the deadline is taken.
   [[nodiscard]] bool park_until(sync::clock::time_point deadline) noexcept;
 
-  /// As above, with a time of day: if that is set, the deadline comes earlier or later.
+  /// As above, with a deadline in the time of day. When the time of day is set, the wait ends
+  /// earlier or later accordingly.
   [[nodiscard]] bool park_until(sync::wall_clock::time_point deadline) noexcept;
 
   /// Sets the token, unless it is already set, and wakes the parked thread, if any. Does not wait

@@ -11,10 +11,9 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// An injected clock: reads the time, and blocks a thread until a deadline or a notification.
-///
-/// Every timed wait in takt goes through an injected clock, so a test with a manual_clock decides
-/// when time passes.
+/// The interface of a clock: reads the time, and blocks a thread until a deadline or a
+/// notification. Components take their clock as an option and use it for every timed wait, so a
+/// test with a manual_clock decides when time passes.
 ///
 /// \code
 /// // Beats at once and then every second, until stop().
@@ -28,11 +27,12 @@ namespace takt::inline TAKT_ABI {
 /// \endcode
 /// The whole class is in examples/heartbeat.cpp.
 ///
-/// `takt::clock` is steady time, on which schedulers run. `takt::wall_clock` is the time of day,
-/// which may be set. A deadline of one kind does not compile where the other is expected.
+/// `takt::clock` is basic_clock<std::chrono::steady_clock>: steady time, on which schedulers run.
+/// `takt::wall_clock` is basic_clock<std::chrono::system_clock>: the time of day, which may be set.
+/// A deadline of one kind does not compile where the other is expected.
 ///
-/// **Thread safety**: all members from any thread. **Destruction**: no thread may wait on the
-/// clock. See docs/time.md.
+/// **Thread safety.** All members may be called concurrently. **Destruction** requires that no
+/// thread waits on the clock. See docs/time.md.
 template <class Base>
 class basic_clock {
  public:
@@ -43,10 +43,10 @@ class basic_clock {
   [[nodiscard]] virtual time_point now() const noexcept = 0;
 
   /// Parks the calling thread until `p` has a token or `deadline` has passed, and takes the token,
-  /// if any. Called by the thread that may park on `p`. A deadline in the past polls.
+  /// if any. Only the thread that may park on `p` may call it. A deadline in the past polls.
   ///
-  /// It does not report which of the two happened, since both may have happened on return: call it
-  /// in a loop over the real condition and now(), as in the example.
+  /// park_until() does not report why it returned; both may have happened. Call it in a loop over
+  /// the real condition and now(), as in the example.
   virtual void park_until(parker& p, time_point deadline) const noexcept = 0;
 
  protected:

@@ -35,16 +35,17 @@ namespace takt::inline TAKT_ABI {
 /// runner.join();
 /// \endcode
 ///
-/// Time never goes back and never reaches time_point::max(): a wait until then never ends.
+/// Time never goes back and never reaches time_point::max(): a wait with that deadline never
+/// expires.
 ///
-/// **Thread safety**: all members from any thread. **Destruction**: no thread may wait on the clock
-/// (checked with TAKT_ASSERT). See docs/time.md.
+/// **Thread safety.** All members may be called concurrently. **Destruction** requires that no
+/// thread waits on the clock (checked with TAKT_ASSERT). See docs/time.md.
 template <class Base>
 class basic_manual_clock final : public basic_clock<Base> {
  public:
   using typename basic_clock<Base>::time_point;
 
-  /// Starts at `start`, at most 1 ns before time_point::max().
+  /// Starts at `start`, or 1 ns before time_point::max() if `start` is later than that.
   explicit basic_manual_clock(time_point start = time_point{}) noexcept;
   ~basic_manual_clock();
   basic_manual_clock(const basic_manual_clock&) = delete;
@@ -53,8 +54,8 @@ class basic_manual_clock final : public basic_clock<Base> {
   [[nodiscard]] time_point now() const noexcept override;
   void park_until(parker& p, time_point deadline) const noexcept override;
 
-  /// Advances by `d`, any arithmetic duration, rounded up, and wakes all threads whose deadline is
-  /// reached. Does not wait for these threads.
+  /// Advances by `d`, rounded up to nanoseconds, and wakes all threads whose deadline is reached.
+  /// Does not wait for these threads.
   /// \throws std::invalid_argument if `d` is negative or NaN.
   template <class Rep, class Period>
     requires std::is_arithmetic_v<Rep>
@@ -72,8 +73,8 @@ class basic_manual_clock final : public basic_clock<Base> {
   bool advance_to_next();
 
   /// Blocks until at least `count` threads are parked on this clock, with any deadline. A thread
-  /// that has been unparked does not count. So after unpark() or advance() this waits until the
-  /// woken thread has done its work and has parked again.
+  /// that has been unparked does not count, so after unpark() or advance() this call returns only
+  /// when the woken thread has done its work and has parked again.
   void wait_for_waiters(std::size_t count) const;
 
   /// Number of threads that are parked on this clock now, counted as above.

@@ -19,8 +19,8 @@ inline constexpr std::chrono::nanoseconds never = std::chrono::nanoseconds::max(
 
 /// Converts a duration to nanoseconds, rounded up, so that no wait for it ends early.
 ///
-/// Durations longer than about 292 years, such as `std::chrono::hours::max()`, give `never`. Those
-/// shorter than about -292 years give nanoseconds::min().
+/// Durations longer than about 292 years, such as `std::chrono::hours::max()`, give `never`.
+/// Durations below about -292 years give nanoseconds::min().
 ///
 /// \code
 /// takt::to_nanoseconds(std::chrono::duration<double, std::milli>(1.5));  // 1'500'000
