@@ -22,14 +22,16 @@ namespace takt::inline TAKT_ABI {
 /// const auto all = submitted.value();          // then the earlier one: done <= all
 /// \endcode
 ///
-/// **Consistency.** value() includes every add() that happens before it, and none that has not
-/// begun. What happened before an included add() is visible, too: reading several counters in the
-/// reverse order of their events keeps differences from being negative. A count wraps at 2^64.
+/// **Consistency.** value() includes every add() that happens before it, and no add() that has not
+/// begun. What happened before an included add() is visible, too. So a thread that reads several
+/// counters in the reverse order of their events never computes a negative difference. A count
+/// wraps at 2^64.
 ///
 /// **Cost.** One atomic addition, on a cache line of its own. If many cores do little else, give
 /// each worker a counter and add the values. See docs/observe.md.
 ///
-/// **Thread safety**: all members from any thread, wait-free; nothing allocates or throws.
+/// **Thread safety.** All members may be called concurrently and are wait-free; none allocates or
+/// throws.
 class alignas(cache_line) counter {
  public:
   counter() = default;

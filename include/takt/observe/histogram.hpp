@@ -55,8 +55,9 @@ class histogram_snapshot {
 
   /// The nearest-rank percentile: the shortest duration that at least `p` percent of all durations
   /// do not exceed. percentile(0) is min(), percentile(50) the median, percentile(100) max().
-  /// Rounding errors do not select the next rank: percentile 99.9 of 1000 durations is the 999th.
-  /// For this, a rank within a relative 2^-50 above an integer counts as that integer.
+  /// Rounding errors do not select the next rank: percentile(99.9) of 1000 durations is the 999th.
+  /// To achieve this, a rank that exceeds an integer by at most a relative 2^-50 counts as that
+  /// integer.
   ///
   /// \throws std::invalid_argument, with `p` in the message, if `p` is below 0, above 100 or NaN.
   [[nodiscard]] std::chrono::nanoseconds percentile(double p) const;
@@ -113,16 +114,17 @@ class histogram_snapshot {
 /// if (seen.percentile(99) > 10ms) complain();
 /// \endcode
 ///
-/// **Consistency.** A snapshot includes every record() that happens before it, and none that has
-/// not begun. Of the concurrent ones it includes some, in no particular order. The count of a
+/// **Consistency.** A snapshot includes every record() that happens before it, and no record() that
+/// has not begun. It includes some of the concurrent calls, in no particular order. The count of a
 /// bucket never decreases. Count, minimum and maximum are computed from the buckets, so a snapshot
-/// never contradicts itself.
+/// is consistent in itself.
 ///
 /// **Cost.** record() is one atomic addition, and a histogram has 15,104 bytes. Threads that record
 /// similar durations share a cache line; where that is too slow, give each worker a histogram and
 /// merge the snapshots.
 ///
-/// **Thread safety**: all members from any thread, wait-free; nothing allocates or throws.
+/// **Thread safety.** All members may be called concurrently and are wait-free; none allocates or
+/// throws.
 class histogram {
  public:
   histogram() = default;

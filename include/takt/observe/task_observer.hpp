@@ -10,8 +10,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// An event in the life of a task. A *task* is one call of submit or schedule; a periodic series is
-/// one task with many runs.
+/// An event in the life of a task. A *task* is one call of execute(), submit() or schedule(), or
+/// one periodic series, which is one task with many runs.
 ///
 /// \code
 ///   submitted --+--> started --+--> finished          one run, or the last one
@@ -22,18 +22,19 @@ namespace takt::inline TAKT_ABI {
 /// \endcode
 ///
 /// 1. `submitted` is the first event of a task and happens before all others.
-/// 2. Each task has exactly one **outcome**: finished, rejected, cancelled or returned. So
-///    submitted = finished + rejected + cancelled + returned + pending, always.
+/// 2. Each task has exactly one **outcome** at its emitter: finished, rejected, cancelled or
+///    returned. So submitted = finished + rejected + cancelled + returned + pending at any time. A
+///    returned task belongs to the caller of shutdown_now(), which may still run it.
 /// 3. Each `started` is followed by one `ran` or `finished` on the same thread. The runs of a task
 ///    do not overlap.
-/// 4. No event follows the outcome. A task that is cancelled while it runs gives `ran` when its
-///    body returns, then `cancelled`.
+/// 4. No event follows the outcome. If a task is cancelled while it runs, its events are `ran`,
+///    when the body returns, and then `cancelled`.
 ///
 /// **Thread safety**: as for a struct of values. `name` is valid only during on_event().
 struct task_event {
   /// The kinds of events.
   enum class kind : std::uint8_t {
-    submitted,  ///< About to be offered to the queue, on the caller's thread.
+    submitted,  ///< The task is about to be offered to the queue, on the caller's thread.
     rejected,   ///< Outcome: refused, or dropped by a policy. The future fails with `rejected`,
                 ///< unless a rejection_policy::call() handles the task differently.
     started,    ///< A run is about to begin, on the thread that runs it.
@@ -41,7 +42,8 @@ struct task_event {
     finished,   ///< Outcome: the last run is over.
     cancelled,  ///< Outcome: the emitter cancelled the task, or found its future cancelled.
     returned,   ///< Outcome: returned by shutdown_now() before it could run (again).
-    missed,     ///< Runs of a periodic task are skipped: the emitter was too far behind.
+    missed,     ///< Runs of a periodic task are skipped: the series was too far behind, or
+                ///< decorate() of a scheduled_pool returned an empty task.
   };
   using time_point = std::chrono::steady_clock::time_point;
 
@@ -52,14 +54,14 @@ struct task_event {
   std::string_view name = {};  ///< Empty if the task has none.
 
   time_point when = {};  ///< The time of the event, on the emitter's clock.
-  /// The due time of this run (started, ran, finished), otherwise of the next run. Without a delay,
-  /// the time of submission, or an earlier one if the caller gave a time in the past.
+  /// The due time of this run (started, ran, finished) or of the next run (all other events). For a
+  /// task without a delay, the time of submission, or an earlier time that the caller gave.
   time_point due = {};
   time_point began = {};  ///< ran, finished: `when` of its `started`.
 
   std::uint64_t runs_missed = 0;  ///< missed: runs skipped since the last event of this task.
 
-  /// `started`: the lateness. For a task without a delay, the wait for a thread.
+  /// `started`: the lateness of the run. For a task without a delay, its wait for a thread.
   [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return when - due; }
 
   /// `ran`, `finished`: the run time of the body.
@@ -87,10 +89,12 @@ struct task_event {
 /// holding a lock; it may call the emitter. The events of one task are ordered as in task_event,
 /// those of different tasks are not.
 ///
-/// **Errors.** on_event() must not throw, which terminates. It should not block, because it delays
-/// a worker or a caller. It must expect unknown kinds: later versions may add some.
+/// **Errors.** An exception that leaves on_event() terminates the program. on_event() should not
+/// block, because it delays a worker or a caller. It must expect unknown kinds: later versions may
+/// add some.
 ///
-/// **Destruction**: after its emitters, which set it at construction. See docs/observe.md.
+/// **Lifetime.** An emitter gets its observer at construction and keeps it; the observer must
+/// outlive all its emitters. See docs/observe.md.
 class task_observer {
  public:
   virtual ~task_observer();

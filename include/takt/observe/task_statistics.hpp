@@ -45,18 +45,19 @@ struct task_totals {
 /// print(now.finished, now.failed, now.pending(), figures.delays().percentile(99));
 /// \endcode
 ///
-/// With several emitters it reports their sum.
+/// With several emitters, the statistics are their sum.
 ///
 /// **Consistency.** totals() is exact while no events occur. Otherwise its numbers are not from one
-/// moment, but each counted event comes with the earlier events of the same task: pending() and
-/// running() may be slightly too large, and never wrap around.
+/// moment. But if an event is counted, the earlier events of the same task are counted, too. So
+/// pending() and running() may be slightly too large, and never wrap around.
 ///
 /// **Cost.** Five atomic additions in shared memory for a one-shot task (submitted, started,
 /// finished, and two durations); 30,848 bytes. See docs/observe.md.
 ///
-/// **Thread safety**: all members from any thread, wait-free; nothing allocates or throws.
+/// **Thread safety.** All members may be called concurrently and are wait-free; none allocates or
+/// throws.
 ///
-/// **Destruction**: after its emitters.
+/// **Lifetime.** The statistics must outlive all emitters.
 class task_statistics final : public task_observer {
  public:
   void on_event(const task_event& event) noexcept override;
