@@ -8,7 +8,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// For timers that mostly fire, or where next_deadline() has to be exact. Members: see timer_set.
+/// A four-ary heap of timers: for timers of which most fire, or where next_deadline() has to be
+/// exact. Members: see timer_set.
 ///
 /// \code
 /// takt::delay_heap<int> heap;
@@ -16,7 +17,7 @@ namespace takt::inline TAKT_ABI {
 /// \endcode
 ///
 /// **Cost.** next_deadline() is exact and O(1). All other operations are O(log n), or O(1) for
-/// timers that are far ahead.
+/// timers that are far ahead; see docs/timers.md.
 template <class T>
 using delay_heap = timer_set<T, detail::heap_order>;
 

@@ -36,11 +36,12 @@ namespace takt::inline TAKT_ABI {
 /// **States.** A timer is pending after insert() and reschedule(), expired after advance_to() has
 /// returned it, and gone after remove().
 ///
-/// **Order.** By deadline, never early; equal deadlines in the order of insert() or reschedule().
-/// A timer with a deadline of time_point::max() never expires.
+/// **Order.** Timers expire in the order of their deadlines, and never early. Timers with equal
+/// deadlines expire in the order of insert() or reschedule(). A timer with a deadline of
+/// time_point::max() never expires. Deadlines are steady time.
 ///
 /// **Cost.** Only insert() allocates; the destructor frees the memory. T must move and be destroyed
-/// without throwing. **Thread safety**: none.
+/// without throwing. **Thread safety.** None: use a set from one thread, or guard it with a lock.
 template <class T, class Order>
 class timer_set {
  public:
@@ -66,7 +67,7 @@ class timer_set {
     return id;
   }
 
-  /// Removes a timer, pending or expired. \return its value; empty if the timer is gone.
+  /// Removes a timer, pending or expired. \return its value, or nullopt if the timer is gone.
   std::optional<T> remove(timer_id id) noexcept {
     if (table_.find(id) == nullptr) return std::nullopt;
     order_.remove(id.index);
@@ -81,8 +82,9 @@ class timer_set {
     return true;
   }
 
-  /// As reschedule(), but among equal deadlines the timer keeps the position of its insert() or
-  /// last reschedule(): periodic timers stay ahead of later ones. In delay_heap only.
+  /// As reschedule(), but among equal deadlines the timer keeps the position that its insert() or
+  /// last reschedule() gave it: periodic timers stay ahead of timers inserted later. Only
+  /// delay_heap has this member.
   bool requeue(timer_id id, time_point deadline) noexcept
     requires requires(Order& order) { order.add_again(id.index, std::uint64_t{}); }
   {
@@ -111,7 +113,7 @@ class timer_set {
   /// call again; an empty `expired` expires no timer. Expired timers stay until they are removed or
   /// rescheduled.
   ///
-  /// A `now` before that of an earlier call has no effect.
+  /// A `now` before the `now` of an earlier call has no effect.
   /// \return the number of ids written.
   std::size_t advance_to(time_point now, std::span<timer_id> expired) noexcept {
     const std::uint64_t key =
@@ -130,20 +132,21 @@ class timer_set {
     return count;
   }
 
-  /// Returns a time `<=` the earliest pending deadline: no timer expires before it. It is that
-  /// deadline, except in a wheel, where a removed or rescheduled timer may still count.
+  /// Returns a time `<=` the earliest pending deadline: no timer expires before it. In a delay_heap
+  /// it is that deadline. In a wheel it may be the deadline of a timer that was removed or
+  /// rescheduled.
   /// \return time_point::max() if no timer is pending.
   [[nodiscard]] time_point next_deadline() const noexcept {
     return detail::timer_time(order_.next());
   }
 
-  /// Number of pending timers.
+  /// Returns the number of pending timers. Expired timers do not count.
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
 
-  /// True if no timer is pending.
+  /// Returns true if no timer is pending; expired timers may be left.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-  /// Walks the whole structure, for tests and fuzzers. \return true if its invariants hold.
+  /// For tests and fuzzers: checks the whole structure. \return true if its invariants hold.
   [[nodiscard]] bool check_invariants() const {
     return size() <= table_.size() && table_.check_invariants() && order_.check_invariants(now_);
   }
