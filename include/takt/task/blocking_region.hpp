@@ -6,8 +6,9 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Tells the executor that the calling task is about to block: on input, on a lock, for a reply.
-/// While a blocking_region exists, an executor that supports it may run one thread more.
+/// Announces to the executor that the calling task is about to block: on input, on a lock, for a
+/// reply. While a blocking_region exists, a pool may run one thread more, unless its option
+/// `resizable` is false.
 ///
 /// \code
 /// auto answer = pool.submit([&] {
@@ -16,8 +17,8 @@ namespace takt::inline TAKT_ABI {
 /// });
 /// \endcode
 ///
-/// The constructor first calls the continuations deferred on this thread. Outside an executor it
-/// does nothing else.
+/// The constructor first calls the continuations deferred on this thread. On a thread that belongs
+/// to no pool, a blocking_region has no other effect.
 ///
 /// **Thread safety.** Construct and destroy it on the same thread.
 class blocking_region {

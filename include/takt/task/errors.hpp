@@ -16,8 +16,8 @@ class cancelled : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "takt: cancelled"; }
 };
 
-/// Thrown by get() and co_await: the promise was destroyed without a result, or the task was
-/// dropped before it ran.
+/// Thrown by get() and co_await: the promise, or a task that had not run, was destroyed without a
+/// result.
 class broken_promise : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override {
@@ -25,14 +25,15 @@ class broken_promise : public std::exception {
   }
 };
 
-/// Thrown by get(stop_token): stop was requested before the future was ready. The future stays
-/// valid, and the work continues.
+/// Thrown by get(stop_token) and invoke_any(): stop was requested before there was a result. After
+/// get() the future is unchanged and the work continues; invoke_any() has cancelled its callables.
 class wait_stopped : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "takt: the wait was stopped"; }
 };
 
-/// Thrown by invoke_any() and by the future of with_timeout(): there was no value by the deadline.
+/// Thrown by invoke_any(), and by get() of the future of with_timeout(): there was no value at the
+/// deadline.
 class timeout_error : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override {
@@ -43,10 +44,10 @@ class timeout_error : public std::exception {
 /// Why an executor rejected a task, or a channel or a service rejected an item.
 enum class rejection : std::uint8_t {
   shut_down,  ///< The component accepts no more work.
-  saturated,  ///< The queue is full. An executor also runs its maximum number of threads.
+  saturated,  ///< The queue is full, and an executor also runs its maximum number of threads.
   no_thread,  ///< The executor has no thread, and the system refuses to start one.
   dropped,    ///< The executor dropped the task, on submission or after queueing it.
-  timed_out   ///< The queue stayed full for as long as the submission may wait.
+  timed_out   ///< The queue stayed full for as long as the submission was allowed to wait.
 };
 
 /// "shut down", "saturated", and so on.
@@ -66,8 +67,9 @@ enum class rejection : std::uint8_t {
   return "wait timed out";
 }
 
-/// Thrown by execute(), submit(), push() and log() if the work is not accepted. A future fails with
-/// it if a rejection policy drops the task.
+/// Thrown by calls that submit work, such as execute(), submit(), schedule(), push() and log(), if
+/// the work is not accepted. If a rejection policy drops a task instead, the task's future fails
+/// with it.
 class rejected : public std::exception {
  public:
   explicit rejected(rejection reason) noexcept : reason_(reason) {}
@@ -92,12 +94,13 @@ class rejected : public std::exception {
   rejection reason_;
 };
 
-/// The outcome of running a task.
+/// The result of task::run() and future::outcome(). An executor counts outcomes of its own; see
+/// task_event.
 enum class task_outcome : std::uint8_t {
   finished,   ///< The callable returned.
-  failed,     ///< The callable threw. Its future holds the exception.
+  failed,     ///< The callable threw, or the future has an error for another reason.
   cancelled,  ///< The task was cancelled, before it began or while it ran.
-  again,      ///< The callable returned, and the periodic task can be run again.
+  again,      ///< The callable returned, and the periodic task can be run again. Of run() only.
 };
 
 /// The effect of cancel().
@@ -105,14 +108,14 @@ enum class cancel_result : std::uint8_t {
   /// The work had not begun and never will. Its closure has been destroyed.
   prevented,
   /// The body is running and continues; what it refers to must stay alive. A future is cancelled at
-  /// once, and stop is requested on the body's token. A timer_handle without a future requests no
-  /// stop, and later calls return `running` again. A worker that is not interruptible requests no
-  /// stop either.
+  /// once, and stop is requested on the body's token. There are two exceptions. Cancelling a task
+  /// without a future requests no stop, and later calls return `running` again. An rx::worker whose
+  /// option `interruptible` is false requests no stop, either.
   running,
   /// Nothing was left to cancel: the work has ended, was cancelled earlier, or its result is being
   /// delivered right now. After an earlier `running`, the body may still run; only
-  /// cancel_and_join() waits for it. It may also still run after `done` from a timer_handle without
-  /// a future of a wheel_scheduler: its executor has the task.
+  /// cancel_and_join() waits for it. For a task of a wheel_scheduler without a future, `done` may
+  /// also mean that its executor has received the task: its body may run now or later.
   done,
 };
 

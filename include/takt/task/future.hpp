@@ -50,13 +50,14 @@ inline constexpr std::size_t max_nested_continuations = 16;
 /// use(g.get());                                  // throws takt::cancelled if cancelled
 /// \endcode
 ///
-/// **Errors.** get() throws the exception of the work, takt::cancelled, or takt::broken_promise.
-/// An error that was never retrieved goes to the unhandled_hook (`unobserved`) when future and
+/// **Errors.** get() throws the exception of the work, takt::cancelled, or takt::broken_promise. An
+/// error that was never retrieved goes to the unhandled_hook (`unobserved`) when future and
 /// producer are destroyed. Members of an empty future (default-constructed, moved from, after
-/// get()) throw std::future_error (no_state).
+/// get()) throw std::future_error (no_state). A time-out that is NaN throws std::invalid_argument.
 ///
-/// **Time.** wait_for() and wait_until() use the clock of the promise or task. A deadline in the
-/// past polls; time_point::max() and durations that overflow wait forever.
+/// **Waits** use the clock of the promise or task. A deadline in the past polls; time_point::max()
+/// and durations that overflow wait forever. `sync::stop_token` is std::stop_token, except in the
+/// model build.
 ///
 /// **Thread safety.** Const members may be called concurrently; the others require exclusive
 /// access. **Destruction** neither waits nor cancels.
@@ -65,7 +66,7 @@ class [[nodiscard]] future {
  public:
   /// Constructs an empty future.
   future() noexcept = default;
-  /// For code that creates futures.
+  /// For executors and combinators: a future that shares `state`.
   explicit future(detail::intrusive_ptr<detail::future_state<T>> state) noexcept
       : state_(std::move(state)) {}
 
@@ -76,7 +77,8 @@ class [[nodiscard]] future {
   /// Returns true if the future was cancelled.
   [[nodiscard]] bool is_cancelled() const { return state().is_cancelled(); }
 
-  /// Returns the outcome of the work. \throws std::logic_error if the future is not ready.
+  /// Returns the outcome of the work: finished, failed or cancelled.
+  /// \throws std::logic_error if the future is not ready.
   [[nodiscard]] task_outcome outcome() const {
     if (!is_ready()) throw std::logic_error("takt::future: it is not ready");
     return state().outcome();
@@ -86,7 +88,7 @@ class [[nodiscard]] future {
   /// \throws std::system_error (resource_deadlock_would_occur) if called from the body that
   /// produces the result, or if a pool or strand would wait for itself.
   void wait() const { state().wait_until(clock::time_point::max(), {}); }
-  /// Blocks until the future is ready or stop is requested. \return true if the future is ready.
+  /// As above, or until stop is requested. \return true if the future is ready.
   bool wait(const sync::stop_token& stop) const {
     return state().wait_until(clock::time_point::max(), stop);
   }
@@ -122,9 +124,11 @@ class [[nodiscard]] future {
 
   /// Requests stop of the work and keeps its result. Work that has not begun is cancelled. A
   /// running body sees the request in its token, and the future gets the body's result. For the
-  /// future of a promise this is cancel(). In a periodic series each run has its own token: stop is
-  /// requested of the run in progress; between two runs, the next run and with it the series is
-  /// cancelled. See also periodic_future::request_stop().
+  /// future of a promise this is cancel().
+  ///
+  /// In a periodic series each run has its own token. During a run, this call requests stop of that
+  /// run, and the series continues. Between two runs it cancels the series, unlike
+  /// periodic_future::request_stop(), which then does nothing.
   void request_stop() const {
     detail::future_core& work = state();
     const detail::state_guard mine(work);  // a stop callback may release the last reference
@@ -157,9 +161,11 @@ class [[nodiscard]] future {
   /// goes to the returned future. If `f` takes a future<T> instead of a T, it is always called,
   /// with this future, which is ready then.
   ///
-  /// The thread that completes this future calls `f` before it continues; if the future is ready
-  /// already, then() calls `f`. Only at the depth of max_nested_continuations is the call deferred.
-  /// `f` is called as an rvalue if it can be called so. A future that `f` returns is not unwrapped.
+  /// The thread that completes this future calls `f`, within the completing call. If the future is
+  /// already ready, then() calls `f`. Only at the depth of max_nested_continuations is the call
+  /// deferred.
+  /// `f` is called as an rvalue if it can be called so. If `f` returns a future, then() returns a
+  /// future of that future.
   ///
   /// Cancelling the returned future prevents `f` and does not cancel this future's work. The
   /// returned future has the clock and the hook of this one.
@@ -168,10 +174,11 @@ class [[nodiscard]] future {
   template <class F>
   auto then(F&& f) &&;
 
-  /// `co_await std::move(f)` has the result of get(), in any coroutine. The thread that completes
-  /// the future resumes the coroutine; an exception that leaves its resume() terminates the
-  /// program. A coroutine whose frame is destroyed while it is suspended here is not resumed. As
-  /// with any coroutine, its owner must not destroy the frame while it is being resumed.
+  /// `co_await std::move(f)` returns or throws what get() would, in any coroutine. The thread that
+  /// completes the future resumes the coroutine; an exception that leaves the coroutine's resume()
+  /// terminates the program. A coroutine whose frame is destroyed while it is suspended here is not
+  /// resumed. As with any coroutine, its owner must not destroy the frame while it is being
+  /// resumed.
   detail::future_awaiter<T> operator co_await() &&;
 
   /// For code that combines futures.
@@ -205,6 +212,7 @@ class [[nodiscard]] future {
 template <class T>
 class promise {
  public:
+  /// \throws std::invalid_argument if an option is null; std::bad_alloc.
   explicit promise(const future_options& options = {})
       : state_(new detail::future_state<T>(options)) {}
   promise(promise&&) noexcept = default;

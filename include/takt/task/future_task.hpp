@@ -52,8 +52,9 @@ namespace takt::inline TAKT_ABI {
 template <class T>
 class future_task {
  public:
-  /// \throws std::invalid_argument if `f` is a null pointer or an empty function; std::bad_alloc,
-  /// and then `f` is unchanged.
+  /// Holds `f`, decayed. \throws std::invalid_argument if `f` is a null pointer or an empty
+  /// function, or if an option is null; std::bad_alloc. If it throws std::bad_alloc, `f` is
+  /// unchanged.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, future_task> &&
              detail::task_callable<T, std::decay_t<F>>)
@@ -89,8 +90,8 @@ class future_task {
   void run() { state().run(); }
   void operator()() { run(); }
 
-  /// Calls the callable and leaves the future pending, so that the task can be run again: for
-  /// periodic work. The callable's result is discarded.
+  /// For periodic work: calls the callable and leaves the future pending, so that the task can be
+  /// run again. The result of the callable is discarded.
   /// \return true if the task can be run again. False if the callable threw, which ends the future
   /// with that error, or if the task was cancelled, is running, or has run.
   /// \throws std::logic_error if the callable can be called only as an rvalue.

@@ -22,8 +22,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Name of a task in traces and lists: a string literal, which needs no owner. Any other string
-/// does not compile.
+/// Name of a task in traces and lists: a string literal, so that no object owns the text. A string
+/// that is not a constant expression does not compile.
 class task_name {
  public:
   constexpr task_name() noexcept = default;
@@ -63,12 +63,12 @@ inline constexpr bool moves_as_bytes = std::is_trivially_copyable_v<F>;
 /// for (takt::task& t : pool.shutdown_now()) t.run();      // queued tasks; completes their futures
 /// \endcode
 ///
-/// **Outcome.** Each task has one outcome, which its future gets: the result of run(), `cancelled`
-/// by cancel(), `rejected` by reject(), `broken_promise` if the task is dropped.
+/// **Outcome.** Each task ends once, and its future gets the result: that of run(), takt::cancelled
+/// by cancel(), takt::rejected by reject(), takt::broken_promise if the task is dropped.
 ///
-/// **Cancellation.** The callable takes a `std::stop_token` or nothing. Executors request
-/// stop in shutdown_now() and shutdown_and_cancel(). If a callable without a token and a future has
-/// a member `void cancelled() noexcept`, cancel() calls that member.
+/// **Cancellation.** The callable takes a `std::stop_token` or nothing. Executors request stop in
+/// shutdown_now() and shutdown_and_cancel(). If the task has no future and its callable takes no
+/// token, cancel() calls the callable's member `void cancelled() noexcept`, if it has one.
 ///
 /// **Cost.** 64 bytes, one cache line. A callable of up to 32 bytes that takes no token and moves
 /// without throwing is stored inside; others are allocated.
@@ -87,7 +87,7 @@ class alignas(std::max_align_t) task {
   /// Constructs an empty task.
   task() noexcept = default;
 
-  /// Holds `f`, decayed. \throws std::invalid_argument if `f` is null or empty.
+  /// Holds `f`, decayed. \throws std::invalid_argument if `f` is null or empty; std::bad_alloc.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, task> &&
              (detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>))
@@ -119,6 +119,7 @@ class alignas(std::max_align_t) task {
     state_ = state.detach();
     table_ = periodic ? &with_periods : &with_future;
   }
+  /// Returns true if run() keeps the task for another run.
   [[nodiscard]] bool is_periodic() const noexcept { return table_ == &with_periods; }
   /// Makes the next run the last one, which makes the future ready.
   void end_periods() noexcept {
@@ -140,15 +141,16 @@ class alignas(std::max_align_t) task {
 
   /// Calls the callable, as an rvalue if it can be called so. Only a periodic task can be run
   /// again. Requires a task that is not empty.
-  /// \throws what the callable throws, if the task has no future; but takt::cancelled is an
-  /// outcome.
+  /// \throws what the callable throws, if the task has no future, except takt::cancelled: run()
+  /// then returns task_outcome::cancelled.
   task_outcome run() {
     TAKT_ASSERT(table_ != nullptr);
     return table_->run(*this);
   }
 
-  /// Cancels the task and its future. If a callable without a future and a token has a member
-  /// cancelled(), this calls it. The task is empty afterwards.
+  /// Cancels the task and its future, if any. If the task has no future and its callable takes no
+  /// token, this calls the callable's member cancelled(), if it has one. The task is empty
+  /// afterwards.
   void cancel() noexcept {
     if (detail::future_core* core = state()) {
       core->cancel();
@@ -190,6 +192,7 @@ class alignas(std::max_align_t) task {
   void set_id(std::uint64_t id) noexcept { about_.id = id & ((std::uint64_t{1} << 48) - 1); }
   void set_deadline(clock::time_point deadline) noexcept { about_.deadline = deadline; }
   void set_name(task_name name) noexcept { about_.name = name; }
+  /// Returns the name as a task_name, for set_name() of another task.
   [[nodiscard]] task_name literal_name() const noexcept { return about_.name; }
   /// For executors: copies name, priority, id and deadline.
   void describe_as(const task& other) noexcept { about_ = other.about_; }
@@ -202,6 +205,7 @@ class alignas(std::max_align_t) task {
     move_bytes(*this, storage);
     return std::exchange(table_, nullptr);
   }
+  /// Rebuilds the task from `storage` and the result of pack().
   [[nodiscard]] static task unpack(void* storage, const void* packed) noexcept {
     task made;
     const auto* const held = static_cast<const table*>(packed);

@@ -88,7 +88,7 @@ class task_list {
   [[nodiscard]] const_iterator begin() const noexcept { return {this, 0}; }
   [[nodiscard]] const_iterator end() const noexcept { return {this, size()}; }
 
-  /// Adds a task at the end. If it throws, `t` is unchanged.
+  /// Adds a task at the end. \throws std::bad_alloc; `t` is unchanged then.
   void push_back(task&& t) {
     if (first_ + size_ == full_at_) {
       if (rest_ != nullptr) {
@@ -127,6 +127,7 @@ class task_list {
   void append(task_list&& other) noexcept;
 
   /// Reserves memory for `tasks` tasks: adding them does not allocate. Requires an empty list.
+  /// \throws std::bad_alloc.
   void reserve(std::size_t tasks);
 
   /// Removes tasks that are empty.

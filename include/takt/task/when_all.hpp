@@ -34,9 +34,11 @@ struct when_any_result {
 /// use(x.get(), y.get());
 /// \endcode
 ///
-/// The returned future has the clock and the hook of the first of `futures`. Cancelling it cancels
-/// none of them; if its value is never retrieved, they are destroyed like any other future.
-/// \throws std::future_error (no_state) if one is empty; std::bad_alloc. Then they are destroyed.
+/// The returned future has the clock and the hook of the first of `futures`. Cancelling the
+/// returned future cancels none of `futures`. If its value is never retrieved, `futures` are
+/// destroyed with it, and their errors are unobserved.
+/// \throws std::future_error (no_state) if one of `futures` is empty; std::bad_alloc. If it throws,
+/// `futures` are destroyed.
 template <class T>
 [[nodiscard]] future<std::vector<future<T>>> when_all(std::vector<future<T>> futures) {
   for (const future<T>& f : futures) static_cast<void>(f.state());
@@ -53,7 +55,8 @@ template <class... T>
 }
 
 /// Returns a future that becomes ready when the first of `futures` is ready. Its value is the index
-/// of that one, and all the futures; the caller can wait for the others, cancel or destroy them.
+/// of the first one and all of `futures`; the caller can wait for the others, cancel or destroy
+/// them.
 ///
 /// \code
 /// auto [first, answers] = takt::when_any(std::move(replicas)).get();    // a vector of futures
@@ -62,7 +65,7 @@ template <class... T>
 ///
 /// Clock, hook and cancellation are as for when_all().
 /// \throws std::invalid_argument if there are no futures; std::future_error (no_state) if one is
-/// empty; std::bad_alloc. Then they are destroyed.
+/// empty; std::bad_alloc. If it throws, `futures` are destroyed.
 template <class T>
 [[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(
     std::vector<future<T>> futures) {
