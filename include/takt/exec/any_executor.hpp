@@ -17,10 +17,10 @@
 namespace takt::inline TAKT_ABI {
 
 /// A type-erased reference to an executor, for functions and members that are not templates. The
-/// executor must outlive it.
+/// executor must outlive the reference.
 ///
 /// \code
-/// void fetch(const url& from, takt::any_executor where, callback done);
+/// void fetch(const url& from, takt::any_executor executor, callback done);
 ///
 /// fetch(page, pool, show);                       // refers to the pool
 /// fetch(page, takt::inline_executor(), show);    // stores a copy: trivial and small
@@ -29,10 +29,10 @@ namespace takt::inline TAKT_ABI {
 /// An rvalue converts only if it is trivially copyable and no larger than a pointer; any_executor
 /// then stores a copy. Other rvalues would have no owner.
 ///
-/// **Cost.** Two pointers in size; copies like an int; never allocates.
+/// **Cost.** The object has the size of two pointers, is trivially copyable, and never allocates.
 ///
-/// **Thread safety.** As for a pointer; execute() is as safe as the executor's. **Destruction**
-/// does not affect the executor.
+/// **Thread safety.** As for a pointer; execute() is as safe as execute() of the executor.
+/// **Destruction** does not affect the executor.
 class any_executor : public executor_interface<any_executor> {
   template <class E>
   static constexpr bool is_small =
@@ -54,11 +54,14 @@ class any_executor : public executor_interface<any_executor> {
     if constexpr (!std::is_empty_v<E>) std::memcpy(&object_, std::addressof(e), sizeof(E));
   }
 
+  /// Calls execute() of the executor. \throws what that throws.
   void execute(task t) { table_->execute(&object_, std::move(t)); }
+  /// Returns options_of() of the executor.
   [[nodiscard]] takt::future_options future_options() const { return table_->options(&object_); }
 
   /// Returns true if the executor has try_execute(); see executor.
   [[nodiscard]] bool takes_many() const noexcept { return table_->try_execute != nullptr; }
+  /// Calls try_execute() of the executor; returns 0 if the executor has none.
   [[nodiscard]] std::size_t try_execute(std::span<task> tasks) noexcept {
     return takes_many() ? table_->try_execute(&object_, tasks) : 0;
   }

@@ -31,14 +31,15 @@ namespace takt::inline TAKT_ABI {
 /// while (!done.empty()) show(done.take().get());
 /// \endcode
 ///
-/// take() returns a ready future; get() returns the value or throws the error. A callable that must
-/// be identified returns its identity as part of its result. If several threads take results, use
-/// take(stop) or try_take(): after empty() another thread may be faster. The executor must outlive
-/// all calls of submit(). Waits use its clock.
+/// take() returns a ready future; get() of that future returns the value or throws the error. A
+/// callable that must be identified returns its identity as part of its result. If several threads
+/// take results, use take(stop) or try_take(): after empty() returned false, another thread may
+/// take the last result. The executor must outlive all calls of submit(). Waits use the executor's
+/// clock.
 ///
-/// **Errors.** A task of the executor that waits without a deadline for pending results throws
-/// std::system_error (resource_deadlock_would_occur) if no thread would be left to produce them. A
-/// wait for work that is yet to be submitted is not detected.
+/// **Errors.** take() throws std::system_error (resource_deadlock_would_occur) if a task of the
+/// executor calls it without a deadline and no thread would be left to produce the pending results.
+/// A wait for work that is yet to be submitted is not detected.
 ///
 /// **Thread safety.** All members except the destructor may be called concurrently. **Destruction**
 /// neither waits nor cancels: pending work continues, results are discarded, and errors among them
@@ -54,10 +55,10 @@ class completion_queue {
   completion_queue& operator=(const completion_queue&) = delete;
   ~completion_queue() { core_->close(); }
 
-  /// Submits `f` to the executor. A result that is ready before submit() returns can be taken
-  /// afterwards. Allocates once in addition to the future.
+  /// Submits `f` to the executor. Allocates once in addition to the future. A result that is ready
+  /// before submit() returns can be taken when submit() has returned.
   /// \throws takt::rejected if the executor rejects the task; std::invalid_argument if `f` is
-  /// empty. The queue is unchanged then.
+  /// empty; std::bad_alloc. If it throws, the queue is unchanged.
   template <class F>
     requires detail::task_callable<T, std::decay_t<F>>
   void submit(F&& f, const task_options& options = {}) {
@@ -72,6 +73,7 @@ class completion_queue {
 
   /// Blocks until a result is ready, and removes it. Blocks forever if nothing is pending and no
   /// more work is submitted.
+  /// \throws std::system_error (resource_deadlock_would_occur); see above.
   [[nodiscard]] future<T> take() { return *take_until(clock::time_point::max()); }
   /// As above. Returns nullopt if stop is requested first.
   [[nodiscard]] std::optional<future<T>> take(const sync::stop_token& stop) {
@@ -91,7 +93,7 @@ class completion_queue {
   /// Removes the first result that is ready, or returns nullopt. Does not wait.
   [[nodiscard]] std::optional<future<T>> try_take() { return as_future(core_->try_take()); }
 
-  /// Number of callables that were submitted and have not ended.
+  /// Number of submitted callables that have not ended.
   [[nodiscard]] std::size_t pending() const { return core_->pending(); }
   /// Returns true if all submitted results have been taken: take() would wait for a submission.
   [[nodiscard]] bool empty() const { return core_->empty(); }

@@ -28,8 +28,9 @@ namespace takt::inline TAKT_ABI {
 /// };
 /// \endcode
 ///
-/// execute() takes over the task, which will have exactly one outcome, or throws takt::rejected.
-/// submit() and resume_on() work with every executor; executor_interface makes submit() a member.
+/// execute() takes ownership of the task, which then has exactly one outcome, or throws
+/// takt::rejected. submit() and resume_on() work with any executor; executor_interface has a member
+/// submit().
 ///
 /// An executor declares its guarantees as constants; a missing constant means false:
 /// \code
@@ -40,8 +41,8 @@ namespace takt::inline TAKT_ABI {
 /// \endcode
 ///
 /// An executor may have `std::size_t try_execute(std::span<task>) noexcept`. It queues a prefix of
-/// the tasks in one step, runs none before it returns, and returns their number; 0 if that would
-/// not be cheaper than execute(). See docs/executors.md.
+/// the tasks in one step and returns their number; it runs none of them before it returns. It
+/// returns 0 if it would not be cheaper than execute(). See docs/executors.md.
 template <class E>
 concept executor = requires(E& e, task t) { e.execute(std::move(t)); };
 
@@ -59,7 +60,8 @@ inline constexpr bool is_fifo_executor = [] {
   return false;
 }();
 
-/// True if execute() may run the task before it returns: unless E::never_runs_inline is true.
+/// True if execute() may run the task before it returns. It is false only if E::never_runs_inline
+/// is true.
 template <class E>
 inline constexpr bool may_run_inline = [] {
   if constexpr (requires { E::never_runs_inline; }) return !E::never_runs_inline;
@@ -89,7 +91,8 @@ template <executor E>
 }
 
 /// Submits `f` to an executor. \return the future of its result.
-/// \throws takt::rejected if the executor rejects the task; std::invalid_argument if `f` is empty.
+/// \throws takt::rejected if the executor rejects the task; std::invalid_argument if `f` is empty;
+/// std::bad_alloc; whatever else execute() throws.
 template <executor E, class F>
   requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
 [[nodiscard]] auto submit(E& e, F&& f, const task_options& options = {}) {
@@ -153,7 +156,7 @@ class [[nodiscard]] resume_awaiter final : public awaiter_base<void> {
 
 /// `co_await resume_on(e)` resumes the coroutine as a task of the executor. If the task does not
 /// run, co_await throws takt::cancelled, takt::rejected or takt::broken_promise, on the thread that
-/// ended the task.
+/// ended the task. The awaiter refers to `e`.
 template <executor E>
 [[nodiscard]] detail::resume_awaiter<E> resume_on(E& e, const task_options& options = {}) noexcept {
   return {e, options};

@@ -28,7 +28,8 @@ class fork_join_child;
 class pool_core;
 }  // namespace detail
 
-/// Splits a task into children: spawn() them, do the rest, join() them.
+/// Splits a task into children. The task spawns children, does its own share of the work, and joins
+/// the children. The pool must outlive the fork_join.
 ///
 /// \code
 /// long sum(std::span<const int> numbers, takt::stealing_pool& pool) {
@@ -45,8 +46,8 @@ class pool_core;
 /// const long total = pool.submit([&] { return sum(numbers, pool); }).get();
 /// \endcode
 ///
-/// **Errors.** When all children have ended, join() throws the first exception of a child. A child
-/// that shutdown_now() of the pool returned and that is then dropped fails with
+/// **Errors.** join() throws the first exception of a child, when all children have ended. If
+/// shutdown_now() of the pool returns a child and its caller drops it, the child fails with
 /// takt::broken_promise. **Destruction** waits for the children; an error that no join() has thrown
 /// goes to the pool's unhandled hook as unobserved, unless it is takt::broken_promise.
 ///
@@ -62,8 +63,8 @@ class fork_join {
   /// Spawns a child: a callable without arguments. A callable of up to 24 bytes is not allocated.
   /// If the worker's local queue is full or the pool is shut down, spawn() runs the child itself.
   /// \throws std::invalid_argument if `f` is empty; std::logic_error on a thread that did not
-  /// construct this; takt::rejected, but only on a thread outside the pool. If it throws, there is
-  /// no child.
+  /// construct this; std::bad_alloc; takt::rejected, but only on a thread outside the pool. If it
+  /// throws, there is no child.
   template <class F>
     requires detail::callable_once<std::decay_t<F>>
   void spawn(F&& f) {

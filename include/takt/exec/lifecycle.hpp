@@ -1,6 +1,6 @@
 /// \file
-/// The lifecycle of pools, strands, schedulers and services. (rx::schedulers and task_scope have
-/// lifecycles of their own.)
+/// The lifecycle of pools, strands, schedulers and services. event_loop, manual_executor,
+/// rx::worker, rx::schedulers and task_scope have lifecycles of their own.
 #pragma once
 
 #include <chrono>
@@ -41,8 +41,8 @@ enum class life_state : std::uint8_t {
 ///      +----shutdown_now()-----+--> stop ----- no workers ----+
 /// \endcode
 ///
-/// Tidying also requires that there is no hold. A call that ends the owner has a hold until it
-/// returns, so that the owner terminates after all such calls: see hold().
+/// Tidying also requires that there is no hold. A call that ends the owner, such as shutdown_now(),
+/// has a hold until it returns, so that the owner terminates after all such calls: see hold().
 ///
 /// Owners are thread_pool, stealing_pool, scheduled_pool, wheel_scheduler, serial_executor,
 /// log_service and crawler; a pipeline uses the lifecycle of its threads. Submissions read the word
@@ -66,8 +66,8 @@ class lifecycle {
   [[nodiscard]] std::size_t workers() const noexcept {
     return word_.load(std::memory_order_acquire) & 0xfff'ffff;  // acquire: what the workers did
   }
-  /// Returns true if there is a hold. What the calls did whose holds were released happens before
-  /// this call returns.
+  /// Returns true if there is a hold. What was done under holds that were released earlier happens
+  /// before this call returns.
   [[nodiscard]] bool is_held() const noexcept {
     // acquire: what the calls did that have released their holds
     return (word_.load(std::memory_order_acquire) >> 28 & 0xfff'ffff) != 0;
@@ -103,8 +103,8 @@ class lifecycle {
   /// owner's destructor.
   void await_unused() const;
 
-  /// While a user exists, await_unused() waits. close() makes one because it ends the owner and
-  /// then waits: another thread may destroy the owner at that moment.
+  /// While a user exists, await_unused() waits. Calls that end the owner, such as close(),
+  /// construct a user because another thread may destroy the owner before they return.
   class user final : detail::executor_scope {
    public:
     explicit user(const lifecycle& of)
@@ -153,8 +153,8 @@ class lifecycle {
 /// \endcode
 class close_policy {
  public:
-  /// Cancels work after `cancel_after`: at once if it is 0 or less, not at all if it is
-  /// takt::never.
+  /// Cancels work after `cancel_after`: at once if `cancel_after` is 0 or less, and not at all if
+  /// it is takt::never.
   constexpr explicit close_policy(std::chrono::nanoseconds cancel_after) noexcept
       : cancel_after_(cancel_after) {}
   [[nodiscard]] constexpr std::chrono::nanoseconds cancel_after() const noexcept {
@@ -192,9 +192,10 @@ template <class Rep, class Period>
 /// \endcode
 /// docs/shutdown.md has the whole class.
 ///
-/// **Thread safety.** All members may be called concurrently if those four may be. While one thread
-/// is in a member, another one that awaits termination may destroy the owner, if the owner's
-/// destructor calls lifecycle::await_unused().
+/// **Thread safety.** All members may be called concurrently if the four members of Derived above
+/// may be. If the owner's destructor calls lifecycle::await_unused(), a thread that has awaited
+/// termination may destroy the owner while other threads are still in close() or
+/// await_termination().
 template <class Derived>
 class lifecycle_interface {
  public:
@@ -215,7 +216,7 @@ class lifecycle_interface {
   bool await_termination(const sync::stop_token& stop) const {
     return await_termination_until(clock::time_point::max(), stop);
   }
-  /// As above, or until the time-out expires.
+  /// As above, or until the time-out expires. \throws std::invalid_argument if the time-out is NaN.
   template <class Rep, class Period>
   bool await_termination(std::chrono::duration<Rep, Period> timeout,
                          const sync::stop_token& stop = {}) const {
@@ -229,7 +230,7 @@ class lifecycle_interface {
     return self().life().await(deadline, stop);
   }
 
-  /// Shuts down and blocks until terminated; `policy` says when remaining work is cancelled.
+  /// Shuts down and blocks until terminated; `policy` determines when remaining work is cancelled.
   /// \return true if the owner terminated before this call cancelled work or requested stop.
   /// \throws std::system_error (resource_deadlock_would_occur) if called from one of the owner's
   /// tasks.

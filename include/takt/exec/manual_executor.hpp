@@ -25,13 +25,13 @@ namespace takt::inline TAKT_ABI {
 ///
 /// **Order.** FIFO. If several threads call poll_one(), tasks begin in order and may overlap.
 ///
-/// **Errors.** poll_one() and poll() throw what a task without a future throws. Queued tasks stay
-/// queued.
+/// **Errors.** poll_one() and poll() throw what a task without a future throws. The tasks behind it
+/// stay queued.
 ///
 /// **Shutdown.** After shutdown() new tasks are rejected, and queued tasks can still be run.
 /// shutdown_now() also returns the queued tasks and requests stop of running ones. The destructor
-/// cancels queued tasks and waits for other threads in these two; in a child process after fork()
-/// it does nothing.
+/// cancels queued tasks and waits for other threads that are in shutdown() or shutdown_now(). In a
+/// child process after fork() it does nothing.
 ///
 /// **Thread safety.** All members may be called concurrently, except the destructor, which requires
 /// that no thread is in poll_one() or poll().

@@ -16,7 +16,8 @@ namespace detail {
 class pool_core;
 }  // namespace detail
 
-/// What a pool does with a submitted task when its queue is full and it cannot start a thread.
+/// Determines what a pool does with a submitted task when its queue is full and it cannot start a
+/// thread.
 ///
 /// \code
 /// takt::thread_pool pool{{.core_threads = 2,
@@ -49,11 +50,11 @@ class rejection_policy {
   [[nodiscard]] static rejection_policy drop_oldest() {
     return rejection_policy(kind::drop_oldest);
   }
-  /// execute() waits until the queue has space. On a thread of the pool itself it throws instead of
-  /// waiting.
+  /// execute() waits until the queue has space. On a thread of the pool itself it throws
+  /// takt::rejected (saturated) instead of waiting.
   [[nodiscard]] static rejection_policy wait() { return rejection_policy(kind::wait); }
-  /// execute() waits for space in the queue and throws takt::rejected (timed_out) when the time-out
-  /// expires. A time-out of 0 or less does not wait.
+  /// As above, but throws takt::rejected (timed_out) when the time-out expires. A time-out of 0 or
+  /// less does not wait.
   template <class Rep, class Period>
   [[nodiscard]] static rejection_policy wait(std::chrono::duration<Rep, Period> timeout) {
     rejection_policy made(kind::wait);

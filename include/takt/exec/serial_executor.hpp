@@ -20,8 +20,8 @@ namespace takt::inline TAKT_ABI {
 
 /// Options of a serial_executor.
 struct serial_executor_options {
-  /// Maximum number of tasks in a row before other work of the executor gets its thread. 1 is fair;
-  /// `unbounded` keeps the thread while there are tasks.
+  /// Maximum number of tasks that the strand runs in a row before other work of the executor may
+  /// use the thread. 1 is fair; `unbounded` keeps the thread while there are tasks.
   std::size_t batch = unbounded;
   const clock* time = &steady;  ///< Clock for await_termination(). Must outlive the strand.
   /// Hook for unhandled errors. Must outlive the strand and its futures.
@@ -29,8 +29,8 @@ struct serial_executor_options {
   task_observer* observer = nullptr;  ///< Receives every task event. Must outlive the strand.
 };
 
-/// Runs tasks sequentially, in the order of execute(), on threads of another executor (a strand).
-/// Data that only its tasks access needs no lock. It occupies no thread while it has no tasks.
+/// A strand: runs tasks sequentially, in the order of execute(), on threads of another executor.
+/// Data that only its tasks access needs no lock. A strand without tasks occupies no thread.
 ///
 /// \code
 /// takt::serial_executor account{pool};              // the pool must outlive `account`
@@ -40,16 +40,16 @@ struct serial_executor_options {
 /// \endcode
 ///
 /// **Order.** FIFO; each task happens before the next. A task that a task of the strand submits
-/// runs later. While the strand has tasks, one task of its own is queued or running in the
-/// executor.
+/// runs later. While the strand has tasks, the executor has one task that runs them: the strand's
+/// own task.
 ///
 /// **Errors** of a task go to its future, or to the unhandled hook if it has none. If the executor
 /// rejects or drops the strand's own task, the tasks queued at that moment fail with takt::rejected
 /// (`dropped`), and the next execute() tries again. A task that waits without a deadline for a
 /// later task of the same strand throws std::system_error (resource_deadlock_would_occur).
 ///
-/// **Shutdown.** As for thread_pool. The destructor does close(cancel_pending). Called by a task of
-/// the strand, it does not wait for that task.
+/// **Shutdown.** As for thread_pool. The destructor does close(cancel_pending). If a task of the
+/// strand calls the destructor, it does not wait for that task.
 ///
 /// **Thread safety.** All members except the destructor may be called concurrently. See
 /// docs/executors.md.
@@ -65,8 +65,9 @@ class serial_executor : public executor_interface<serial_executor>,
   /// \throws std::invalid_argument if batch is 0, or if time or unhandled is null.
   explicit serial_executor(any_executor executor, const options_type& options = {});
   /// Cancels queued tasks, requests stop of the running one and waits for it, unless that task is
-  /// the caller. Then waits until execute() of the executor has returned to the strand; execute()
-  /// must not wait for the task that it was given. Does nothing in a child process after fork().
+  /// the caller. Then the destructor waits until the strand's calls of the executor's execute()
+  /// have returned; therefore that execute() must not wait for the task that it receives. The
+  /// destructor does nothing in a child process after fork().
   ~serial_executor();
   serial_executor(const serial_executor&) = delete;
   serial_executor& operator=(const serial_executor&) = delete;

@@ -52,7 +52,7 @@ struct stealing_pool_options {
 /// \code
 /// takt::stealing_pool pool{{.threads = 4}};
 /// pool.execute([&] { walk(pool, root); });   // walk() calls pool.execute() for each subdirectory
-/// done.wait();                               // shutdown() would reject what walk() submits
+/// done.wait();                               // a latch: shutdown() would reject later submissions
 /// \endcode
 /// examples/directory_walk.cpp is the whole program. To wait for parts of a task, use fork_join.
 ///
@@ -65,8 +65,8 @@ struct stealing_pool_options {
 /// tasks submitted by the pool's own tasks are rejected, too.
 ///
 /// **Cost.** An idle pool uses no CPU. A submission wakes at most one worker, which wakes the next
-/// one if it finds more than it takes. Each worker has 20 KB for its local queue, and 16 KB with
-/// which shutdown_now() returns its tasks. See docs/executors.md.
+/// one if it finds more than it takes. Each worker has 20 KB for its local queue, and 16 KB
+/// reserved so that shutdown_now() can return its tasks without allocating. See docs/executors.md.
 class stealing_pool : public executor_interface<stealing_pool>,
                       public lifecycle_interface<stealing_pool> {
  public:
@@ -86,7 +86,7 @@ class stealing_pool : public executor_interface<stealing_pool>,
   /// task is empty; std::bad_alloc. If it throws, the task does not run.
   void execute(task t);
 
-  /// As thread_pool::try_execute(). Returns 0 on one of the pool's own threads.
+  /// As thread_pool::try_execute(). Also returns 0 on one of the pool's own threads.
   [[nodiscard]] std::size_t try_execute(std::span<task> tasks) noexcept;
 
   /// Rejects new tasks; queued tasks still run.
@@ -99,7 +99,8 @@ class stealing_pool : public executor_interface<stealing_pool>,
   /// As shutdown_now(), but cancels queued tasks.
   void shutdown_and_cancel() noexcept;
 
-  /// Starts at most `at_most` threads in advance. \return the number of started threads.
+  /// Starts at most `at_most` threads in advance, up to `threads` in all. \return the number of
+  /// started threads.
   std::size_t prestart(std::size_t at_most = unbounded);
 
   /// As thread_pool::totals() and thread_pool::statistics().

@@ -62,7 +62,7 @@ struct thread_pool_options {
   /// terminates.
   std::function<void(const task&, const std::exception_ptr&)> after{};
   /// Called once, before is_terminated() returns true, by the last worker or by a call that ends
-  /// the pool. It must neither throw nor destroy the pool.
+  /// the pool, such as shutdown_now(). It must neither throw nor destroy the pool.
   std::function<void()> terminated{};
 
   const clock* time = &steady;  ///< Clock for keep-alive and waits. Must outlive the pool.
@@ -117,12 +117,15 @@ class thread_pool : public executor_interface<thread_pool>,
   /// The caller may run a task that the queue has no capacity for. See docs/executors.md.
   static constexpr bool may_defer_resumption = true;
 
-  /// `threads` threads, plus one for each blocking_region, and an unbounded queue.
+  /// Returns options of a pool with `threads` threads, plus one for each blocking_region, and an
+  /// unbounded queue.
   [[nodiscard]] static options_type fixed(std::size_t threads);
-  /// A thread for each task that is submitted while all others are busy, without a limit. Threads
-  /// end after a minute without work. For many short waits.
+  /// Returns options of a pool that starts a thread for each task that is submitted while all
+  /// others are busy, without a limit. Threads end after a minute without work. For many short
+  /// waits.
   [[nodiscard]] static options_type cached();
-  /// Exactly one thread, even during a blocking_region: tasks run sequentially.
+  /// Returns options of a pool with exactly one thread, even during a blocking_region: tasks run
+  /// sequentially. The pool cannot be resized.
   [[nodiscard]] static options_type single();
 
   /// \throws std::invalid_argument if max_threads is less than core_threads, if both are 0, or if
@@ -131,11 +134,14 @@ class thread_pool : public executor_interface<thread_pool>,
   /// queue_order::priority.
   explicit thread_pool(options_type options = {});
   /// Does close(cancel_pending): cancels queued tasks, requests stop of running ones and waits for
-  /// them. A task of the pool may call it; the destructor then waits for the other threads, and the
-  /// caller's thread ends with the task, using the clock, the observer and the hooks until then.
-  /// One thread may call it after await_termination() while the call that ends the pool has not
-  /// returned on another thread. Requires that no other thread outside the pool is in a member.
-  /// Does nothing in a child process after fork().
+  /// them. Does nothing in a child process after fork().
+  ///
+  /// If a task of the pool calls it, the destructor waits for the other threads only; the calling
+  /// thread ends with that task and uses the clock, the observer and the hooks until then.
+  ///
+  /// Requires that no other thread outside the pool is in a member. There is one exception: after
+  /// await_termination() a thread may destroy the pool while a call that ends it, such as close()
+  /// or shutdown_now(), has not yet returned on another thread.
   ~thread_pool();
   thread_pool(const thread_pool&) = delete;
   thread_pool& operator=(const thread_pool&) = delete;
@@ -146,8 +152,8 @@ class thread_pool : public executor_interface<thread_pool>,
   void execute(task t);
 
   /// Queues a prefix of `tasks` in one step; see executor. Queues none unless all threads exist and
-  /// are busy, and the queue is unbounded, FIFO and not observed. \return the number of queued
-  /// tasks.
+  /// are busy, and the queue is unbounded, FIFO and not observed.
+  /// \return the number of queued tasks.
   [[nodiscard]] std::size_t try_execute(std::span<task> tasks) noexcept;
 
   /// Rejects new tasks; queued tasks still run.
@@ -164,8 +170,8 @@ class thread_pool : public executor_interface<thread_pool>,
   /// \return the number of started threads.
   std::size_t prestart(std::size_t at_most = unbounded);
 
-  /// Changes core_threads to `core` and max_threads to `max`; 0 means `core`. Surplus threads end
-  /// when they have no task. If `core` grows, threads start for queued tasks.
+  /// Changes core_threads to `core` and max_threads to `max`; a `max` of 0 means `core`. Surplus
+  /// threads end when they have no task. If `core` grows, threads start for queued tasks.
   /// \throws std::invalid_argument as the constructor; std::logic_error if not resizable.
   void resize(std::size_t core, std::size_t max = 0);
 
@@ -178,14 +184,15 @@ class thread_pool : public executor_interface<thread_pool>,
 
   /// Removes the task of `f` from the queue. \return the task, or an empty task if it is not
   /// queued.
-  /// \throws std::bad_alloc; the task stays queued then.
+  /// \throws std::future_error (no_state) if `f` is empty; std::bad_alloc, and then the task stays
+  /// queued.
   template <class T>
   [[nodiscard]] task remove(const future<T>& f) {
     return take_back(f.state());
   }
 
-  /// Removes tasks whose futures were cancelled from the queue; they would do nothing, but count
-  /// towards queue_capacity. \return the number of removed tasks.
+  /// Removes from the queue the tasks whose futures were cancelled. They would do nothing, but
+  /// count towards queue_capacity. \return the number of removed tasks.
   std::size_t purge();
 
   /// Returns the totals of submitted tasks by outcome. They are exact when the pool is idle. While

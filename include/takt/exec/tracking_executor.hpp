@@ -29,12 +29,12 @@ namespace takt::inline TAKT_ABI {
 /// for (takt::task& t : tracker.cut_off()) save(*t.target<fetch>());        // interrupted tasks
 /// \endcode
 ///
-/// A task that returns has completed; a task that throws was cut off. A task that heeds a stop
-/// request without completing throws takt::cancelled. Hence a task that completes just when stop is
-/// requested is not recorded.
+/// A task that returns has completed. A task that throws was *cut off* (interrupted). A task that
+/// heeds a stop request before it has completed throws takt::cancelled. Hence a task that completes
+/// just when stop is requested is not recorded.
 ///
-/// Callables are called as lvalues, so that they can be returned. A takt::task, a future_task, and
-/// so submit() are passed on without tracking: their futures have the outcome.
+/// Callables are called as lvalues, so that they can be returned. A takt::task or a future_task,
+/// and so each submit(), is passed on without tracking; its future, if any, has its outcome.
 ///
 /// **Thread safety.** All members except the destructor may be called concurrently. **Destruction**
 /// does not affect the executor; remaining tasks run untracked.
@@ -64,8 +64,8 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
     executor_.execute(task(tracked(*record_, std::move(what)), options));
   }
 
-  /// A callable that can be called only as an rvalue cannot be returned. Pass it as a takt::task,
-  /// which is not tracked.
+  /// Deleted: a callable that can be called only as an rvalue cannot be returned. Pass it as a
+  /// takt::task, which is not tracked.
   template <class F>
     requires(detail::is_trackable<std::remove_cvref_t<F>> && std::is_convertible_v<F, task> &&
              !detail::takes_stop_token<std::decay_t<F>&> && !std::is_invocable_v<std::decay_t<F>&>)
