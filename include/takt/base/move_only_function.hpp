@@ -37,8 +37,7 @@ namespace takt::inline TAKT_ABI {
 /// callables: it is called as an rvalue and calls its target as one.
 ///
 /// **Cost.** 64 bytes, 56 of them for the target. A target that fits, is aligned to at most
-/// std::max_align_t and moves without throwing is stored inside. Any other target is allocated
-/// once.
+/// std::max_align_t and moves without throwing is stored inside. Others are allocated once.
 ///
 /// **Errors.** Construction and assignment have the strong guarantee; moves are noexcept. Calling
 /// an empty or moved-from function throws std::bad_function_call.

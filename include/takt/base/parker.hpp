@@ -33,10 +33,9 @@ namespace takt::inline TAKT_ABI {
 /// **Memory ordering.** All unpark() calls since the last token was taken happen before the return
 /// of the park() or park_until() that takes the next token.
 ///
-/// **Thread safety.** unpark() may be called by any thread, concurrently, but not in a signal
-/// handler. park() and park_until() may be called by one thread at a time. **Destruction** requires
-/// that no thread is parked. It is safe once the last token is taken, even if the unpark() that set
-/// it has not returned. See docs/base.md.
+/// **Thread safety.** Any thread may call unpark(), but not in a signal handler; one thread at a
+/// time may call park() and park_until(). **Destruction** requires that no thread is parked. It is
+/// safe once the last token is taken, even if its unpark() has not returned. See docs/base.md.
 class parker {
  public:
   parker() = default;

@@ -90,11 +90,10 @@ struct task_event {
 /// those of different tasks are not.
 ///
 /// **Errors.** An exception that leaves on_event() terminates the program. on_event() should not
-/// block, because it delays a worker or a caller. It must expect unknown kinds: later versions may
-/// add some.
+/// block a worker or a caller, and must expect unknown kinds: later versions may add some.
 ///
-/// **Lifetime.** An emitter gets its observer at construction and keeps it; the observer must
-/// outlive all its emitters. See docs/observe.md.
+/// **Lifetime.** An emitter gets its observer at construction; the observer must outlive it. See
+/// docs/observe.md.
 class task_observer {
  public:
   virtual ~task_observer();
