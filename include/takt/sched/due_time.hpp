@@ -22,8 +22,8 @@ namespace takt::inline TAKT_ABI {
 /// **Thread safety.** A plain value, not synchronized.
 class due_time {
  public:
-  /// Due after a delay; a negative delay means now. \throws std::invalid_argument if it is not a
-  /// number.
+  /// Due after a delay; a negative delay means now, and takt::never means never. \throws
+  /// std::invalid_argument if the delay is NaN.
   template <class Rep, class Period>
   due_time(std::chrono::duration<Rep, Period> delay)  // NOLINT(google-explicit-constructor)
       : count_(to_nanoseconds(delay)) {}
@@ -31,11 +31,12 @@ class due_time {
   due_time(clock::time_point time) noexcept  // NOLINT(google-explicit-constructor)
       : count_(time.time_since_epoch()), absolute_(true) {}
 
-  /// Returns true if it is a delay, which delay() then returns.
+  /// Returns true if this is a delay, false if it is a point in time.
   [[nodiscard]] bool is_delay() const noexcept { return !absolute_; }
+  /// Returns the delay. Requires is_delay().
   [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return count_; }
 
-  /// The deadline on clock `c`; a delay starts now.
+  /// Returns the deadline on clock `c`; a delay begins at c.now().
   [[nodiscard]] clock::time_point on(const clock& c) const noexcept {
     if (absolute_) return clock::time_point(count_);
     return deadline_after(c.now(), std::max(count_, std::chrono::nanoseconds(0)));

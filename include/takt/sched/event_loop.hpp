@@ -32,14 +32,15 @@ struct event_loop_options {
 
   /// Clock of all deadlines. Must outlive the loop, its futures and its handles.
   const clock* time = &steady;
-  /// Hook of the loop's futures only. Must outlive them.
+  /// Hook for unobserved errors of the loop's futures. Must outlive them. An exception of a task
+  /// without a future leaves run() instead.
   const unhandled_hook* unhandled = &terminate_on_unhandled;
   /// Receives every event, unless null. Must outlive the loop.
   task_observer* observer = nullptr;
 };
 
-/// A queue of an event_loop: its microtasks or its frames. An executor that the loop makes and
-/// owns; event_loop describes when its tasks run, and what a shutdown does to them.
+/// An executor that an event_loop has and owns: the queue of its microtasks or of its frames.
+/// event_loop describes when the tasks run, and what a shutdown does to them.
 ///
 /// \code
 /// loop.frames().execute([] { draw(); });
@@ -56,7 +57,7 @@ class loop_queue : public executor_interface<loop_queue> {
   loop_queue(const loop_queue&) = delete;
   loop_queue& operator=(const loop_queue&) = delete;
 
-  /// Queues a task, with the errors of event_loop::execute().
+  /// Queues a task. \throws the same as event_loop::execute().
   void execute(task t);
   [[nodiscard]] takt::future_options future_options() const noexcept { return futures_; }
 
@@ -71,9 +72,9 @@ class loop_queue : public executor_interface<loop_queue> {
   const takt::future_options futures_;
 };
 
-/// Runs posted tasks, timers, microtasks and frames one after the other, on the thread that calls
-/// run(). For single-threaded programs, such as GUIs and games; another loop can embed it. It is a
-/// scheduler and an executor. See docs/scheduling.md#event_loop.
+/// Runs posted tasks, timers, microtasks and frames sequentially, on the thread that calls run().
+/// For single-threaded programs, such as GUIs and games; another loop can embed it. An event_loop
+/// is a scheduler and an executor. See docs/scheduling.md#event_loop.
 ///
 /// \code
 /// takt::event_loop loop;
@@ -85,16 +86,17 @@ class loop_queue : public executor_interface<loop_queue> {
 /// loop.run();                                         // until stop()
 /// \endcode
 ///
-/// **Order.** Microtasks first, then all others by deadline; that of a posted task is the time of
-/// its post. **Errors** of tasks without a future leave run(); the next call continues with the
-/// next task.
+/// **Order.** Microtasks run first, then all other tasks by deadline; the deadline of a posted task
+/// is the time of its post. **Errors** of tasks without a future leave run(); the next call of
+/// run() continues with the next task.
 ///
-/// **Shutdown.** shutdown() rejects later tasks, cancels periodic tasks and the next frame, runs
-/// all else, and then run() returns. shutdown_now() returns the tasks that have not begun, and
-/// requests stop. The destructor cancels them. stop() only makes run() return.
+/// **Shutdown.** shutdown() rejects later tasks and cancels periodic tasks, paused tasks and tasks
+/// of the next frame; run() runs the others and then returns. shutdown_now() returns the tasks that
+/// have not begun, and requests stop of the running one. The destructor cancels tasks. stop() only
+/// makes run() return.
 ///
-/// **Thread safety.** All members but the destructor, from any thread; one thread at a time runs
-/// the loop. A task must not destroy its loop: that ends the program.
+/// **Thread safety.** All members except the destructor may be called concurrently, but only one
+/// thread at a time may run the loop. A task that destroys its loop terminates the program.
 class event_loop : public scheduler, public executor_interface<event_loop> {
  public:
   using options_type = event_loop_options;
@@ -103,6 +105,8 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
 
   /// \throws std::invalid_argument if frame is not above 0, or time or unhandled is null.
   explicit event_loop(const options_type& options = {});
+  /// Cancels all tasks. Requires that no thread runs the loop. Does nothing in a child process
+  /// after fork().
   ~event_loop();
   event_loop(const event_loop&) = delete;
   event_loop& operator=(const event_loop&) = delete;
@@ -119,9 +123,9 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
 
   /// Runs tasks and waits for more, until stop(), or until the loop is shut down and no task is
   /// left.
-  /// \return how many tasks it ran. \throws the exception of a task without a future;
-  /// std::logic_error if the loop is already being run. All functions below that run tasks throw
-  /// the same.
+  /// \return the number of tasks that it ran.
+  /// \throws the exception of a task without a future; std::logic_error if a thread is already
+  /// running the loop. All functions below that run tasks throw the same.
   std::size_t run();
   /// Like run(), but returns after `time` at the latest. A task that runs is not interrupted.
   template <class Rep, class Period>
@@ -130,12 +134,12 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   }
   /// Like run(), but returns at `deadline` at the latest.
   std::size_t run_until(clock::time_point deadline);
-  /// Waits for one task and runs it. \return false if it ran none, because the loop was stopped, or
-  /// was shut down with no task left.
+  /// Waits for one task and runs it. \return false if it ran no task, because the loop was stopped,
+  /// or was shut down with no task left.
   bool run_one();
-  /// Runs tasks that are due until there are none, without waiting. \return how many tasks it ran.
+  /// Runs tasks that are due until there are none, without waiting. \return the number of tasks.
   std::size_t poll();
-  /// Runs the tasks queued for the next frame, and microtasks. \return how many tasks it ran.
+  /// Runs the tasks queued for the next frame, and microtasks. \return the number of tasks.
   std::size_t run_frame();
   /// Returns true if tasks are queued for the next frame. If not, a render loop may skip it.
   [[nodiscard]] bool wants_frame() const noexcept;
@@ -153,16 +157,17 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   /// has run it yet. For checks before data of the loop's thread is accessed.
   [[nodiscard]] bool running_in_this_thread() const noexcept;
 
-  /// The time at which the loop next has a task to run: a time that has passed, such as min(),
-  /// means now; max() means that no task is waiting. If a task that is due earlier is added after
-  /// this call, descriptor() becomes readable.
+  /// Returns the time at which the loop next has a task to run. A time that has passed, such as
+  /// min(), means now; max() means that no task is waiting. If a task that is due earlier is added
+  /// after this call, descriptor() becomes readable.
   [[nodiscard]] clock::time_point next_deadline() noexcept;
-  /// A descriptor that is readable when poll() is to be called before next_deadline(). The loop
-  /// owns it; use it only to wait. \throws std::system_error if the system has no such descriptor.
+  /// Returns a descriptor that is readable when poll() is to be called before next_deadline(). The
+  /// loop owns the descriptor; use it only to wait. \throws std::system_error if the system has no
+  /// such descriptor.
   [[nodiscard]] int descriptor();
 
-  /// Rejects later tasks, and cancels periodic tasks and the next frame. run() returns when the
-  /// other tasks have run.
+  /// Rejects later tasks, and cancels periodic tasks, paused tasks and the tasks of the next frame.
+  /// run() returns when the other tasks have run.
   void shutdown() noexcept;
   /// Rejects later tasks, requests stop of the running task, and returns the tasks that have not
   /// begun. run() returns.
@@ -171,7 +176,7 @@ class event_loop : public scheduler, public executor_interface<event_loop> {
   void shutdown_and_cancel() noexcept;
   [[nodiscard]] bool is_shutdown() const noexcept;
 
-  /// The ledger: counts of the loop's tasks and their outcomes.
+  /// Returns the ledger: the numbers of the loop's tasks by outcome.
   [[nodiscard]] task_totals totals() const;
 
  private:

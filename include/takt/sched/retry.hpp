@@ -43,10 +43,10 @@ struct backoff {
   /// Called where the attempts run, by one thread at a time; each retry() has its own copy.
   std::function<std::chrono::nanoseconds(std::chrono::nanoseconds)> jitter{};
 
-  /// The delay after that many failures (1 or more), without jitter.
+  /// Returns the delay after that many failures (1 or more), without jitter.
   [[nodiscard]] std::chrono::nanoseconds delay_after(std::size_t failures) const noexcept;
-  /// \throws std::invalid_argument, with the value and the limit, if a delay is negative, factor is
-  /// less than 1 or not a number, or attempts is 0.
+  /// Checks all members. \throws std::invalid_argument, with the value and the limit, if a delay is
+  /// negative, factor is less than 1 or NaN, or attempts is 0.
   void check() const;
 };
 
@@ -137,8 +137,7 @@ struct retry_result<F, false> : owned_result<std::invoke_result_t<F&>> {};
 }  // namespace detail
 
 /// Runs `f` on a scheduler, and again as long as it throws, after delays that `policy` determines.
-/// \return the future of its result; if all attempts fail, of the last error. See
-/// docs/scheduling.md.
+/// \return a future with the first result, or, if all attempts fail, with the last error.
 ///
 /// \code
 /// takt::future<reply> answer = takt::retry(pool, [&] { return ask(server); });
@@ -148,15 +147,17 @@ struct retry_result<F, false> : owned_result<std::invoke_result_t<F&>> {};
 /// \endcode
 ///
 /// `f` takes a `std::stop_token` or nothing, and is called as an lvalue, by one thread at a time;
-/// each attempt happens before the next. Throwing takt::cancelled ends the attempts: to report an
-/// error that another attempt would not fix, store it and throw that, or return it.
+/// each attempt happens before the next. takt::cancelled ends the attempts and cancels the future:
+/// to report an error that another attempt would not fix, store it and throw takt::cancelled, or
+/// return it.
 ///
 /// **Cancellation.** Cancelling the future prevents further attempts, and requests stop of a
-/// running one. cancel_and_join() waits for it. Destroying the future neither waits nor cancels.
+/// running one. cancel_and_join() waits for the running attempt. Destroying the future neither
+/// waits nor cancels.
 ///
-/// **Shutdown** treats it as one periodic task with a run for each attempt.
+/// **Shutdown** treats a retry as one periodic task with a run for each attempt.
 ///
-/// **Cost.** One allocation. Further attempts do not allocate.
+/// **Cost.** One allocation. Further attempts do not allocate. See docs/scheduling.md.
 ///
 /// \throws std::invalid_argument if `f` is empty, or for the reasons of backoff::check();
 /// takt::rejected if the scheduler is shut down or has no thread; std::bad_alloc.
@@ -167,7 +168,7 @@ template <class F>
   using result = typename detail::retry_result<call>::type;
   return detail::retry_state<result, call>::start(timers, std::forward<F>(f), std::move(policy));
 }
-/// The same for a temporary, such as wheel_scheduler::on(): `timers` is used only during the call.
+/// As above, for a temporary such as wheel_scheduler::on(), which is used only during the call.
 template <class F>
   requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
 [[nodiscard]] auto retry(scheduler&& timers, F&& f, backoff policy = {}) {

@@ -39,13 +39,13 @@ struct after_shutdown {
 
 /// Options of scheduled_pool.
 struct scheduled_pool_options {
-  /// Number of threads; each starts when there is work for it. 0 means one thread, as long as a
-  /// task is waiting.
+  /// Number of threads; each starts when there is work for it. 0 means at most one thread, which
+  /// ends after `keep_alive` without work.
   std::size_t threads = default_pool_size();
-  /// Idle time after which a thread ends, if threads is 0 or core_times_out is set. The last thread
-  /// stays while a delayed task is waiting.
+  /// Idle time after which a thread ends, if `threads` is 0 or `core_times_out` is true. The last
+  /// thread stays while a delayed task is waiting.
   std::chrono::nanoseconds keep_alive = std::chrono::seconds(60);
-  bool core_times_out = false;  ///< Idle threads end after keep_alive.
+  bool core_times_out = false;  ///< If true, idle threads end after keep_alive.
 
   after_shutdown keep{};  ///< Tasks that still run after shutdown().
   missed_runs missed{};   ///< Default for periodic tasks that are behind.
@@ -55,28 +55,27 @@ struct scheduled_pool_options {
   thread_options thread{};
   bool resizable = true;
 
-  /// As in thread_pool_options. They are called around each run of a periodic task.
+  /// As in thread_pool_options. `before` and `after` are called around each run of a periodic task.
   std::function<void(const task&)> before{};
   std::function<void(const task&, const std::exception_ptr&)> after{};
   std::function<void()> terminated{};
-  /// Receives each task, or each run of a periodic task, right before it runs. The task that it
-  /// returns runs instead, on the same thread. If it throws, the task fails with that error, and a
-  /// series ends. If it returns an empty task, a series misses this run, and any other task is
-  /// cancelled. The task that it receives runs within the returned task, or not at all: do not keep
-  /// it.
+  /// Receives each task, or each run of a periodic task, right before it runs, and returns the task
+  /// that runs instead, on the same thread. If `decorate` throws, the task fails with that error,
+  /// and a series ends. If `decorate` returns an empty task, a series misses this run, and any
+  /// other task is cancelled. The task that `decorate` receives may run only within the task that
+  /// it returns: do not keep it.
   std::function<task(task)> decorate{};
 
   /// Clock of all deadlines. Must outlive the pool, its futures and its handles.
   const clock* time = &steady;
-  /// Must outlive the pool and its futures.
+  /// Hook for unhandled errors. Must outlive the pool and its futures.
   const unhandled_hook* unhandled = &terminate_on_unhandled;
   /// Receives every event, unless null. Must outlive the pool.
   task_observer* observer = nullptr;
 };
 
-/// A thread_pool with an unbounded queue that is also a scheduler: it runs tasks at once, at a
-/// time, or periodically. java.util.concurrent calls it ScheduledThreadPoolExecutor. See
-/// docs/scheduling.md.
+/// A pool with an unbounded queue that is also a scheduler: it runs tasks at once, at a time, or
+/// periodically. java.util.concurrent calls it ScheduledThreadPoolExecutor. See docs/scheduling.md.
 ///
 /// \code
 /// takt::scheduled_pool pool{{.threads = 4, .name = "work"}};
@@ -91,12 +90,12 @@ struct scheduled_pool_options {
 /// if (!pool.await_termination(5s)) save(pool.shutdown_now());
 /// \endcode
 ///
-/// **Order.** Tasks begin in the order of their deadlines, and for equal ones in the order of their
-/// submission. The deadline of a task without a delay is the time of its submission.
+/// **Order.** Tasks begin in the order of their deadlines; tasks with equal deadlines begin in the
+/// order of their submission. The deadline of a task without a delay is the time of its submission.
 ///
 /// **Shutdown.** shutdown() rejects later tasks. Queued tasks run, and by default so do delayed
 /// tasks, each when it is due; periodic tasks are cancelled. shutdown_now() returns all tasks that
-/// have not begun. The destructor cancels them, and never waits for a deadline.
+/// have not begun. The destructor cancels these tasks, and never waits for a deadline.
 ///
 /// **Errors, thread safety and cost** are those of thread_pool and scheduler. An idle pool sleeps.
 class scheduled_pool : public scheduler,
@@ -105,12 +104,14 @@ class scheduled_pool : public scheduler,
  public:
   using options_type = scheduled_pool_options;
 
-  /// Options of a pool with one thread, which runs tasks one after the other. It cannot be resized.
+  /// Returns options of a pool with one thread, which runs tasks sequentially. The pool cannot be
+  /// resized.
   [[nodiscard]] static options_type single();
 
   /// \throws std::invalid_argument if keep_alive is negative, or 0 while threads is 0 or
   /// core_times_out is set; if time or unhandled is null.
   explicit scheduled_pool(options_type options = {});
+  /// As ~thread_pool(); also cancels delayed and periodic tasks.
   ~scheduled_pool();
   scheduled_pool(const scheduled_pool&) = delete;
   scheduled_pool& operator=(const scheduled_pool&) = delete;
@@ -122,31 +123,34 @@ class scheduled_pool : public scheduler,
   using scheduler::execute;
   using scheduler::schedule;
 
-  /// Rejects later tasks. Queued tasks run; delayed and periodic ones run if `keep` says so, and
-  /// are cancelled otherwise.
+  /// Rejects later tasks. Queued tasks run. Delayed and periodic tasks run if `keep` says so, and
+  /// are cancelled otherwise. Paused tasks and tasks that are never due are cancelled.
   void shutdown() noexcept;
-  /// Rejects later tasks, requests stop of running ones, and returns those that have not begun:
-  /// first the queued tasks, in order, then the delayed and periodic ones, in no order. Tasks that
-  /// were cancelled are not among them.
+  /// Rejects later tasks, requests stop of running ones, and returns the tasks that have not begun:
+  /// first the queued tasks, in order, then the delayed and periodic tasks, in no order. Tasks that
+  /// were cancelled are not returned.
   [[nodiscard]] task_list shutdown_now() noexcept;
   /// Like shutdown_now(), but cancels the tasks that have not begun.
   void shutdown_and_cancel() noexcept;
 
-  /// Changes which tasks still run after shutdown(). May be called before or after it. After it,
-  /// tasks that are no longer kept are cancelled at once; tasks that were cancelled stay cancelled.
+  /// Changes which tasks still run after shutdown(). May be called before and after shutdown().
+  /// After it, this call cancels at once the tasks that are no longer kept; cancelled tasks stay
+  /// cancelled.
   void keep_after_shutdown(after_shutdown policy) noexcept;
   [[nodiscard]] after_shutdown kept_after_shutdown() const noexcept;
 
-  /// Starts threads in advance, up to `threads`. \return how many it started.
+  /// Starts at most `at_most` threads in advance, up to `threads` in all. \return the number of
+  /// started threads.
   std::size_t prestart(std::size_t at_most = unbounded);
 
   /// Changes the number of threads. Surplus threads end when they have no task; new ones start for
   /// queued tasks. \throws std::logic_error if not resizable.
   void resize(std::size_t threads);
 
-  /// The ledger: counts of tasks and their outcomes. As in thread_pool, like the two below.
+  /// As thread_pool::totals() and thread_pool::statistics().
   [[nodiscard]] task_totals totals() const;
   [[nodiscard]] pool_statistics statistics() const;
+  /// Returns `threads` as set by the options or the last resize().
   [[nodiscard]] std::size_t threads() const;
 
   /// For lifecycle_interface.

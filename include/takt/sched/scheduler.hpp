@@ -33,26 +33,27 @@ class retry_state;
 /// Options of a task that runs once, later.
 struct timer_options {
   task_name name{};
-  /// Maximum delay of the task beyond its deadline, in order to share a wake-up with others.
+  /// Maximum delay of the task beyond its deadline. Tasks with slack can share a wake-up.
   std::chrono::nanoseconds slack{0};
-  /// wheel_scheduler::close() runs the task before it is due. Other schedulers ignore it.
+  /// If true, wheel_scheduler::close(at_close::run_marked) runs the task before it is due. Other
+  /// schedulers ignore this option.
   bool run_at_close = false;
 };
 
 /// Options of a periodic task.
 struct periodic_options {
   task_name name{};
-  /// As in timer_options, for each run.
+  /// Maximum delay of each run beyond its deadline.
   std::chrono::nanoseconds slack{0};
   /// Policy for a series that is behind. Empty means the default of the scheduler.
   std::optional<missed_runs> missed{};
-  /// As in timer_options: wheel_scheduler::close() then runs it once more.
+  /// As in timer_options; the series then runs once more.
   bool run_at_close = false;
 };
 
-/// Runs tasks at a time, or periodically. The common base of scheduled_pool, event_loop and
-/// wheel_scheduler::on(executor), and a parameter of with_timeout() and retry(). A wheel_scheduler
-/// differs in some points. See docs/scheduling.md.
+/// Runs tasks at a time, or periodically. It is the common base of scheduled_pool, event_loop and
+/// wheel_scheduler::on(executor), and a parameter of with_timeout() and retry(). docs/scheduling.md
+/// lists the differences of a wheel_scheduler.
 ///
 /// \code
 /// auto guard  = timers.execute(30s, [] { drop_connection(); });     // later, without a future
@@ -64,14 +65,14 @@ struct periodic_options {
 /// \endcode
 ///
 /// **Time.** No task runs early. A time that has passed, or a negative delay, means now; `never`,
-/// and a delay too long to be counted, means never. Tasks begin in the order of their deadlines,
-/// and for equal ones in the order of their submission.
+/// and a delay beyond the range of nanoseconds, means never. Tasks begin in the order of their
+/// deadlines; tasks with equal deadlines begin in the order of their submission.
 ///
-/// **Errors.** A series ends when its body throws; its future gets the exception. To end it from
-/// inside without an error, throw takt::cancelled. **Cancellation** removes the task at once.
+/// **Errors.** A series ends when its body throws; its future gets the exception. A body ends its
+/// series without an error by throwing takt::cancelled. **Cancellation** removes the task at once.
 ///
-/// **Thread safety.** All members may be called from any thread. **Cost.** A lock, and O(log n) for
-/// n delayed tasks.
+/// **Thread safety.** All members may be called concurrently. **Cost.** A lock, and O(log n) for n
+/// delayed tasks; in a wheel_scheduler as described there.
 class scheduler {
  public:
   scheduler(const scheduler&) = delete;
@@ -85,8 +86,8 @@ class scheduler {
   /// run. All members below that add tasks throw the same.
   timer_handle execute(due_time due, task t, const timer_options& options = {});
 
-  /// Runs `f` at some time. \return the future of its result, and a handle. Allocates once, if the
-  /// scheduler has held as many tasks before.
+  /// Runs `f` at some time. \return the future of its result, which is also a timer_handle.
+  /// Allocates once, if the scheduler has held as many tasks before. \throws as execute().
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   auto schedule(due_time due, F&& f, const timer_options& options = {}) {
@@ -102,9 +103,9 @@ class scheduler {
   }
 
   /// Runs `f` at first, first + period, first + 2 periods and so on. Runs do not overlap: a run
-  /// that is due while the last one is still under way begins when that ends. For late runs see
-  /// missed_runs; if `first` has passed, the grid still begins there.
-  /// \throws std::invalid_argument also if the period is not above 0.
+  /// that is due while the previous run is still under way begins when that run ends. For late runs
+  /// see missed_runs. If `first` has passed, the grid still begins at `first`.
+  /// \throws as execute(); std::invalid_argument also if the period is not above 0.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   periodic_future schedule_at_fixed_rate(due_time first, std::chrono::duration<Rep, Period> period,
@@ -113,7 +114,7 @@ class scheduler {
   }
 
   /// Runs `f` at `first`, and then again `delay` after each run has ended.
-  /// \throws std::invalid_argument also if the delay is not above 0.
+  /// \throws as execute(); std::invalid_argument also if the delay is not above 0.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   periodic_future schedule_with_fixed_delay(due_time first,
@@ -122,10 +123,11 @@ class scheduler {
     return add_periodic(first, to_nanoseconds(delay), true, std::forward<F>(f), options);
   }
 
-  /// `co_await timers.after(10ms)`: resumes the coroutine after that delay, where tasks run.
+  /// `co_await timers.after(10ms)` resumes the coroutine after that delay, on a thread that runs
+  /// tasks of the scheduler. The awaiter refers to the scheduler.
   /// \throws takt::rejected from the co_await if the scheduler is shut down; takt::cancelled if
-  /// stop is requested, or the scheduler cancels its tasks, before the coroutine resumes. It may
-  /// then resume on the thread that requests stop or ends the scheduler.
+  /// stop is requested, or the scheduler cancels its tasks, before the coroutine resumes. The
+  /// coroutine may then resume on the thread that requests stop or ends the scheduler.
   ///
   /// Destroying a suspended frame cancels the timer. As with any coroutine, the frame must not be
   /// resumed at that moment.
@@ -134,15 +136,15 @@ class scheduler {
                                             sync::stop_token stop = {}) {
     return {*this, delay, std::move(stop)};
   }
-  /// The same at a point in time; one that has passed means now.
+  /// As after(), at a point in time. A time that has passed means now.
   [[nodiscard]] detail::timer_awaiter at(clock::time_point time,
                                          sync::stop_token stop = {}) noexcept {
     return {*this, time, std::move(stop)};
   }
 
-  /// The current time of its clock.
+  /// Returns the current time of the scheduler's clock.
   [[nodiscard]] clock::time_point now() const noexcept { return time().now(); }
-  /// The options of the futures that it makes.
+  /// Returns the options of the futures that the scheduler makes.
   [[nodiscard]] takt::future_options future_options() const noexcept { return futures_; }
 
  protected:

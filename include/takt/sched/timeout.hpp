@@ -13,8 +13,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// \return a future that gets the result of `source`, if that is ready in time. If not, `source` is
-/// cancelled and the future throws takt::timeout_error. See docs/scheduling.md.
+/// Limits the wait for `source`. \return a future that gets the result of `source` if that is ready
+/// at the deadline. Otherwise `source` is cancelled, and the future fails with takt::timeout_error.
 ///
 /// \code
 /// takt::future<reply> answer = takt::with_timeout(200ms, timers, client.ask(question));
@@ -25,15 +25,16 @@ namespace takt::inline TAKT_ABI {
 /// }
 /// \endcode
 ///
-/// The time-out is a task of `timers`, and late if all threads there are busy: do not pass the pool
-/// that runs `source`. A source that is already ready is returned as it is.
+/// The time-out is a task of `timers`, and late if all threads of `timers` are busy: do not pass
+/// the pool that runs `source`. A source that is already ready is returned as it is.
 ///
-/// **Cancellation.** Cancelling the returned future cancels `source` and the timer. Neither that
-/// nor a time-out waits for the body of `source`, and cancel_and_join() does not either.
+/// **Cancellation.** Cancelling the returned future cancels `source` and the timer. Neither a
+/// cancellation nor a time-out waits for the body of `source`; nor does cancel_and_join() of the
+/// returned future.
 ///
 /// **Shutdown.** If the scheduler drops the timer, `source` and the returned future are cancelled.
 ///
-/// **Cost.** One allocation in addition to the timer's.
+/// **Cost.** One allocation in addition to the timer's. See docs/scheduling.md.
 ///
 /// \throws takt::rejected if the scheduler is shut down or has no thread; std::bad_alloc;
 /// std::future_error (no_state) if `source` is empty. If it throws, `source` is unchanged.
@@ -46,7 +47,7 @@ template <class T>
   made->retain();
   return future<T>(detail::intrusive_ptr<detail::future_state<T>>(made.get()));
 }
-/// The same for a temporary, such as wheel_scheduler::on(): `timers` is used only during the call.
+/// As above, for a temporary such as wheel_scheduler::on(), which is used only during the call.
 template <class T>
 [[nodiscard]] future<T> with_timeout(due_time due, scheduler&& timers, future<T>&& source) {
   return with_timeout(due, timers, std::move(source));

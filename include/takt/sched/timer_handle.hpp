@@ -17,8 +17,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// Refers to a delayed task: cancels it, moves it, pauses it. Returned by execute(when, fn); also a
-/// base of scheduled_future and periodic_future.
+/// Refers to a delayed or periodic task, and can cancel, reschedule or pause it. Returned by
+/// execute(due, task); also a base class of scheduled_future and periodic_future.
 ///
 /// \code
 /// takt::timer_handle guard = pool.execute(30s, [c = weak(connection)] { drop(c); });
@@ -28,12 +28,12 @@ namespace takt::inline TAKT_ABI {
 /// guard.cancel();              // prevented, running or done
 /// \endcode
 ///
-/// A handle does not own its task: copies refer to the same task, and dropping them has no effect.
-/// A handle refers to no task if it is default-constructed, its task has ended or was returned by
-/// shutdown_now(), or its scheduler is gone. Then cancel() returns `done`, and the others return
-/// false or never.
+/// A handle does not own its task: copies refer to the same task, and destroying a handle has no
+/// effect. A handle refers to no task if it is default-constructed, if its task has ended or was
+/// returned by shutdown_now(), or if its scheduler was destroyed. Then cancel() returns `done`,
+/// next_time() returns max(), time_left() returns `never`, and the other members return false.
 ///
-/// **Thread safety.** const members may be called from any thread, also concurrently.
+/// **Thread safety.** Const members may be called concurrently.
 class timer_handle {
  public:
   timer_handle() noexcept = default;
@@ -56,30 +56,33 @@ class timer_handle {
   }
   ~timer_handle() = default;
 
-  /// Cancels the task: it leaves the queue at once, and a periodic task does not run again.
-  /// \return `prevented`, `running` or `done`.
+  /// Cancels the task, which leaves the queue at once. A periodic task does not run again.
+  /// \return `prevented`, `running` or `done`; see cancel_result.
   ///
-  /// Without a future, `running` (of a wheel_scheduler, `done`) may mean that the body is running:
-  /// it gets no stop request, later calls return the same, and no call reports when it ends. If the
-  /// body refers to an object that is about to be destroyed, use schedule() and cancel_and_join().
+  /// For a task without a future, `running` (of a wheel_scheduler, `done`) can mean that the body
+  /// is running: it gets no stop request, later calls return the same, and no call reports when the
+  /// body ends. If the body refers to an object that is about to be destroyed, use schedule() and
+  /// cancel_and_join().
   cancel_result cancel() const noexcept;
 
-  /// Moves the next run to `due`. A periodic task continues from there, and a paused task is
+  /// Moves the next run to `due`. Later runs of a periodic task follow from there. A paused task is
   /// resumed.
   /// \return false if there is no next run; or, with no effect, if `due` is beyond max_delay() of a
   /// wheel_scheduler.
   bool reschedule(due_time due) const noexcept;
 
-  /// Stops the task's time: resume() restores the delay that is left now. A run that is under way
-  /// continues. A shutdown cancels paused tasks. \return false if there is no next run, the task is
-  /// already paused, or the scheduler is shut down.
+  /// Pauses the task; resume() schedules its next run after the delay that is left now. A run that
+  /// is under way continues. A shutdown cancels paused tasks. \return false if there is no next
+  /// run, the task is already paused, or the scheduler is shut down.
   bool pause() const noexcept;
   /// Ends a pause. \return false if the task is not paused, or there is no next run.
   bool resume() const noexcept;
 
-  /// The time of the next run; max() if there is none, the task is paused, or a run is under way.
+  /// Returns the time of the next run; max() if there is none, the task is paused, or a run is
+  /// under way.
   [[nodiscard]] clock::time_point next_time() const noexcept;
-  /// The time until next_time(): negative if the task is late, `never` if that is max().
+  /// Returns the time until next_time(), negative if the task is late; `never` if next_time() is
+  /// max().
   [[nodiscard]] std::chrono::nanoseconds time_left() const noexcept;
 
  protected:
@@ -98,7 +101,8 @@ class timer_handle {
 /// answer.get();                    // waits until the task has run
 /// \endcode
 ///
-/// It converts to a future<T> by move. Destroying it neither waits nor cancels.
+/// A scheduled_future converts to a future<T> by move, which drops the handle. Destroying it
+/// neither waits nor cancels.
 ///
 /// **Thread safety.** As for future and timer_handle.
 template <class T>
@@ -109,11 +113,13 @@ class [[nodiscard]] scheduled_future : public future<T>, public timer_handle {
   scheduled_future(future<T> result, timer_handle timer) noexcept
       : future<T>(std::move(result)), timer_handle(std::move(timer)) {}
 
-  /// As future::cancel(), also after the result has been taken.
+  /// As future::cancel(). After get(), when the future is empty, returns `done` instead of
+  /// throwing.
   cancel_result cancel() const noexcept { return timer_handle::cancel(); }
 };
 
-/// A periodic task. It runs until it is cancelled or throws; get() throws what the task threw.
+/// The future and the handle of a periodic task, which runs until it is cancelled or throws. get()
+/// throws what the task threw.
 ///
 /// \code
 /// takt::periodic_future poll = pool.schedule_at_fixed_rate(0ms, 10ms, [] { read_sensor(); });
@@ -124,7 +130,7 @@ class [[nodiscard]] scheduled_future : public future<T>, public timer_handle {
 /// poll.cancel_and_join();      // the task no longer uses what it refers to
 /// \endcode
 ///
-/// Destroying it neither waits nor cancels.
+/// Destroying a periodic_future neither waits nor cancels.
 ///
 /// **Thread safety.** As for scheduled_future.
 class [[nodiscard]] periodic_future : public scheduled_future<void> {
@@ -135,7 +141,9 @@ class [[nodiscard]] periodic_future : public scheduled_future<void> {
       : scheduled_future<void>(std::move(result), std::move(timer)), periods_(&periods) {}
 
   /// Requests stop of the run that is under way, if there is one. The series continues, and each
-  /// later run gets a token of its own. cancel() ends the series.
+  /// later run gets a token of its own. Unlike future::request_stop(), this call does nothing
+  /// between two runs. cancel() ends the series.
+  /// \throws std::future_error (no_state) if the future is empty.
   void request_stop() const;
 
   /// Number of runs that have begun.

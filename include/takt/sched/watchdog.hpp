@@ -23,18 +23,18 @@ class scheduler;
 struct watchdog_options {
   /// Runs that take longer than this are reported.
   std::chrono::nanoseconds limit = std::chrono::seconds(1);
-  /// Runs the reports. Must outlive the watchdog, use the clock of the watched pools, and accept
-  /// `never`, which a wheel_scheduler does not. Must not be watched itself: if all its threads are
-  /// stuck, no report is made.
+  /// Scheduler that runs the reports. It must outlive the watchdog, use the clock of the watched
+  /// pools, and accept `never`, which a wheel_scheduler does not. It must not be watched itself: if
+  /// all its threads are stuck, no report is made.
   scheduler* timers = nullptr;
-  /// Receives the `started` event of the run, and its duration so far. Must not throw.
+  /// Receives the `started` event of the run, and the duration of the run so far. Must not throw.
   std::function<void(const task_event& started, std::chrono::nanoseconds so_far)> report{};
-  /// Receives every event as well, unless null. Must outlive the watchdog.
+  /// Another observer that receives every event as well, or null. Must outlive the watchdog.
   task_observer* next = nullptr;
 };
 
-/// An observer that reports each run of a task that exceeds a limit: once, while it is under way. A
-/// run that has just ended may still be reported. See docs/scheduling.md.
+/// An observer that reports each run of a task that exceeds a limit: once, while the run is under
+/// way. A run that has just ended may still be reported. See docs/scheduling.md.
 ///
 /// \code
 /// takt::task_statistics figures;
@@ -48,15 +48,15 @@ struct watchdog_options {
 /// takt::thread_pool pool{{.core_threads = 4, .observer = &watch}};
 /// \endcode
 ///
-/// It can watch several pools and wheel_schedulers at once.
+/// A watchdog can watch several pools and wheel_schedulers at once.
 ///
-/// **Destruction.** After the watched pools, before `timers` and `next`. The destructor waits for a
-/// report that is under way. Reporting ends when `timers` is shut down.
+/// **Lifetime.** Destroy the watched pools first, then the watchdog, then `timers` and `next`. The
+/// destructor waits for a report that is under way. Reporting ends when `timers` is shut down.
 ///
-/// **Thread safety.** on_event() may be called from any thread. Reports follow one another on the
+/// **Thread safety.** on_event() may be called concurrently. Reports run one after the other, on
 /// threads of `timers`; a report must not destroy the watchdog.
 ///
-/// **Cost.** It locks a mutex twice per run, and searches the runs that are under way.
+/// **Cost.** The watchdog locks a mutex twice per run, and searches the runs that are under way.
 class watchdog final : public task_observer {
  public:
   using options_type = watchdog_options;

@@ -1,5 +1,5 @@
 /// \file
-/// A timing wheel for very many time-outs, each of which names its executor.
+/// A timing wheel for very many time-outs, each with an executor of its own.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ namespace detail {
 class wheel_core;
 }  // namespace detail
 
-/// The thread that reads the clock when a relative delay begins.
+/// Which thread reads the clock when a delay begins.
 enum class timer_stamp : std::uint8_t {
   caller,  ///< The thread that schedules the task. The task is at most one tick late.
   /// The timer thread, at its next tick. Scheduling does not read the clock; the task may be two
@@ -38,28 +38,29 @@ enum class timer_stamp : std::uint8_t {
   timer,
 };
 
-/// Treatment of waiting tasks by wheel_scheduler::close(). Unlike close() with a close_policy, that
-/// waits for the timer thread only.
+/// Treatment of waiting tasks by wheel_scheduler::close(at_close), which waits for the timer thread
+/// only. close(close_policy) waits for termination.
 enum class at_close : std::uint8_t {
   run_marked,  ///< Runs tasks with run_at_close, and cancels the others.
-  run_all,     ///< Runs all tasks, series once.
-  give_back,   ///< Returns them to the caller.
-  cancel,      ///< Cancels them.
+  run_all,     ///< Runs all tasks, and each series once more.
+  give_back,   ///< Returns the tasks to the caller.
+  cancel,      ///< Cancels all tasks.
 };
 
 /// Options of wheel_scheduler.
 struct wheel_scheduler_options {
   /// Period of the grid on which tasks are handed over, at least 1 ms.
   std::chrono::nanoseconds tick = std::chrono::milliseconds(10);
-  /// Number of slots of the wheel: a power of two, at most 2^24. A timer that is further ahead than
-  /// one revolution is moved once more on its way, and again for each factor of 16.
+  /// Number of slots of the wheel: a power of two, at most 2^24. A timer that is due more than one
+  /// revolution ahead is moved within the wheel once before it is due, and once more for each
+  /// further factor of 16.
   std::size_t ticks_per_wheel = 512;
   timer_stamp stamp = timer_stamp::caller;  ///< The thread that reads the clock for delays.
-  /// Hands tasks over at their deadlines, not at the next tick.
+  /// If true, tasks are handed over at their deadlines, not at the next tick.
   bool exact = false;
-  /// Time before a deadline at which the timer thread stops sleeping and spins, for a precise
-  /// hand-over. About 100 us is enough, and costs that much CPU time for each wake-up. Requires
-  /// exact.
+  /// Time before a deadline at which the timer thread stops sleeping and spins, so that the
+  /// hand-over is precise. About 100 us is enough, and costs that much CPU time for each wake-up.
+  /// Requires `exact`.
   std::chrono::nanoseconds spin{0};
   missed_runs missed{};  ///< Default for periodic tasks that are behind.
 
@@ -69,18 +70,19 @@ struct wheel_scheduler_options {
   /// Clock of all deadlines. Must outlive the scheduler, its handles, and series runs that are
   /// still under way when it ends.
   const clock* time = &steady;
-  /// Must outlive the scheduler and its futures.
+  /// Hook for unhandled errors. Must outlive the scheduler and its futures.
   const unhandled_hook* unhandled = &terminate_on_unhandled;
   /// Receives every event, unless null. Must outlive the scheduler, and series runs that are still
   /// under way when it ends. Must not destroy the scheduler.
   task_observer* observer = nullptr;
 };
 
-/// A wheel_scheduler together with an executor, as a scheduler: for coroutines, and for functions
-/// such as with_timeout(). Refers to both. Made by wheel_scheduler::on().
+/// A wheel_scheduler together with an executor, returned by wheel_scheduler::on(): a scheduler for
+/// coroutines, and for functions such as with_timeout(). It refers to both and must not outlive
+/// them.
 ///
 /// \code
-/// auto timers = timeouts.on(other_pool);           // both must outlive it
+/// auto timers = timeouts.on(other_pool);
 /// auto page = takt::with_timeout(5s, timers, fetch_on(pool));
 /// \endcode
 ///
@@ -91,10 +93,10 @@ class wheel_view : public scheduler {
   using scheduler::scheduler;
 };
 
-/// Schedules tasks on the executors that they name, for timers that rarely fire, such as time-outs:
-/// the cost of scheduling and cancelling hardly depends on their number, and neither takes a lock,
-/// except to make room. Varghese and Lauck's hashed timing wheel, without periodic ticks. See
-/// docs/scheduling.md#wheel_scheduler.
+/// Schedules tasks on executors that the caller names. It is made for timers that rarely fire, such
+/// as time-outs: the cost of scheduling and cancelling hardly depends on their number, and neither
+/// takes a lock, except, rarely, to make space. The wheel is Varghese and Lauck's hashed timing
+/// wheel, without periodic ticks. See docs/scheduling.md#wheel_scheduler.
 ///
 /// \code
 /// takt::wheel_scheduler timeouts{{.tick = 1ms}};
@@ -105,16 +107,18 @@ class wheel_view : public scheduler {
 /// co_await timeouts.on(pool).after(10ms);        // resumes on the pool
 /// \endcode
 ///
-/// **Order.** Tasks are handed over at the first tick at or after their deadlines, in the order of
-/// their submission within a tick. A task that is due at once is handed over by the caller.
+/// **Order.** Tasks are handed over at the first tick at or after their deadlines; within a tick,
+/// in the order of their submission. The caller itself hands over a task that is due at once.
 ///
-/// **Cancellation.** `done` may mean that the executor has the task and runs it.
+/// **Cancellation.** cancel() of a task without a future returns `done` also if the executor has
+/// the task, whose body may still run.
 ///
-/// **Shutdown.** shutdown() cancels series; the destructor cancels all that waits. Neither waits
-/// for tasks that executors have. End the scheduler before its executors. A task that runs within
-/// the scheduler must not destroy it: that ends the program.
+/// **Shutdown.** shutdown() cancels series; the destructor cancels all waiting tasks. Neither waits
+/// for tasks that executors have. End the scheduler before its executors. A task that runs once on
+/// another executor may destroy the scheduler. In a run of a series, and in a task that runs within
+/// the scheduler, destroying it terminates the program.
 ///
-/// **Thread safety.** All members but the destructor, from any thread.
+/// **Thread safety.** All members except the destructor may be called concurrently.
 class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
  public:
   using options_type = wheel_scheduler_options;
@@ -123,6 +127,8 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   /// is not a power of two up to 2^24, spin is negative or given without exact, or time or
   /// unhandled is null; std::system_error if the system has no thread.
   explicit wheel_scheduler(const options_type& options = {});
+  /// Cancels all waiting tasks, requests stop of runs of series, and waits for the timer thread.
+  /// Does nothing in a child process after fork().
   ~wheel_scheduler();
   wheel_scheduler(const wheel_scheduler&) = delete;
   wheel_scheduler& operator=(const wheel_scheduler&) = delete;
@@ -159,8 +165,8 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
     return on(executor).schedule_with_fixed_delay(first, delay, std::forward<F>(f), options);
   }
 
-  /// The scheduler together with an executor: `co_await timeouts.on(pool).after(10ms)`. Awaiters
-  /// refer to the returned object: use both in one expression, or keep the object.
+  /// Returns a scheduler that runs tasks on `executor`: `co_await timeouts.on(pool).after(10ms)`.
+  /// Awaiters refer to the returned object: use both in one expression, or keep the object.
   [[nodiscard]] wheel_view on(any_executor executor) noexcept;
 
   /// Rejects later tasks. Tasks that run once are handed over when they are due; series and paused
@@ -172,13 +178,15 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   /// Like shutdown_now(), but cancels the waiting tasks.
   void shutdown_and_cancel() noexcept;
 
-  /// Ends the timer thread and waits for it. Then runs, returns or cancels the waiting tasks as
-  /// `policy` says, on the calling thread instead of their executors, the earliest first.
-  /// Exceptions of tasks without a future go to the unhandled hook, and the next task runs. Series
-  /// runs that executors have may still be under way afterwards.
-  /// \return the tasks, for at_close::give_back. A second call finds none.
-  /// \throws std::system_error (timed_out) if the timer thread does not end in time, since it runs
-  /// a task inline: no task is lost, and close() can be called again; std::system_error
+  /// Ends the timer thread and waits for it. Then it runs, returns or cancels the waiting tasks as
+  /// `policy` says, the earliest first; tasks run on the calling thread instead of their executors.
+  /// Exceptions of tasks without a future go to the unhandled hook, and the next task runs. Runs of
+  /// series that executors have may still be under way afterwards. Unlike close(close_policy), this
+  /// function does not wait for the last deadline.
+  /// \return the waiting tasks, for at_close::give_back; otherwise an empty list. A second call
+  /// returns an empty list.
+  /// \throws std::system_error (timed_out) if the timer thread does not end in time, because it
+  /// runs a task inline: no task is lost, and close() can be called again; std::system_error
   /// (resource_deadlock_would_occur) if called on the timer thread.
   task_list close(at_close policy = at_close::run_marked) { return close(close_timeout, policy); }
   template <class Rep, class Period>
@@ -189,17 +197,18 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   static constexpr std::chrono::nanoseconds close_timeout = std::chrono::seconds(5);
   using lifecycle_interface<wheel_scheduler>::close;
 
-  /// Maximum number of hand-overs per second, unless exact: that of ticks.
+  /// Returns the number of ticks per second, which limits the hand-overs per second unless `exact`.
   [[nodiscard]] double max_frequency() const noexcept;
-  /// Maximum delay of a task, and maximum period: 2^31 - 1 ticks.
+  /// Returns the maximum delay of a task, and maximum period: 2^31 - 1 ticks.
   [[nodiscard]] std::chrono::nanoseconds max_delay() const noexcept;
 
-  /// The ledger. Exact while no call is in progress. Visits all timers.
+  /// Returns the ledger: the numbers of tasks by outcome. Exact while no call is in progress.
+  /// Visits all timers.
   [[nodiscard]] task_totals totals() const;
-  /// Distribution of the time from the exact deadline to the hand-over.
+  /// Returns the distribution of the time from the exact deadline to the hand-over.
   [[nodiscard]] histogram_snapshot lateness() const noexcept;
 
-  /// The current time of its clock.
+  /// Returns the current time of the scheduler's clock.
   [[nodiscard]] clock::time_point now() const noexcept;
 
   /// For lifecycle_interface.
