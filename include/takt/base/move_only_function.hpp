@@ -1,5 +1,5 @@
 /// \file
-/// A move-only std::function with room for 56 bytes.
+/// A move-only std::function that stores targets of up to 56 bytes inside.
 #pragma once
 
 #include <cstddef>

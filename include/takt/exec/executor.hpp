@@ -29,8 +29,7 @@ namespace takt::inline TAKT_ABI {
 /// \endcode
 ///
 /// execute() takes ownership of the task, which then has exactly one outcome, or throws
-/// takt::rejected. submit() and resume_on() work with any executor; executor_interface has a member
-/// submit().
+/// takt::rejected. submit() and resume_on() work with any executor; see also executor_interface.
 ///
 /// An executor declares its guarantees as constants; a missing constant means false:
 /// \code
@@ -41,8 +40,8 @@ namespace takt::inline TAKT_ABI {
 /// \endcode
 ///
 /// An executor may have `std::size_t try_execute(std::span<task>) noexcept`. It queues a prefix of
-/// the tasks in one step and returns their number; it runs none of them before it returns. It
-/// returns 0 if it would not be cheaper than execute(). See docs/executors.md.
+/// the tasks in one step, running none of them, and returns their number, or 0 if that would not be
+/// cheaper than execute().
 template <class E>
 concept executor = requires(E& e, task t) { e.execute(std::move(t)); };
 

@@ -22,10 +22,10 @@ namespace takt::inline TAKT_ABI {
 /// print(all.count(), all.percentile(50), all.percentile(99.9), all.max());
 /// \endcode
 ///
-/// **Error.** Durations from 0 to 63 ns are exact. Above, each power of two has 32 buckets of equal
-/// width, up to the largest std::chrono::nanoseconds, and a duration is reported as the middle of
-/// its bucket: percentile(), min() and max() are **off by less than 1/64 (1.6 %)**, up or down.
-/// mean() is the mean of these middles, rounded to 1 ns, and so has the same bound.
+/// **Accuracy.** Durations from 0 to 63 ns are exact. Above, each power of two has 32 buckets of
+/// equal width, up to the largest std::chrono::nanoseconds, and a duration is reported as the
+/// middle of its bucket: percentile(), min() and max() are **off by less than 1/64 (1.6 %)**, up or
+/// down. mean() is the mean of these middles, rounded to 1 ns, and so has the same bound.
 ///
 /// **Empty.** A snapshot without durations returns 0 from every query.
 ///

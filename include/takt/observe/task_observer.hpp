@@ -92,8 +92,7 @@ struct task_event {
 /// **Errors.** An exception that leaves on_event() terminates the program. on_event() should not
 /// block a worker or a caller, and must expect unknown kinds: later versions may add some.
 ///
-/// **Lifetime.** An emitter gets its observer at construction; the observer must outlive it. See
-/// docs/observe.md.
+/// **Lifetime.** An observer must outlive its emitters, which keep it. See docs/observe.md.
 class task_observer {
  public:
   virtual ~task_observer();
