@@ -144,7 +144,7 @@ class lifecycle {
   mutable detail::timed_condition changed_ TAKT_GUARDED_BY(mu_);  // terminated, or users_ is 0
 };
 
-/// What close() does with accepted work. Copies like an int.
+/// Determines what close() does with accepted work. Copies like an int.
 ///
 /// \code
 /// pool.close(takt::drain);           // runs all accepted work, however long it takes
@@ -204,9 +204,9 @@ class lifecycle_interface {
   [[nodiscard]] bool is_shutdown() const noexcept { return state() != life_state::running; }
   /// Returns true if shut down and not yet terminated.
   [[nodiscard]] bool is_terminating() const noexcept { return is_shutdown() && !is_terminated(); }
-  /// Returns true if all tasks have ended and no thread of the owner will run another one. Tasks
-  /// that callers run (rejection_policy::caller_runs) may still be running, and another thread may
-  /// still be destroying the closure of a task that it has cancelled.
+  /// Returns true if all tasks have ended and no thread of the owner will run another task. Tasks
+  /// that callers run (rejection_policy::caller_runs()) may still be running, and another thread
+  /// may still be destroying the closure of a task that it has cancelled.
   [[nodiscard]] bool is_terminated() const noexcept { return state() == life_state::terminated; }
 
   /// Blocks until terminated. \throws std::system_error (resource_deadlock_would_occur) if called

@@ -45,7 +45,8 @@ class manual_executor : public executor_interface<manual_executor> {
   manual_executor(const manual_executor&) = delete;
   manual_executor& operator=(const manual_executor&) = delete;
 
-  /// Queues `t`. \throws takt::rejected after shutdown; std::invalid_argument if the task is empty.
+  /// Queues `t`. \throws takt::rejected after shutdown; std::invalid_argument if the task is empty;
+  /// std::bad_alloc.
   void execute(task t);
 
   /// Runs the next task, if any, without waiting. \return true if it ran a task.

@@ -33,6 +33,7 @@ class pool_core;
 class rejection_policy {
  public:
   /// Receives the task and the reason, on the submitting thread. It may run, keep or drop the task.
+  /// execute() throws what the handler throws.
   using handler = std::function<void(task, rejection)>;
 
   /// execute() throws takt::rejected. The default.
@@ -45,8 +46,8 @@ class rejection_policy {
   }
   /// Drops the new task.
   [[nodiscard]] static rejection_policy drop() { return rejection_policy(kind::drop); }
-  /// Drops the task at the head of the queue, within execute(), and queues the new one. If no task
-  /// is queued, drops the new one. If the dropped task owns the pool, execute() destroys the pool.
+  /// Drops the task at the head of the queue, within execute(), and queues the new task. If no task
+  /// is queued, drops the new task. If the dropped task owns the pool, execute() destroys the pool.
   [[nodiscard]] static rejection_policy drop_oldest() {
     return rejection_policy(kind::drop_oldest);
   }

@@ -75,7 +75,7 @@ class serial_executor : public executor_interface<serial_executor>,
   /// Queues `t` behind all earlier tasks.
   /// \throws takt::rejected if the strand or its executor is shut down; what the executor throws,
   /// which also rejects all tasks that are queued at that moment; std::invalid_argument if the task
-  /// is empty.
+  /// is empty; std::bad_alloc.
   void execute(task t);
 
   /// Rejects new tasks; queued tasks still run.

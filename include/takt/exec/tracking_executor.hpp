@@ -50,7 +50,7 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
   tracking_executor& operator=(const tracking_executor&) = delete;
 
   /// Submits `f` to the executor and tracks it.
-  /// \throws what the executor throws; std::invalid_argument if `f` is empty.
+  /// \throws what the executor throws; std::invalid_argument if `f` is empty; std::bad_alloc.
   template <class F>
     requires(detail::is_trackable<std::remove_cvref_t<F>> &&
              (detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>))

@@ -1,5 +1,5 @@
 /// \file
-/// A timing wheel for very many time-outs, each with an executor of its own.
+/// A timing wheel for very many time-outs; the caller names an executor for each.
 #pragma once
 
 #include <chrono>
@@ -110,8 +110,7 @@ class wheel_view : public scheduler {
 /// **Order.** Tasks are handed over at the first tick at or after their deadlines; within a tick,
 /// in the order of their submission. The caller itself hands over a task that is due at once.
 ///
-/// **Cancellation.** cancel() of a task without a future returns `done` also if the executor has
-/// the task, whose body may still run.
+/// **Cancellation.** Without a future, `done` may mean that the executor has the task.
 ///
 /// **Shutdown.** shutdown() cancels series; the destructor cancels all waiting tasks. Neither waits
 /// for tasks that executors have. End the scheduler before its executors. A task that runs once on
@@ -136,10 +135,11 @@ class wheel_scheduler : public lifecycle_interface<wheel_scheduler> {
   /// Hands a task to an executor at some time, without a future. The executor must live until it
   /// has received the task, or the task has ended.
   /// \throws takt::rejected if the scheduler is shut down, or the executor rejects a task that is
-  /// due at once; std::invalid_argument if the task is empty, the slack negative, or the time too
-  /// far ahead; std::bad_alloc; std::length_error beyond about 2^32 timers. Then the task does not
-  /// run. It also throws the exception of a task that is due at once and that its executor runs
-  /// within the call. All members below that add tasks throw the same.
+  /// due at once; std::invalid_argument if the task is empty, the slack negative, or the time
+  /// beyond max_delay() (`never` is); std::bad_alloc; std::length_error beyond about 2^32 timers.
+  /// In these cases the task does not run. An executor that runs tasks within its execute() may run
+  /// a task that is due at once within this call, which then also throws the exception of the task.
+  /// All members below that add tasks throw the same.
   timer_handle execute(due_time due, any_executor executor, task t,
                        const timer_options& options = {});
 

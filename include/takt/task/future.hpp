@@ -106,7 +106,7 @@ class [[nodiscard]] future {
   }
 
   /// Blocks until the future is ready, then moves the value out or throws the error. The future is
-  /// empty afterwards.
+  /// empty afterwards. \throws also as wait(); the future is unchanged then.
   T get() {
     wait();
     return std::exchange(state_, {})->take();
@@ -163,9 +163,8 @@ class [[nodiscard]] future {
   ///
   /// The thread that completes this future calls `f`, within the completing call. If the future is
   /// already ready, then() calls `f`. Only at the depth of max_nested_continuations is the call
-  /// deferred.
-  /// `f` is called as an rvalue if it can be called so. If `f` returns a future, then() returns a
-  /// future of that future.
+  /// deferred. `f` is called as an rvalue if it can be called so. If `f` returns a future, then()
+  /// returns a future of that future.
   ///
   /// Cancelling the returned future prevents `f` and does not cancel this future's work. The
   /// returned future has the clock and the hook of this one.

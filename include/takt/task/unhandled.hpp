@@ -34,6 +34,7 @@ enum class unhandled : std::uint8_t {
 /// if several threads have errors. A hook that throws terminates the program.
 class unhandled_hook {
  public:
+  /// Called once for each unhandled error.
   virtual void on_unhandled(unhandled kind, const std::exception_ptr& error) const noexcept = 0;
 
  protected:

@@ -55,8 +55,7 @@ template <class... T>
 }
 
 /// Returns a future that becomes ready when the first of `futures` is ready. Its value is the index
-/// of the first one and all of `futures`; the caller can wait for the others, cancel or destroy
-/// them.
+/// of that future, and all `futures`; the caller can wait for the others, cancel or destroy them.
 ///
 /// \code
 /// auto [first, answers] = takt::when_any(std::move(replicas)).get();    // a vector of futures
