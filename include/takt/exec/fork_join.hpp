@@ -51,9 +51,8 @@ class pool_core;
 /// takt::broken_promise. **Destruction** waits for the children; an error that no join() has thrown
 /// goes to the pool's unhandled hook as unobserved, unless it is takt::broken_promise.
 ///
-/// **Thread safety.** Only the thread that constructed a fork_join may use it; a child makes a
-/// fork_join of its own. See docs/executors.md for full queues, shutdown, and threads outside the
-/// pool.
+/// **Thread safety.** Only the thread that constructed it may use a fork_join; a child makes its
+/// own. See docs/executors.md for full queues, shutdown, and threads outside the pool.
 class fork_join {
  public:
   explicit fork_join(stealing_pool& pool) noexcept;
@@ -94,8 +93,9 @@ class fork_join {
     end_spawn(0, outer);
   }
 
-  /// Waits until all children have ended. Meanwhile the thread runs the children that no other
-  /// thread has stolen, and nothing else. More children can be spawned afterwards.
+  /// Waits until all children have ended. Meanwhile the thread runs children that no other thread
+  /// has stolen, and continuations deferred on it, but no other tasks. More children can be spawned
+  /// afterwards.
   /// \throws the first exception of a child; std::logic_error on a thread that did not construct
   /// this.
   void join();
