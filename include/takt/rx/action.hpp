@@ -26,31 +26,30 @@ namespace detail {
 /// An entry in the queue of an action_scheduler. Owns its action while it is queued.
 struct action_entry : list_node<> {
   rx::action_node* action = nullptr;
-  std::uint64_t batch = 0;  ///< The drain that it belongs to, if the scheduler has several.
+  std::uint64_t batch = 0;  ///< Number of its batch; see action_scheduler::enqueue().
 };
 
 }  // namespace detail
 
 namespace rx {
 
-/// An action without its work: the interface of actions for authors of schedulers. See
-/// action_scheduler.
+/// An action without its work, for authors of schedulers. See action_scheduler.
 ///
 /// **Thread safety**: as in action.
 class action_node : public detail::subscription_core, public detail::list_node<struct of_pending> {
  public:
   /// Returns the delay of the last schedule().
   [[nodiscard]] std::chrono::nanoseconds delay() const noexcept { return delay_; }
-  /// Returns true if it was scheduled and has not begun to run since.
+  /// Returns true if the action was scheduled and has not begun to run since.
   [[nodiscard]] bool is_pending() const noexcept { return pending_; }
 
-  /// For action: returns true if it can be scheduled: it is open and its scheduler exists.
+  /// For action: returns true if the action is open and its scheduler exists.
   /// \throws std::logic_error if another thread runs the scheduler's loop.
   [[nodiscard]] bool may_schedule() const;
-  /// For action: schedules it. Requires may_schedule().
+  /// For action: schedules the action. Requires that may_schedule() has returned true.
   void schedule(std::chrono::nanoseconds delay);
-  /// For schedulers: called on the scheduler's thread after another thread has closed the action.
-  /// Removes it from the scheduler and destroys its work, unless that is running.
+  /// For schedulers, on their own thread, after another thread has closed the action: removes the
+  /// action from its scheduler and destroys the work, unless the work is running.
   void come_home() noexcept;
 
  protected:
@@ -84,7 +83,7 @@ class action_node : public detail::subscription_core, public detail::list_node<s
   timer_id timed_entry_;
 };
 
-/// Owns an action. For authors of schedulers.
+/// Owns an action, or is empty. Movable, not copyable. For authors of schedulers.
 class action_ref {
  public:
   action_ref() noexcept = default;
@@ -130,8 +129,8 @@ class action_with<void> : public rx::action_node {
 
 namespace rx {
 
-/// Work that runs on an action_scheduler and can be scheduled again: a subscription with
-/// schedule().
+/// A handle to work that runs on an action_scheduler and can be scheduled again: a subscription
+/// with schedule().
 ///
 /// \code
 /// takt::rx::action<int> a = async.schedule(1s, [](auto& self, int n) {
@@ -143,23 +142,25 @@ namespace rx {
 /// \endcode
 ///
 /// Work is called with the action and its state, or with the state only; without a state, with the
-/// action or nothing. The state is an lvalue that lives until the next schedule().
+/// action or nothing. The state is an lvalue, which the next schedule() replaces, also within the
+/// work: work that uses the state after self.schedule() takes it by value.
 ///
 /// An action stays open after it has run, so that the owner of a handle can schedule it later. It
 /// is closed by unsubscribe(), by an error of its work, and by the destruction of its scheduler;
 /// then schedule() does nothing. An open action without handles is destroyed after it has run,
 /// unless it was scheduled again. Its work is destroyed when the action is closed or destroyed.
 ///
-/// **Thread safety.** schedule() is for the scheduler's thread only. Any thread may call
-/// unsubscribe(), where the scheduler says so; see async_scheduler.
+/// **Thread safety.** schedule() is for the scheduler's thread only. On schedulers with a loop, any
+/// thread may call unsubscribe(); see async_scheduler.
 template <class State>
 class action : public subscription {  // NOLINT(cppcoreguidelines-slicing): a handle
  public:
   /// Creates a closed handle.
   action() noexcept = default;
 
-  /// Schedules the action, with a new delay and state. A pending run is replaced, except in a
-  /// queue_scheduler. \throws what the scheduler's schedule() throws.
+  /// Schedules the action with a new delay and state, which replace those of a pending run; only
+  /// queue_scheduler differs, see there. Does nothing if the action is closed.
+  /// \throws what the scheduler's schedule() throws.
   template <class Rep, class Period>
     requires std::is_void_v<State>
   void schedule(std::chrono::duration<Rep, Period> delay) const {
@@ -226,7 +227,7 @@ class action_with_work final : public action_with<State> {
 
 namespace rx {
 
-/// True if an F is work with a state of type State.
+/// True if an F is work with a state of type State; with void, without a state.
 template <class F, class State = void>
 inline constexpr bool is_action_work =
     std::is_invocable_v<F&, action<State>&, State&> || std::is_invocable_v<F&, State&>;

@@ -39,24 +39,25 @@ using action_delay = std::optional<std::chrono::nanoseconds>;
 /// **Errors.** An action that throws is closed. The scheduler defines which other actions are
 /// closed with it and which call throws the error; see docs/rx.md.
 ///
-/// **Destruction** closes all pending actions; actions of remaining handles do nothing from then
-/// on. An action must not destroy its scheduler.
+/// **Destruction** closes all pending actions. schedule() of remaining handles does nothing from
+/// then on. An action must not destroy its scheduler.
 ///
-/// **Thread safety.** A scheduler and its actions belong to one thread: that of the loop, if it has
-/// one. Only unsubscribe() may be called by other threads, where the scheduler says so. Other
-/// threads post to the loop. To derive a scheduler of your own, see docs/rx.md and
-/// examples/own_scheduler.cpp.
+/// **Thread safety.** A scheduler and its actions belong to one thread: the loop's, if any. Other
+/// threads post to the loop, and may call only unsubscribe(); see async_scheduler.
+///
+/// For a scheduler of your own, see docs/rx.md and examples/own_scheduler.cpp.
 class action_scheduler {
  public:
   action_scheduler(const action_scheduler&) = delete;
   action_scheduler& operator=(const action_scheduler&) = delete;
 
-  /// Returns the time of the clock that delays refer to.
+  /// Returns the current time of the clock by which delays are measured.
   [[nodiscard]] virtual clock::time_point now() const noexcept = 0;
 
   /// Runs `work`, as soon as possible or after a delay, with or without a state; see action for the
-  /// forms of work. A delay of 0 or less is none; with `never`, it never runs.
-  /// \return an action; if the loop is shut down, a closed one that is_rejected().
+  /// forms of work. A delay of 0 or less is none, except that virtual_time_scheduler orders by
+  /// negative delays, too. With the delay `never`, work runs only after it is scheduled again.
+  /// \return the action; if the loop is shut down, a closed action that is_rejected().
   /// \throws std::invalid_argument if the work is empty; std::bad_alloc; std::logic_error if
   /// another thread runs the loop; what the work throws, if the scheduler runs it within
   /// schedule().
@@ -85,23 +86,25 @@ class action_scheduler {
   action_scheduler();
   virtual ~action_scheduler();
 
-  // --- what a derived scheduler defines
+  // --- defined by a derived scheduler
 
   /// Arranges for the action to run after the delay: by enqueue() and a later drain(), or by a
   /// later flush_from(a). If this throws, the action is not pending.
   virtual void request(action_node& a, std::chrono::nanoseconds delay) = 0;
-  /// Called when the action is about to be scheduled again with this delay; or, without a delay,
-  /// when it has run without being scheduled again, or was closed. Cancels what request() has
-  /// arranged, if it is still pending.
-  /// \return true if it is kept, so that request() is not called.
+  /// Cancels what request() has arranged for the action, if that is still pending. Called by every
+  /// schedule(), with the new delay; and without a delay when the action was closed, or has run and
+  /// was not scheduled again.
+  /// \return true if the arrangement is kept for the new delay: request() is not called then.
   virtual bool recycle(action_node& a, action_delay delay) noexcept = 0;
-  /// Called when an action is due. Runs it and then the whole queue; within another flush_from(),
-  /// puts it into the queue instead. If an action throws, the rest of the queue is closed.
+  /// Called by the derived scheduler when an action is due. Runs the action and then the whole
+  /// queue; within another flush_from(), appends the action to the queue instead. If an action
+  /// throws, the rest of the queue is closed.
   /// \throws what the action throws.
   virtual void flush_from(action_node& due);
 
-  /// Called when an action was closed. \return true if this is not the scheduler's thread; then the
-  /// scheduler has arranged for come_home() of the action on its own thread, if that is possible.
+  /// Called by the thread that has closed an action. \return true if that is not the scheduler's
+  /// thread; the scheduler has then arranged for its own thread to call come_home() of the action,
+  /// if that is possible.
   [[nodiscard]] virtual bool is_elsewhere(action_node& closed) noexcept {
     static_cast<void>(closed);
     return false;
@@ -109,25 +112,27 @@ class action_scheduler {
   /// \throws std::logic_error if another thread runs the scheduler's loop.
   virtual void check_thread() const {}
 
-  // --- what a derived scheduler uses
+  // --- used by a derived scheduler
 
   /// Appends an action to the queue, as part of a batch.
   /// \throws std::bad_alloc only if the action is queued already.
   void enqueue(action_node& a, std::uint64_t batch = 0);
   /// Removes all entries of an action from the queue.
   void dequeue(action_node& a) noexcept;
-  /// Returns true if the last entry of the queue belongs to `batch`, which is the latest batch.
+  /// Returns true if entries of `batch` are queued. Requires that `batch` is the latest batch.
   [[nodiscard]] bool has_queued(std::uint64_t batch) const noexcept;
   /// Runs the actions at the front of the queue that belong to `batch`. If one throws, the rest of
   /// the batch is closed. \throws what the action throws.
   void drain(std::uint64_t batch = 0);
-  /// Runs one action, and recycles it. \return its error, which has closed the action; or null.
+  /// Runs one action. Calls recycle() without a delay, unless the action was scheduled again.
+  /// \return the error of the action, which has closed it; null if there is none.
   [[nodiscard]] std::exception_ptr execute(action_node& a) noexcept;
   /// Returns all pending actions in the order of schedule(). \throws std::bad_alloc.
   [[nodiscard]] std::vector<action_ref> pending();
   /// Returns the first pending action; empty if there is none.
   [[nodiscard]] action_ref first_pending() noexcept;
-  /// Closes all pending actions. The destructor of a derived class must call this.
+  /// Closes all pending actions. The destructor of a derived class must call this, because closing
+  /// an action calls recycle(), which the derived class defines.
   void close() noexcept;
 
  private:

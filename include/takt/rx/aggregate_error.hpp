@@ -13,8 +13,8 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Thrown when two or more subscriptions that are unsubscribed together throw. It is flat: none of
-/// its errors is an aggregate_error.
+/// Thrown by unsubscribe() if two or more callbacks have thrown. It is flat: none of its errors is
+/// an aggregate_error.
 ///
 /// \code
 /// try {
@@ -27,6 +27,7 @@ namespace rx {
 /// **Thread safety**: as for a value. Copying does not throw; copies share the errors.
 class aggregate_error final : public std::runtime_error {
  public:
+  /// For the rx module: requires at least two errors, none of them an aggregate_error.
   explicit aggregate_error(std::vector<std::exception_ptr> errors);
 
   /// Returns the errors, at least two, in the order in which they were thrown.

@@ -22,7 +22,7 @@ namespace rx {
 /// });
 /// \endcode
 ///
-/// **Thread safety**, shutdown and the rest: as in async_scheduler.
+/// Everything else is as in async_scheduler.
 class animation_frame_scheduler final : public batch_scheduler {
  public:
   explicit animation_frame_scheduler(event_loop& loop) : batch_scheduler(loop, loop.frames()) {}

@@ -18,7 +18,7 @@ namespace rx {
 /// print("first");
 /// \endcode
 ///
-/// **Thread safety**, shutdown and the rest: as in async_scheduler.
+/// Everything else is as in async_scheduler.
 class asap_scheduler final : public batch_scheduler {
  public:
   explicit asap_scheduler(event_loop& loop) : batch_scheduler(loop, loop.microtasks()) {}

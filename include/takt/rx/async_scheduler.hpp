@@ -25,12 +25,13 @@ namespace rx {
 /// loop.run();
 /// \endcode
 ///
-/// **Scheduling again** replaces state, delay and timer: an action runs once, however often it was
-/// scheduled. An action that schedules itself with an unchanged delay is an interval; see
-/// docs/rx.md.
+/// **Scheduling again** replaces state, delay and timer: an action that is scheduled several times
+/// before it runs, runs once. An action that schedules itself with an unchanged delay is an
+/// interval; see docs/rx.md.
 ///
-/// **Errors** of an action leave run(), run_one() and the like of the loop, and close the action.
-/// std::bad_alloc for an interval's next timer leaves them, too; that action is idle then.
+/// **Errors.** An action that throws is closed, and run(), poll() or the other member of the loop
+/// that runs it throws the error. They throw std::bad_alloc if there is no memory for an interval's
+/// next timer; that action stays open, and is not scheduled.
 ///
 /// **Shutdown.** Once the loop is shut down, schedule() returns a closed action that is_rejected().
 ///

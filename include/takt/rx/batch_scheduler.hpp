@@ -13,17 +13,18 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// The common base of asap_scheduler (which has an example) and animation_frame_scheduler: one call
-/// on a queue of the loop runs all actions scheduled since the previous call.
+/// The common base of asap_scheduler (see there for an example) and animation_frame_scheduler. All
+/// actions scheduled since the previous batch form a batch, which one task of the loop's microtask
+/// or frame queue runs.
 ///
 /// **Batches.** Actions scheduled while a batch runs belong to the next batch. When an action
 /// throws, the rest of its batch is closed, but not the next batch. If all actions of a batch are
-/// cancelled before it begins, its call on the queue is cancelled.
+/// closed before it begins, its request on the queue is cleared; see loop_requests.
 ///
 /// **Delays.** An action with a delay above 0 waits on a timer, as in async_scheduler, and runs
 /// outside of batches.
 ///
-/// **Errors**, **thread safety** and the rest: as in async_scheduler.
+/// Everything else is as in async_scheduler.
 class batch_scheduler : public async_scheduler {
  public:
   ~batch_scheduler() override { close(); }

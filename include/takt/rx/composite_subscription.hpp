@@ -24,8 +24,8 @@ namespace rx {
 /// all.unsubscribe();    // unsubscribes all children and closes the group
 /// \endcode
 ///
-/// **Order.** Children are unsubscribed in the order of add(). Each is contained at most once. A
-/// child that closes on its own leaves the group.
+/// **Order.** Children are unsubscribed in the order of add(). The group has each child at most
+/// once. A child that closes on its own leaves the group.
 ///
 /// **Errors**, **destruction** and **thread safety**: as for subscription. Copies name the same
 /// group.
@@ -34,18 +34,18 @@ namespace rx {
 /// allocate.
 class composite_subscription : public subscription {
  public:
-  /// Creates an open group without children.
+  /// Creates an open group without children. \throws std::bad_alloc.
   composite_subscription() : subscription(subscription::empty()) {}
   /// Creates an open group with these children. \throws std::bad_alloc.
   composite_subscription(std::initializer_list<subscription> children);
 
   /// Removes a child and unsubscribes it. \return true if it was a child.
-  /// \throws what unsubscribing it throws.
+  /// \throws what unsubscribing the child throws.
   bool remove(const subscription& child) const;
   /// Removes a child and leaves it open. \return true if it was a child.
   bool release(const subscription& child) const noexcept;
   /// Unsubscribes and removes the children that the group has now; children added meanwhile stay.
-  /// \throws what unsubscribing throws, after all of these children have been unsubscribed.
+  /// \throws what unsubscribing them throws, after all of them have been unsubscribed.
   void clear() const;
   /// Returns the number of children.
   [[nodiscard]] std::size_t size() const noexcept;

@@ -17,15 +17,15 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Calls on a queue of an event_loop, identified by handles. With the loop's microtasks this is
-/// what browsers call setImmediate and clearImmediate; with its frames, requestAnimationFrame and
-/// cancelAnimationFrame.
+/// Calls on a queue of an event_loop, identified by handles. On the loop's microtasks, set() and
+/// clear() are JavaScript's setImmediate and clearImmediate; on its frames, requestAnimationFrame
+/// and cancelAnimationFrame.
 ///
 /// \code
 /// takt::rx::loop_requests immediate{loop.microtasks()};
 ///
 /// const auto handle = immediate.set([] { tidy_up(); });
-/// immediate.clear(handle);           // it will not be called
+/// immediate.clear(handle);           // tidy_up() will not be called
 /// \endcode
 ///
 /// A handle becomes invalid when its call begins or is cleared. It never names another call.
@@ -41,10 +41,12 @@ class loop_requests {
   loop_requests(const loop_requests&) = delete;
   loop_requests& operator=(const loop_requests&) = delete;
 
-  /// Calls `f` when the queue runs. Errors of `f` leave run() of the loop.
+  /// Calls `f`, which must not be empty, when the queue runs. Errors of `f` leave run() of the
+  /// loop.
   /// \throws takt::rejected if the loop is shut down; std::bad_alloc.
   handle set(move_only_function<void()> f);
-  /// Cancels a call and destroys its callable. \return false if it has begun or was cleared before.
+  /// Cancels a call and destroys its callable. The loop still runs an empty task in its place, so a
+  /// frame stays requested. \return false if the call has begun or was cleared before.
   bool clear(handle which) noexcept;
   /// Returns the number of pending calls.
   [[nodiscard]] std::size_t pending() const noexcept { return core_->calls.size(); }

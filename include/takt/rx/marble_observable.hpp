@@ -30,7 +30,7 @@ class marble_error final : public std::runtime_error {
   marble_error() : std::runtime_error("error") {}
 };
 
-/// Values by the characters that stand for them.
+/// Maps characters of a diagram to values.
 template <class T>
 using marble_values = std::map<std::string, T, std::less<>>;
 
@@ -52,7 +52,7 @@ bool operator==(const marble_message<T>& a, const marble_message<T>& b) {
   return a.time == b.time && a.kind == b.kind && a.value == b.value && same_error(a.error, b.error);
 }
 
-/// An observable defined by a diagram. It records its subscriptions. Created by
+/// An observable that is defined by a diagram and records its subscriptions. Created by
 /// marble_scheduler::hot() and cold().
 ///
 /// \code
@@ -61,7 +61,9 @@ bool operator==(const marble_message<T>& a, const marble_message<T>& b) {
 /// EXPECT_EQ(keys.subscriptions().size(), 1);   // after test.flush()
 /// \endcode
 ///
-/// Copies name the same observable. **Thread safety**: none. The scheduler must outlive it.
+/// Copies name the same observable. The scheduler must outlive all of them.
+///
+/// **Thread safety**: for one thread.
 template <class T>
 class marble_observable : public test_observable<T> {
  public:

@@ -55,14 +55,17 @@ class marble_expectation {
   marble_expectation& operator=(const marble_expectation&) = default;
 };
 
-/// The events observed from an observable, to be compared. Returned by marble_scheduler::expect(),
-/// which has an example. **Thread safety**: as for the marble_scheduler, which must outlive it.
+/// An expectation about the events of an observable, returned by marble_scheduler::expect(). See
+/// marble_scheduler for an example.
+///
+/// **Thread safety**: as for the marble_scheduler, which must outlive this object.
 template <class T>
 class expected_observable {
  public:
   using content = typename detail::marble_content<T>::type;
 
   /// Expects the events of a diagram.
+  /// \throws std::invalid_argument if the diagram is wrong or a value is missing.
   void to_be(std::string_view diagram, const marble_values<T>& values = {},
              const std::exception_ptr& error = {}) const;
   /// Expects the events of another observable.
@@ -80,13 +83,14 @@ class expected_observable {
   std::chrono::nanoseconds begin_;
 };
 
-/// The recorded subscriptions of an observable, to be compared. Returned by
-/// marble_scheduler::expect_subscriptions(). **Thread safety**: as for the marble_scheduler, which
-/// must outlive it.
+/// An expectation about the recorded subscriptions of an observable, returned by
+/// marble_scheduler::expect_subscriptions().
+///
+/// **Thread safety**: as for the marble_scheduler, which must outlive this object.
 class expected_subscriptions {
  public:
-  /// Expects these subscriptions, in the order in which they began; an empty diagram stands for
-  /// none.
+  /// Expects these subscriptions, in the order in which they began. An empty diagram means that
+  /// there is no subscription. \throws std::invalid_argument if a diagram is wrong.
   void to_be(const std::vector<std::string>& diagrams) const;
   void to_be(std::string_view diagram) const { to_be(std::vector{std::string(diagram)}); }
 
@@ -100,7 +104,7 @@ class expected_subscriptions {
   std::shared_ptr<check> check_;
 };
 
-/// A virtual_time_scheduler for tests with diagrams; RxJS's TestScheduler.
+/// A virtual_time_scheduler for tests with diagrams. RxJS calls this a TestScheduler.
 ///
 /// \code
 /// takt::rx::marble_scheduler test;
@@ -111,7 +115,7 @@ class expected_subscriptions {
 /// });
 /// \endcode
 ///
-/// **run()** calls its function and flush(), which checks the expectations. Within run() a
+/// **run()** calls its function and then flush(), which checks the expectations. Within run() a
 /// character takes 1 ms, spaces have no meaning, and max_time is unlimited; outside of it a
 /// character, also a space, takes 10 ms, and max_time is 750 ms. Virtual time continues from one
 /// run() to the next, but diagrams start at zero: use one scheduler per run().
@@ -119,8 +123,8 @@ class expected_subscriptions {
 /// **loop()** has the same virtual time, and its tasks run within flush(). docs/rx.md describes the
 /// order of events at the same time.
 ///
-/// **Errors**: as in virtual_time_scheduler, also for tasks of the loop. An error does not close
-/// other tasks of the loop: they run within the next flush().
+/// **Errors** of actions: as in virtual_time_scheduler. Errors of tasks of the loop leave flush(),
+/// too. No error cancels other tasks of the loop: they run within the next flush().
 ///
 /// **Thread safety** and **destruction**: as in virtual_time_scheduler.
 class marble_scheduler final : public virtual_time_scheduler {
@@ -149,6 +153,7 @@ class marble_scheduler final : public virtual_time_scheduler {
   }
 
   /// Subscribes within flush(): at once, or at the times of a diagram such as `--^---!`.
+  /// \throws std::invalid_argument if the diagram is wrong.
   template <class T>
   expected_observable<T> expect(const test_observable<T>& of, std::string_view subscription = "");
   /// Compares the recorded subscriptions of an observable after flush().
@@ -163,19 +168,20 @@ class marble_scheduler final : public virtual_time_scheduler {
   }
   using virtual_time_scheduler::time;
 
-  /// Runs a frame of the loop at each marble. \throws std::logic_error outside of run() or when
-  /// called again; std::invalid_argument if the diagram has an end or an error.
+  /// Runs a frame of the loop at each marble. \throws std::logic_error outside of run(), and for a
+  /// second call within one run(); std::invalid_argument if the diagram has an end or an error.
   void animate(std::string_view diagram);
 
   /// Returns an event loop in the same virtual time.
   [[nodiscard]] event_loop& loop() noexcept { return loop_; }
 
-  /// Runs everything that is due up to max_time, and then checks the expectations.
-  /// \return the number of actions and tasks of the loop. \throws marble_mismatch; what an action
-  /// or a task throws.
+  /// Runs all actions and tasks of the loop that are due up to max_time, and then checks the
+  /// expectations. Hides virtual_time_scheduler::flush(), which runs only actions.
+  /// \return the number of actions and tasks that ran. \throws marble_mismatch; what an action or a
+  /// task throws.
   std::size_t flush();
 
-  /// Calls `f`, with the scheduler or nothing, and flush(); see above. \return what `f` returns.
+  /// Calls `f`, with the scheduler or nothing, and then flush(). \return what `f` returns.
   /// \throws what `f` or flush() throws; std::logic_error if a frame was requested without
   /// animate().
   template <class F>

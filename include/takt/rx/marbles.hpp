@@ -27,7 +27,7 @@ struct marble {
   friend bool operator==(const marble&, const marble&) = default;
 };
 
-/// How diagrams are parsed.
+/// Options of the functions that parse diagrams.
 struct marble_syntax {
   std::chrono::nanoseconds frame = std::chrono::milliseconds(1);  ///< Duration of one character.
   /// Spaces have no meaning, and "10ms " is a duration.
@@ -50,13 +50,14 @@ struct marble_syntax {
 /// | space | one frame; nothing in run mode |
 /// | `10ms `, `1.5s `, `2m ` | in run mode, a duration; at the start or after a space |
 ///
-/// A duration ends with a space. Characters are those of UTF-8. \throws std::invalid_argument for
-/// `!`, an unbalanced or nested parenthesis, a diagram of more than a hundred years, and a negative
-/// frame. The two functions below throw for the same reasons, except for `!`.
+/// A duration ends with a space. A character is a code point of UTF-8. \throws
+/// std::invalid_argument for `!`, an unbalanced or nested parenthesis, a diagram of more than a
+/// hundred years, and a negative frame. parse_subscription_marbles() and parse_marble_time() throw
+/// for the same reasons, except for `!`.
 [[nodiscard]] std::vector<marble> parse_marbles(std::string_view diagram,
                                                 const marble_syntax& options = {});
 
-/// Times of a subscription and its end; `never` if they did not happen.
+/// Times of a subscription and its end; `never` for a time that did not occur.
 struct subscription_times {
   std::chrono::nanoseconds subscribed = never;
   std::chrono::nanoseconds unsubscribed = never;
@@ -74,9 +75,10 @@ struct subscription_times {
                                                          const marble_syntax& options = {});
 
 /// Returns the diagram of events, in run mode with frames of 1 ms, such that parse_marbles()
-/// returns the same events. Events that have no such diagram, because a group overlaps the next
-/// event or begins before 0, are listed instead, such as `a@-1ms b@0ms`.
+/// returns the same events. If no diagram does, because a group overlaps the next event or an event
+/// is before 0, returns a list of the events instead, such as `a@-1ms b@0ms`.
 [[nodiscard]] std::string print_marbles(std::span<const marble> marbles);
+/// Returns the diagram of a subscription.
 [[nodiscard]] std::string print_marbles(const subscription_times& times);
 
 }  // namespace rx

@@ -11,9 +11,9 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Runs actions within schedule(), but never one within another: the outermost schedule() runs the
-/// actions that an action schedules after that action has returned. This turns recursion into a
-/// loop.
+/// Runs actions within schedule(), but never one within another: an action that is scheduled by a
+/// running action waits until that one has returned, and the outermost schedule() then runs it.
+/// This turns recursion into a loop.
 ///
 /// \code
 /// takt::rx::queue_scheduler queue{loop};
@@ -28,14 +28,13 @@ namespace rx {
 /// **Delays.** An action with a delay above 0 waits on a timer, as in async_scheduler, and then
 /// runs as above.
 ///
-/// **Scheduling again.** An action scheduled twice without a delay before it runs, runs twice, both
-/// times with the later state. A timer that it had is cancelled.
+/// **Scheduling again.** An action that is waiting in the queue and is scheduled again without a
+/// delay runs twice, both times with the later state. A pending timer of the action is cancelled.
 ///
 /// **Errors.** When an action throws, all queued actions are closed. The outermost schedule(), or
 /// the loop's run() if that called the action, throws the error. The scheduler stays usable.
 ///
-/// **Thread safety** and the rest: as in async_scheduler. Without delays the loop does not have to
-/// run.
+/// Everything else is as in async_scheduler. Without delays the loop does not have to run.
 class queue_scheduler final : public async_scheduler {
  public:
   using async_scheduler::async_scheduler;

@@ -8,8 +8,8 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Unsubscribes its main subscription once it is closed itself and every subscription that get()
-/// returned is closed.
+/// Shares a main subscription between users: get() returns a subscription for each of them. The
+/// main subscription is unsubscribed once this subscription and all of its users are closed.
 ///
 /// \code
 /// takt::rx::refcount_subscription shared{connection};
@@ -21,14 +21,15 @@ namespace rx {
 /// b.unsubscribe();           // the last one: unsubscribes `connection`
 /// \endcode
 ///
-/// A subscription from get() whose handles are dropped without unsubscribing counts as open
-/// forever. Everything else is as for subscription.
+/// A user whose handles are dropped without unsubscribing counts as open forever. Everything else
+/// is as for subscription.
 class refcount_subscription final : public subscription {
  public:
-  /// Unsubscribes `main` when the last user has unsubscribed.
+  /// Creates an open subscription that owns `main`. \throws std::bad_alloc.
   explicit refcount_subscription(const subscription& main);
 
-  /// Returns a subscription that keeps the main one open; a closed one if this is closed.
+  /// Returns an open subscription that counts as a user; a closed one if this is closed.
+  /// \throws std::bad_alloc.
   [[nodiscard]] subscription get() const;
 };
 

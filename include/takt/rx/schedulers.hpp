@@ -17,7 +17,7 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Options of schedulers.
+/// Options of the class schedulers.
 struct schedulers_options {
   std::size_t computation_threads = default_pool_size();  ///< Number of threads of computation().
   std::size_t io_threads = unbounded;                     ///< Maximum number of threads of io().
@@ -29,13 +29,13 @@ struct schedulers_options {
 
   /// Prefix of the threads' names, such as rx-computation-1-1.
   std::string name = "rx";
-  const clock* time = &steady;                                ///< Must outlive all of them.
-  const unhandled_hook* unhandled = &terminate_on_unhandled;  ///< Must outlive all of them.
+  const clock* time = &steady;  ///< Clock of all workers. Must outlive the schedulers and workers.
+  /// Receives errors of tasks. Must outlive the schedulers, their workers and the tasks.
+  const unhandled_hook* unhandled = &terminate_on_unhandled;
 };
 
 /// The schedulers that a program usually needs. Threads start when there is work for them. There
-/// are no global schedulers: main() creates this object and passes it, or one of its schedulers,
-/// on.
+/// are no global schedulers: main() creates this object and passes it or its schedulers on.
 ///
 /// \code
 /// int main() {
@@ -46,16 +46,17 @@ struct schedulers_options {
 /// \endcode
 ///
 /// A worker's tasks run
-/// - immediate(): within schedule(), which waits for the delay; several threads may run tasks at
-///   once;
+/// - immediate(): within schedule(), which waits for the delay; tasks overlap if several threads
+///   schedule;
 /// - trampoline(): within the outermost schedule(), by deadline; delays block that thread;
 /// - new_thread(): on a thread of the worker, which ends when the worker is closed;
 /// - single(): on one thread that all workers share;
 /// - computation(): on one of N threads, assigned to workers in turn;
 /// - io(): on an idle thread, or a new one; threads end after io_keep_alive without work.
 ///
-/// **Shutdown.** shutdown() shuts down all schedulers, start() restarts them. The destructor shuts
-/// down and waits for running tasks; in a child process after fork() it does nothing.
+/// **Shutdown.** shutdown() shuts down all schedulers, and start() makes them usable again. The
+/// destructor shuts down and waits for running tasks; in a child process after fork() it does
+/// nothing.
 ///
 /// **Thread safety**: as in worker_scheduler.
 class schedulers {

@@ -8,15 +8,14 @@
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
-/// Holds one subscription and unsubscribes it when it is unsubscribed itself. The common part of
-/// serial_subscription and assignable_subscription; not created directly. Copies name the same
-/// slot.
+/// A subscription that holds another one: unsubscribe() unsubscribes both. The common base of
+/// serial_subscription and assignable_subscription. Copies name the same slot.
 ///
 /// **Errors** and **thread safety**: as for subscription.
 class subscription_slot : public subscription {
  public:
-  /// Stores `next` in place of the current subscription; if this is closed, unsubscribes `next`.
-  /// \throws what unsubscribing throws.
+  /// Holds `next` instead of the current subscription; if this is closed, unsubscribes `next`. Does
+  /// nothing if `next` is this subscription. \throws what unsubscribing throws.
   void set(const subscription& next) const;
   /// Returns the current subscription; a closed one if there is none or this is closed.
   [[nodiscard]] subscription get() const;
@@ -31,7 +30,7 @@ class subscription_slot : public subscription {
 /// takt::rx::serial_subscription request;
 /// request.set(fetch(first));
 /// request.set(fetch(second));    // unsubscribes the first
-/// request.unsubscribe();         // unsubscribes the second, and every later one at once
+/// request.unsubscribe();         // unsubscribes the second; set() unsubscribes later ones at once
 /// \endcode
 ///
 /// Everything else is as for subscription.

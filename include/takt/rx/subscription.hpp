@@ -45,7 +45,7 @@ class subscription {
   /// Creates a closed subscription.
   subscription() noexcept = default;
   /// Creates an open subscription that calls `f`, decayed, when it is unsubscribed.
-  /// \throws std::invalid_argument if `f` is null or empty.
+  /// \throws std::invalid_argument if `f` is null or empty; std::bad_alloc.
   template <class F>
     requires(!std::is_base_of_v<subscription, std::remove_cvref_t<F>> &&
              detail::callable_once<std::decay_t<F>>)
@@ -54,7 +54,7 @@ class subscription {
     detail::require_callable(f, "takt::rx::subscription: the callback is empty");
     core_ = new detail::callback_core<call>(std::in_place, std::forward<F>(f));
   }
-  /// Returns an open subscription without a callback.
+  /// Returns an open subscription without a callback. \throws std::bad_alloc.
   [[nodiscard]] static subscription empty();
   /// Returns a closed subscription that is_rejected().
   [[nodiscard]] static subscription rejected() noexcept {
@@ -82,24 +82,26 @@ class subscription {
     std::swap(rejected_, other.rejected_);
   }
 
-  /// Closes the subscription, calls its callback and unsubscribes its children, unless it is
-  /// closed.
+  /// Closes the subscription, calls its callback and unsubscribes its children. Does nothing if it
+  /// is closed.
   /// \throws what callbacks throw, after all of them have been called.
   void unsubscribe() const {
     if (core_ != nullptr) core_->unsubscribe();
   }
-  /// Returns true once unsubscribe() has been called, or the task that it names has completed.
+  /// Returns true if the subscription is closed: by construction, by unsubscribe(), or because the
+  /// task, action or worker behind it has closed.
   [[nodiscard]] bool is_unsubscribed() const noexcept {
     return core_ == nullptr || core_->is_unsubscribed();
   }
-  /// Returns true if it is closed because a worker, a scheduler or an executor rejected the task.
+  /// Returns true if the subscription is closed because a worker, a scheduler or an executor has
+  /// rejected the task.
   [[nodiscard]] bool is_rejected() const noexcept {
     return rejected_ || (core_ != nullptr && core_->is_rejected());
   }
 
-  /// Adds a child, or a callback, to be unsubscribed with this subscription; if this is closed,
-  /// unsubscribes the child at once. Does nothing if the child is closed, was added already, or is
-  /// this subscription itself.
+  /// Adds a child, to be unsubscribed with this subscription; if this is closed, unsubscribes the
+  /// child at once. Does nothing if the child is closed, was added already, or is this subscription
+  /// itself. add(f) adds a new subscription with the callback `f`.
   /// \throws std::bad_alloc; what unsubscribing the child throws.
   void add(const subscription& child) const;
 
@@ -152,6 +154,7 @@ class [[nodiscard]] scoped_subscription {
   }
   ~scoped_subscription() { end(); }
 
+  /// Returns the held subscription.
   [[nodiscard]] const subscription& get() const noexcept { return held_; }
   const subscription* operator->() const noexcept { return &held_; }
   /// Returns the subscription without unsubscribing it; this object keeps a closed one.
@@ -166,18 +169,21 @@ class [[nodiscard]] scoped_subscription {
   const unhandled_hook* hook_ = &terminate_on_unhandled;
 };
 
-/// Unsubscribes `s` when stop is requested, or at once if it has been. Errors go to the hook, which
-/// must live as long as `s` is open. The stop callback is removed when `s` closes.
+/// Unsubscribes `s` when stop is requested, or at once if stop has been requested already. Errors
+/// go to the hook, which must live as long as `s` is open. The stop callback is removed when `s`
+/// closes.
 ///
-/// It is added to `s` as a child, as by token_of(): in a composite_subscription, size() counts it,
-/// and clear() removes it.
+/// The stop callback is a child of `s`, and so is that of token_of(): in a composite_subscription,
+/// size() counts these children, and clear() removes them. \throws std::bad_alloc.
 void unsubscribe_on(sync::stop_token stop, const subscription& s,
                     const unhandled_hook& hook = terminate_on_unhandled);
 
-/// Returns a token whose stop is requested when `s` is unsubscribed.
+/// Returns a token on which stop is requested when `s` is unsubscribed; at once if `s` is closed.
+/// \throws std::bad_alloc.
 [[nodiscard]] sync::stop_token token_of(const subscription& s);
 
-/// Returns a subscription that requests stop when it is unsubscribed.
+/// Returns a subscription that requests stop of `source` when it is unsubscribed.
+/// \throws std::bad_alloc.
 [[nodiscard]] subscription stop_on_unsubscribe(sync::stop_source source);
 
 }  // namespace rx

@@ -25,7 +25,7 @@ namespace rx {
 /// a.add([] { tidy_up(); });      // called when the task has run or was cancelled
 ///
 /// a.unsubscribe();               // cancels the task; or, to know the outcome:
-/// a.cancel();                    // prevented, running or done
+/// a.cancel();                    // returns prevented, running or done
 /// a.cancel_and_join();           // afterwards, what the task refers to can be destroyed
 /// \endcode
 ///
@@ -52,16 +52,16 @@ class task_subscription : public subscription {
     std::swap(task_, other.task_);
   }
 
-  /// Unsubscribes, and returns the outcome. `prevented`: the task will not run (again). `running`:
-  /// its body is running. `done`: it had completed or was cancelled before.
+  /// Unsubscribes and returns the outcome. `prevented`: the task will not run (again). `running`:
+  /// its body is running. `done`: the task had completed, or was cancelled, before this call.
   /// \throws what unsubscribing throws.
   cancel_result cancel() const;
 
-  /// Cancels the task, requests stop whatever the worker's options say, and blocks until the body
-  /// is no longer running. Only then is it safe to destroy what the body refers to.
-  /// \return `prevented` or `done`; `running` if `stop` was requested first, or if the body itself
-  /// is the caller.
-  /// \throws what unsubscribing throws; then it has not waited.
+  /// Cancels the task, requests stop of a running body even if the worker is not interruptible, and
+  /// blocks until the body has ended. Only then is it safe to destroy what the body refers to.
+  /// \return `prevented` or `done`; `running` if stop was requested on `stop` first, or if the body
+  /// is the caller: it still runs then.
+  /// \throws what unsubscribing throws, without having waited.
   cancel_result cancel_and_join(const sync::stop_token& stop = {}) const {
     return cancel_and_join_until(clock::time_point::max(), stop);
   }
@@ -73,7 +73,7 @@ class task_subscription : public subscription {
     if (task_ == nullptr || task_->has_ended()) return cancel_result::done;
     return cancel_and_join_until(deadline_after(task_->now(), time), stop);
   }
-  /// As above, but returns `running` at the deadline.
+  /// As above, but returns `running` at the deadline, by the worker's clock.
   cancel_result cancel_and_join_until(clock::time_point deadline,
                                       const sync::stop_token& stop = {}) const;
 

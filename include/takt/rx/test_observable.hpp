@@ -22,11 +22,11 @@ struct test_observer {
   std::function<void()> complete{};
 };
 
-/// Delivers values to the observer of one subscription; a test_observable calls it. After error()
-/// or complete(), or once it is unsubscribed, it delivers nothing more. test_observable has an
-/// example.
+/// Delivers values to the observer of one subscription. A test_observable passes it to its
+/// function; see there for an example. After error(), complete() or unsubscribing it delivers
+/// nothing more.
 ///
-/// Copies name the same subscriber. **Thread safety**: none.
+/// Copies name the same subscriber. **Thread safety**: for one thread.
 template <class T>
 class test_subscriber {
  public:
@@ -49,7 +49,7 @@ class test_subscriber {
   [[nodiscard]] bool is_closed() const noexcept {
     return state_->stopped || state_->held.is_unsubscribed();
   }
-  /// Returns its subscription, which closes after error() or complete(); add teardowns to it.
+  /// Returns the subscription, which closes after error() or complete(); add teardowns to it.
   [[nodiscard]] const rx::subscription& subscription() const noexcept { return state_->held; }
 
  private:
@@ -89,7 +89,7 @@ class test_subscriber {
 /// test.expect(ticks, "^ 2500ms !").to_be("1s a 999ms b", {{"a", 0}, {"b", 1}});
 /// \endcode
 ///
-/// Copies name the same observable. **Thread safety**: none.
+/// Copies name the same observable. **Thread safety**: for one thread.
 template <class T>
 class test_observable {
  public:
@@ -99,6 +99,7 @@ class test_observable {
       : on_subscribe_(std::make_shared<std::function<void(const test_subscriber<T>&)>>(
             std::move(on_subscribe))) {}
 
+  /// Calls the function with a new subscriber. \return the subscription.
   subscription subscribe(test_observer<T> to) const {
     const test_subscriber<T> made(std::move(to));
     (*on_subscribe_)(made);

@@ -20,7 +20,7 @@ namespace rx {
 struct test_scheduler_options {
   clock::time_point start{};      ///< Initial value of now().
   bool interruptible = false;     ///< As in worker_options.
-  missed_runs missed = catch_up;  ///< Policy for late runs of periodic tasks.
+  missed_runs missed = catch_up;  ///< Policy for late runs of periodic tasks: skips none.
 };
 
 /// A worker_scheduler for tests, with virtual time. Tasks run within advance(), advance_to() and
@@ -37,32 +37,34 @@ struct test_scheduler_options {
 /// **Order.** Tasks of all workers run by deadline, and for equal deadlines in the order of
 /// schedule(). While a task runs, now() is its deadline.
 ///
-/// **Errors** of tasks leave advance() and the like, with now() at the deadline of that task. The
-/// next call continues. Setting the time back is an error.
+/// **Errors** of tasks leave advance(), advance_to() and poll(), with now() at the deadline of that
+/// task. The next call continues.
 ///
 /// **Shutdown**: as in worker_scheduler.
 ///
-/// **Thread safety.** advance(), advance_to() and poll() are for one thread at a time, and not for
-/// tasks; the rest is as in worker_scheduler.
+/// **Thread safety.** One thread at a time may call advance(), advance_to() and poll(); tasks must
+/// not. Everything else is as in worker_scheduler.
 class test_scheduler : public worker_scheduler {
  public:
   using options_type = test_scheduler_options;
 
   explicit test_scheduler(const options_type& options = {});
 
-  /// Advances the time by a duration, and runs the tasks that become due. \return the number of
-  /// tasks.
+  /// Advances the time by a duration, and runs the tasks that become due.
+  /// \return the number of tasks that ran.
   /// \throws std::invalid_argument if the duration is negative; what a task throws.
   template <class Rep, class Period>
   std::size_t advance(std::chrono::duration<Rep, Period> time) {
     return advance_to(target_after(to_nanoseconds(time)));
   }
-  /// As above, up to a time. \throws std::invalid_argument if it is before now().
+  /// As above, up to `time`. \throws std::invalid_argument if `time` is before now(); what a task
+  /// throws.
   std::size_t advance_to(clock::time_point time);
-  /// Runs the tasks that are due now. \return the number of tasks.
+  /// Runs the tasks that are due now. \return the number of tasks that ran. \throws what a task
+  /// throws.
   std::size_t poll() { return advance_to(now()); }
 
-  /// Returns the clock, for code that takes one.
+  /// Returns the clock, for code that takes one. Advancing the clock itself runs no tasks.
   [[nodiscard]] manual_clock& time() noexcept;
 
  private:

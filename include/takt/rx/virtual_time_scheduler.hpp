@@ -34,15 +34,16 @@ struct virtual_time_scheduler_options {
 /// EXPECT_EQ(lamp.toggles(), 7200);
 /// \endcode
 ///
-/// **Order.** By due time, and for equal times in the order of schedule(). An action with a
-/// negative delay runs before those that are due now; now() does not go back for it. An action with
-/// the delay `never` never runs. An action that is scheduled again runs once.
+/// **Order.** Actions run by due time, and for equal times in the order of schedule(). An action
+/// with a negative delay runs before the actions that are due now; now() does not go back for it.
+/// An action with the delay `never` does not run. An action scheduled twice before it runs, runs
+/// once.
 ///
 /// **Errors.** When an action throws, all pending actions are closed, including actions that their
 /// teardowns schedule meanwhile. Then flush() throws the error; now() stays at the action's time.
 ///
-/// **Thread safety**: for one thread. An action may call flush(), which then runs everything that
-/// is left. **Destruction** closes pending actions.
+/// **Thread safety**: for one thread. An action may call flush(), which then runs all other actions
+/// that are due up to max_time. **Destruction** closes pending actions.
 class virtual_time_scheduler : public action_scheduler {
  public:
   using options_type = virtual_time_scheduler_options;
@@ -55,7 +56,7 @@ class virtual_time_scheduler : public action_scheduler {
   [[nodiscard]] std::chrono::nanoseconds elapsed() const noexcept { return now_ - start_; }
 
   /// Runs the actions that are due up to and including start + max_time.
-  /// \return the number of actions. \throws what an action throws.
+  /// \return the number of actions that ran. \throws what an action throws.
   std::size_t flush();
   /// Changes max_time from the next flush() on; a flush() in progress keeps its limit.
   template <class Rep, class Period>

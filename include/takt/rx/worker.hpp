@@ -1,5 +1,5 @@
 /// \file
-/// Runs tasks sequentially; cancels them individually or all at once.
+/// A sequence of tasks on an executor that can be cancelled individually or all at once.
 #pragma once
 
 #include <chrono>
@@ -37,16 +37,17 @@ namespace rx {
 
 /// Options of a worker.
 struct worker_options {
-  /// Waits for delays if the executor cannot. Its threads only pass due tasks on to the executor.
-  /// Must outlive the worker.
+  /// Scheduler for delays; used if the executor is not a scheduler itself. Its threads only pass
+  /// due tasks on to the executor. Must outlive the worker.
   takt::scheduler* timers = nullptr;
   /// Maximum number of tasks run in a row before other work of the executor may run. 1 is fair;
-  /// `unbounded` is eager.
+  /// `unbounded` is eager. No effect on an event_loop, where tasks are tasks of the loop.
   std::size_t batch = unbounded;
-  /// Cancelling a running task requests stop on its token.
+  /// If true, cancelling a running task requests stop on its token.
   bool interruptible = false;
   missed_runs missed{};  ///< Policy for late runs of periodic tasks.
-  /// Clock of deadlines if neither the executor nor `timers` has one. Must outlive the worker.
+  /// Clock of the worker if the executor is not a scheduler and `timers` is null; otherwise the
+  /// worker has the scheduler's clock. Must outlive the worker.
   const clock* time = &steady;
   /// Receives errors of tasks. Must outlive the worker and its tasks.
   const unhandled_hook* unhandled = &terminate_on_unhandled;
@@ -58,7 +59,7 @@ struct worker_periodic_options {
   std::optional<missed_runs> missed{};
 };
 
-/// Runs tasks sequentially on an executor: immediately, delayed or periodically. Tasks are
+/// Runs tasks sequentially on an executor: without a delay, delayed or periodically. Tasks are
 /// cancelled individually, or all at once by closing the worker.
 ///
 /// \code
@@ -71,30 +72,31 @@ struct worker_periodic_options {
 /// steps.unsubscribe();                                 // cancels all; later tasks are rejected
 /// \endcode
 ///
-/// **Order.** Tasks never overlap, and each happens before the next; only the tasks of an immediate
-/// worker may nest or overlap, see schedulers. Tasks without a delay run in the order of
+/// **Order.** Tasks never overlap, and each happens before the next; only the tasks of a worker of
+/// schedulers::immediate() may nest or overlap. Tasks without a delay run in the order of
 /// schedule().
 ///
-/// **Errors** of tasks go to the hook, and the worker continues. schedule() on a closed worker
-/// returns a closed handle that is_rejected().
+/// **Errors** of tasks go to the `unhandled` hook, and the worker continues. schedule() on a closed
+/// or moved-from worker returns a closed handle that is_rejected().
 ///
 /// **Shutdown.** unsubscribe() cancels tasks that have not begun, and does not wait. The destructor
-/// also requests stop of the running task and waits for it. See docs/rx.md.
+/// also requests stop of the running task and waits for it; after fork() it does nothing in the
+/// child process. See docs/rx.md.
 ///
 /// **Thread safety.** All members may be called from any thread, except the destructor and moving.
 class worker {
  public:
   using options_type = worker_options;
 
-  /// On an executor that must outlive the worker.
-  /// \throws std::invalid_argument if batch is 0, or time or unhandled is null.
+  /// Creates a worker on an executor, which must outlive it.
+  /// \throws std::invalid_argument if batch is 0, or time or unhandled is null; std::bad_alloc.
   template <executor E>
     requires(!std::is_same_v<std::remove_const_t<E>, worker>)
   explicit worker(E& executor, const options_type& options = {})
       : worker(place_on(executor), options) {}
 
-  /// On an executor that the worker owns. \throws as above, and std::invalid_argument if it is
-  /// null.
+  /// Creates a worker that owns its executor. \throws as above; std::invalid_argument also if
+  /// `executor` is null.
   template <executor E>
     requires requires(E& e) { e.shutdown_now(); }
   explicit worker(std::unique_ptr<E> executor, const options_type& options = {})
@@ -108,10 +110,11 @@ class worker {
   }
   ~worker();
 
-  /// Runs `f`, which takes a stop token or nothing, after the tasks that are queued.
-  /// \throws std::invalid_argument if `f` is empty; std::bad_alloc; what the executor throws,
-  /// unless it is shut down. If this throws, `f` does not run. The same applies to the members
-  /// below.
+  /// Runs `f`, which takes a stop token or nothing, after the tasks that are queued. If the
+  /// executor is shut down, closes the worker and returns a closed handle that is_rejected().
+  /// \throws std::invalid_argument if `f` is empty; std::bad_alloc; what the executor throws when
+  /// it rejects the task for another reason. If this throws, `f` does not run. All of this applies
+  /// to the members below, too.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   task_subscription schedule(F&& f) {
@@ -119,17 +122,18 @@ class worker {
   }
 
   /// Runs `f` when it is due. A delay of 0 or less is none.
-  /// \throws std::logic_error also if neither the executor nor `timers` can wait for a delay.
+  /// \throws std::logic_error also if `due` is in the future, the executor is not a scheduler and
+  /// `timers` is null.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   task_subscription schedule(due_time due, F&& f) {
     return start(make<false>(std::forward<F>(f)), due, nullptr);
   }
 
-  /// Runs `f` at first, first + period, first + 2 periods and so on; late runs follow missed_runs.
-  /// A run that throws ends the series; throwing takt::cancelled ends it without an error.
-  /// \throws std::invalid_argument also if the period is not above 0; std::logic_error as above,
-  /// also without a delay.
+  /// Runs `f` at first, first + period, first + 2 periods and so on; late runs follow the `missed`
+  /// policy. A run that throws ends the series; throwing takt::cancelled ends it without an error.
+  /// \throws std::invalid_argument also if the period is not above 0; std::logic_error also if the
+  /// executor is not a scheduler and `timers` is null, even if `first` is not in the future.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   task_subscription schedule_at_fixed_rate(due_time first,
@@ -138,7 +142,7 @@ class worker {
     const series rate{to_nanoseconds(period), false, options.missed};
     return start(make<true>(std::forward<F>(f)), first, &rate);
   }
-  /// As above, but each run is due `delay` after the end of the previous run.
+  /// As above, but each run is due `delay` after the end of the previous run, so no run is missed.
   template <class Rep, class Period, class F>
     requires(detail::takes_stop_token<std::decay_t<F>&> || std::is_invocable_v<std::decay_t<F>&>)
   task_subscription schedule_with_fixed_delay(due_time first,
@@ -147,8 +151,9 @@ class worker {
     return start(make<true>(std::forward<F>(f)), first, &rate);
   }
 
-  /// Closes the worker and cancels its tasks. \throws what unsubscribing the children of tasks
-  /// throws.
+  /// Closes the worker and cancels its tasks; requests stop of the running task if the worker is
+  /// interruptible or owns its executor. \throws what unsubscribing the children of the tasks and
+  /// of the worker throws.
   void unsubscribe() { as_subscription().unsubscribe(); }
   /// Returns true once the worker is closed.
   [[nodiscard]] bool is_unsubscribed() const noexcept;
@@ -158,7 +163,7 @@ class worker {
 
   /// Returns the number of tasks that have not completed.
   [[nodiscard]] std::size_t tracked() const noexcept;
-  /// Returns the time of the worker's clock.
+  /// Returns the time of the worker's clock; the clock's epoch for a moved-from worker.
   [[nodiscard]] clock::time_point now() const noexcept;
 
   /// For the rx module.

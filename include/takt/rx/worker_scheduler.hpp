@@ -27,7 +27,7 @@ class worker_scheduler_core;
 
 namespace rx {
 
-/// Creates workers; RxJava calls this a Scheduler. The class schedulers has worker_schedulers with
+/// Creates workers. RxJava calls this a Scheduler. The class schedulers has worker_schedulers with
 /// threads of their own, from() makes one for your executor, and test_scheduler is one for tests.
 ///
 /// \code
@@ -43,15 +43,16 @@ namespace rx {
 /// later are closed. start() makes the scheduler usable again.
 ///
 /// The destructor shuts down and waits for tasks on the scheduler's threads and for tasks of its
-/// own schedule(), so it must not be called by one of these tasks. The worker's destructor waits
-/// for tasks on your executor or on the worker's own thread. In a child process after fork() the
+/// own schedule(), so these tasks must not call it. Other tasks, on your executor or on a worker's
+/// own thread, are awaited by the destructor of their worker. In a child process after fork() the
 /// destructors of schedulers and workers do nothing.
 ///
 /// **Thread safety.** All members may be called from any thread, except the destructor. The
-/// scheduler must outlive every call of a member of its workers.
+/// scheduler must outlive its workers.
 class worker_scheduler {
  public:
-  /// Returns a scheduler whose workers use an executor, which must outlive it; see worker.
+  /// Returns a scheduler whose workers use `executor`, which must outlive the scheduler.
+  /// \throws std::invalid_argument as the constructor of worker.
   template <executor E>
   [[nodiscard]] static worker_scheduler from(E& executor, const worker_options& options = {}) {
     return worker_scheduler([&executor] { return worker::place_on(executor); }, options);
@@ -64,7 +65,7 @@ class worker_scheduler {
   /// Returns a new worker; a closed one if the scheduler is shut down.
   [[nodiscard]] worker create_worker();
 
-  /// Runs one task on a worker of its own. These members behave as in worker.
+  /// Run one task or series on a worker of its own; otherwise as the members of worker.
   template <class F>
     requires(detail::takes_stop_token<std::decay_t<F>> || detail::callable_once<std::decay_t<F>>)
   task_subscription schedule(F&& f) {
@@ -92,8 +93,8 @@ class worker_scheduler {
     return run_alone(worker::make<true>(std::forward<F>(f)), first, &rate);
   }
 
-  /// Makes a scheduler usable again after shutdown(), with new threads. Does nothing if it is not
-  /// shut down, or is being destroyed.
+  /// Makes a scheduler usable again after shutdown(), with new threads. Does nothing if the
+  /// scheduler is not shut down, or is being destroyed. \throws std::bad_alloc.
   void start();
   /// Closes all workers and stops the threads; see above.
   void shutdown() noexcept;
