@@ -24,7 +24,7 @@
 namespace takt::inline TAKT_ABI {
 
 /// A bounded queue of values between threads. A full channel blocks producers (back-pressure), and
-/// consumers learn when no more values will come.
+/// pop() reports when no more values will come.
 ///
 /// \code
 /// takt::channel<page> pages{{.capacity = 16}};
@@ -40,14 +40,14 @@ namespace takt::inline TAKT_ABI {
 ///
 /// **End.** The input ends with the last producer handle, or with close(); consumers get the queued
 /// values, then the end. abort(), and the end of the last consumer handle, end the channel at once
-/// and discard the queued values. Make all producers before the first one ends: later ones throw.
+/// and discard the queued values. After the end make_producer() throws.
 ///
 /// **Order.** First in, first out. A waiting producer has a reservation: later producers cannot
 /// overtake it, and close() does not revoke it. See docs/services.md.
 ///
-/// **Thread safety.** All members, except destructors and a handle's end() and moves. Handles must
-/// not outlive the channel. Tasks wait in a blocking_region. Values are moved and destroyed without
-/// the lock. **Cost.** One allocation per value, and one lock per push and pop.
+/// **Thread safety.** All members may be called from any thread, except destructors and a handle's
+/// end() and moves. Handles must not outlive the channel. Tasks wait in a blocking_region. Values
+/// are moved and destroyed without the lock. **Cost.** One allocation per value, one lock per call.
 template <class T>
 class channel : private detail::channel_core {
  public:
@@ -60,12 +60,12 @@ class channel : private detail::channel_core {
     static_assert(std::movable<T>, "a channel moves its values: T has to be movable");
   }
 
-  /// A new producer handle. \throws takt::rejected (shut_down) if the channel is closed.
+  /// Returns a new producer handle. \throws takt::rejected (shut_down) if the channel is closed.
   [[nodiscard]] producer make_producer() {
     add_producer();
     return producer(*this);
   }
-  /// A new consumer handle.
+  /// Returns a new consumer handle.
   [[nodiscard]] consumer make_consumer() {
     add_consumer();
     return consumer(*this);
@@ -74,17 +74,18 @@ class channel : private detail::channel_core {
   /// Closes the intake. Producers that already wait keep their reservations; consumers get all
   /// queued values before the end.
   using detail::channel_core::close;
-  /// True after close(), abort() or the end of the last producer.
+  /// Returns true after close(), abort() or the end of the last producer.
   using detail::channel_core::is_closed;
-  /// True if the channel is closed and no value is queued or reserved.
+  /// Returns true if the channel is closed and no value is queued or reserved.
   using detail::channel_core::is_at_end;
-  /// Number of queued values.
+  /// Returns the number of queued values.
   using detail::channel_core::size;
+  /// Returns the totals, all of one moment.
   using detail::channel_core::statistics;
-  /// The clock of all deadlines.
+  /// Returns the clock of all deadlines.
   using detail::channel_core::time;
 
-  /// Aborts the channel. \return the queued values, oldest first.
+  /// Closes the channel and ends all waits. \return the queued values, oldest first.
   std::list<T> abort() noexcept {
     std::list<T> rest;
     const detail::mutex_lock lock(mu_);
@@ -146,12 +147,13 @@ class channel : private detail::channel_core {
   std::list<T> queue_ TAKT_GUARDED_BY(mu_);  // a list: splicing moves values without allocating
 };
 
-/// Pushes values into a channel. Consumers wait for more while any producer exists.
-/// Example, thread safety and lifetime: see channel.
+/// Pushes values into a channel. Consumers wait for more while any producer exists. To push, a
+/// handle must belong to a channel and not have ended. See channel for an example, thread safety
+/// and lifetime.
 template <class T>
 class channel<T>::producer {
  public:
-  /// Belongs to no channel.
+  /// Creates a handle that belongs to no channel.
   producer() = default;
   producer(producer&& other) noexcept : to_(std::exchange(other.to_, nullptr)) {}
   producer& operator=(producer&& other) noexcept {
@@ -163,7 +165,7 @@ class channel<T>::producer {
   }
   ~producer() { end(); }
 
-  /// Pushes a value. If the channel is full, does what its when_full policy says.
+  /// Pushes a value. If the channel is full, its when_full policy applies.
   /// \return true if the value was accepted; false if it was dropped or stop was requested.
   /// \throws takt::rejected (shut_down, saturated, timed_out); std::bad_alloc.
   bool push(T value, const sync::stop_token& stop = {}) {
@@ -171,14 +173,14 @@ class channel<T>::producer {
     return to_->check_push(to_->push_until(to_->push_deadline(), value, stop));
   }
 
-  /// Pushes `value`, and waits for room until `deadline` whatever when_full says. A value that is
-  /// not accepted is moved back. \throws std::bad_alloc.
+  /// Pushes `value`; waits for room until `deadline`, regardless of the when_full policy. A value
+  /// that is not accepted is moved back into `value`. \throws std::bad_alloc.
   [[nodiscard]] push_result push_until(clock::time_point deadline, T& value,
                                        const sync::stop_token& stop = {}) {
     TAKT_ASSERT(to_ != nullptr);
     return to_->push_until(deadline, value, stop);
   }
-  /// Same as push_until(), without waiting.
+  /// As push_until(), without waiting.
   [[nodiscard]] push_result try_push(T& value) {
     return push_until(clock::time_point::min(), value);
   }
@@ -194,12 +196,13 @@ class channel<T>::producer {
   channel* to_ = nullptr;
 };
 
-/// Pops values from a channel. The end of the last consumer aborts the channel.
-/// Example, thread safety and lifetime: see channel.
+/// Pops values from a channel. The end of the last consumer aborts the channel. To pop, a handle
+/// must belong to a channel and not have ended. See channel for an example, thread safety and
+/// lifetime.
 template <class T>
 class channel<T>::consumer {
  public:
-  /// Belongs to no channel.
+  /// Creates a handle that belongs to no channel.
   consumer() = default;
   consumer(consumer&& other) noexcept : from_(std::exchange(other.from_, nullptr)) {}
   consumer& operator=(consumer&& other) noexcept {
@@ -211,20 +214,20 @@ class channel<T>::consumer {
   }
   ~consumer() { end(); }
 
-  /// Waits for the oldest value. Empty at the end of the channel.
+  /// Waits for the oldest value and returns it; empty at the end of the channel.
   [[nodiscard]] std::optional<T> pop() { return pop_until(clock::time_point::max()); }
-  /// Also empty if stop is requested; channel::is_at_end() tells which.
+  /// As above, but empty also if stop is requested; channel::is_at_end() distinguishes the two.
   [[nodiscard]] std::optional<T> pop(const sync::stop_token& stop) {
     return pop_until(clock::time_point::max(), stop);
   }
-  /// Also empty if there is no value within `timeout`.
+  /// As above, but empty also if no value arrives within `timeout`.
   template <class Rep, class Period>
   [[nodiscard]] std::optional<T> pop_for(std::chrono::duration<Rep, Period> timeout,
                                          const sync::stop_token& stop = {}) {
     TAKT_ASSERT(from_ != nullptr);
     return pop_until(deadline_after(from_->time().now(), to_nanoseconds(timeout)), stop);
   }
-  /// Also empty if there is no value by `deadline`.
+  /// As above, but empty also if no value arrives by `deadline`.
   [[nodiscard]] std::optional<T> pop_until(clock::time_point deadline,
                                            const sync::stop_token& stop = {}) {
     TAKT_ASSERT(from_ != nullptr);
@@ -232,9 +235,9 @@ class channel<T>::consumer {
     if (!from_->pop_until(deadline, place, stop)) return std::nullopt;
     return std::move(place.front());
   }
-  /// The oldest value, without waiting.
+  /// Returns the oldest value without waiting; empty if there is none.
   [[nodiscard]] std::optional<T> try_pop() { return pop_until(clock::time_point::min()); }
-  /// Same, into a list and without allocating. \return false if there is no value.
+  /// As above, but appends the value to `to` and does not allocate. \return false if there is none.
   bool try_pop(std::list<T>& to) noexcept {
     TAKT_ASSERT(from_ != nullptr);
     return from_->pop_until(clock::time_point::min(), to, {});

@@ -23,7 +23,7 @@ struct channel_statistics {
   std::uint64_t accepted = 0;   ///< Values that were queued.
   std::uint64_t taken = 0;      ///< Accepted values that a consumer got.
   std::uint64_t discarded = 0;  ///< Accepted values removed by an abort.
-  std::uint64_t dropped = 0;    ///< Values not accepted: full, with when_full::drop().
+  std::uint64_t dropped = 0;    ///< Values not accepted because the channel was full: drop().
   std::uint64_t refused = 0;    ///< Values not accepted for any other reason.
   std::size_t queued = 0;       ///< accepted - taken - discarded.
   std::size_t waiting = 0;      ///< Producers that wait for room.

@@ -1,5 +1,5 @@
 /// \file
-/// Processes a work queue that grows meanwhile; it can be stopped and continued at any time.
+/// Processes a work queue that grows meanwhile, and can be stopped and continued at any time.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace takt::inline TAKT_ABI {
 
 /// Options of a crawler.
 struct crawler_options {
-  /// Maximum number of visits that the executor has at a time; at least 1.
+  /// Maximum number of visits that are queued or running in the executor at a time; at least 1.
   std::size_t visits = 4;
 
   /// Returns the time before which a visit must not begin, by the clock of `timers`. Called once
@@ -30,7 +30,7 @@ struct crawler_options {
   /// no thread. Must not throw.
   std::function<clock::time_point(const work_item&)> not_before{};
   /// The scheduler of delayed visits, for instance a scheduled_pool, an event_loop or
-  /// wheel_scheduler::on(where). Must outlive the crawler. Required with not_before, and only then.
+  /// wheel_scheduler::on(executor). Must outlive the crawler. Null if not_before is empty.
   scheduler* timers = nullptr;
   /// Maximum number of delayed visits at a time; at least 1.
   std::size_t waiting = 1000;
@@ -67,7 +67,8 @@ struct crawler_options {
 /// items that have not begun and request stop of running visits. In a child process after fork()
 /// the destructor does nothing. See docs/services.md.
 ///
-/// **Thread safety.** All members from any thread, also from visits, except the destructor.
+/// **Thread safety.** All members may be called from any thread, also from visits, except the
+/// destructor. A visit may destroy its crawler; only then the destructor does not wait.
 class crawler : public lifecycle_interface<crawler> {
  public:
   using options_type = crawler_options;
@@ -75,19 +76,19 @@ class crawler : public lifecycle_interface<crawler> {
   /// takt::cancelled, when stop is requested.
   using visit = std::function<std::vector<work_item>(const work_item&, const sync::stop_token&)>;
 
-  /// Executor and queue must outlive the crawler. \throws std::invalid_argument if `handler` is
-  /// empty, visits or waiting is 0, time or unhandled is null, or only one of not_before and timers
-  /// is given.
+  /// Creates a crawler of the queue `list`. Executor and queue must outlive it.
+  /// \throws std::invalid_argument if `handler` is empty, visits or waiting is 0, time or unhandled
+  /// is null, or only one of not_before and timers is given.
   crawler(any_executor executor, work_queue& list, visit handler, options_type options = {});
   ~crawler();
   crawler(const crawler&) = delete;
   crawler& operator=(const crawler&) = delete;
 
-  /// Starts it; does nothing if it was started. \throws takt::rejected if it is shut down.
+  /// Starts the crawler. Does nothing a second time. \throws takt::rejected if it is shut down.
   void start();
 
-  /// Adds items to the queue and visits them. \return the number of new items. \throws
-  /// takt::rejected if it is shut down; errors of the queue.
+  /// Adds items to the queue, to be visited. \return the number of new items. \throws
+  /// takt::rejected if the crawler is shut down; errors of the queue.
   std::size_t add(std::span<const work_item> items);
   std::size_t add(const work_item& item) { return add({&item, 1}); }
 
@@ -96,12 +97,14 @@ class crawler : public lifecycle_interface<crawler> {
   /// Rejects add(), begins no more visits, and requests stop of running ones.
   void shutdown_and_cancel() noexcept;
 
-  /// Why it has stopped by itself; null if it has not.
+  /// Returns the error of the queue, the executor or the timers that stopped the crawler, or the
+  /// queue's error in releasing an item; null if there is none.
   [[nodiscard]] std::exception_ptr error() const;
 
-  /// The ledger of visits. submitted: items claimed; finished: visits that returned or threw, of
-  /// which `failed` threw or could not be completed; cancelled: visits cut off; returned: items
-  /// released unvisited; rejected: visits dropped or rejected by the executor or the timers.
+  /// Returns the ledger of visits. `submitted`: items claimed. `finished`: visits that returned or
+  /// threw; `failed` of them threw, or their items could not be completed. `cancelled`: visits that
+  /// threw takt::cancelled. `returned`: items released unvisited. `rejected`: visits that the
+  /// executor or the timers rejected or dropped.
   [[nodiscard]] task_totals totals() const;
 
   /// For lifecycle_interface.

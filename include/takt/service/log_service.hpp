@@ -28,23 +28,24 @@ struct log_service_options {
   /// Maximum number of lines between two flushes of the sink; at least 1. The sink is also flushed
   /// whenever the queue is empty.
   std::size_t flush_every = 64;
-  /// The executor that writes lines, one task at a time. It must outlive the service. Empty: a
-  /// private thread.
+  /// Executor of the task that writes lines; there is one such task at a time. Must outlive the
+  /// service. Empty means a private thread.
   std::optional<any_executor> executor{};
-  std::string name = "log";                          ///< Name of the private thread.
-  const clock* time = &steady;                       ///< Clock for deadlines. Must outlive it.
-  const unhandled_hook* unhandled = &log_unhandled;  ///< Receives sink errors. Must outlive it.
+  std::string name = "log";     ///< Name of the private thread.
+  const clock* time = &steady;  ///< Clock for deadlines. Must outlive the service.
+  /// Receives errors of the sink and the executor. Must outlive the service.
+  const unhandled_hook* unhandled = &log_unhandled;
 };
 
-/// Totals of a log_service, exact once it is terminated. Before that, pending() may be too large
-/// but is never negative.
+/// Totals of a log_service, exact once the service is terminated. Before that, pending() may be too
+/// large but is never negative.
 struct log_statistics {
   std::uint64_t accepted = 0;   ///< Lines for which log() returned true.
-  std::uint64_t dropped = 0;    ///< Lines not accepted: full, with when_full::drop().
+  std::uint64_t dropped = 0;    ///< Lines not accepted because the queue was full: drop().
   std::uint64_t refused = 0;    ///< Lines not accepted for any other reason.
   std::uint64_t written = 0;    ///< Lines written and flushed.
   std::uint64_t returned = 0;   ///< Queued lines returned by shutdown_now().
-  std::uint64_t discarded = 0;  ///< By shutdown_and_cancel(), close() or the destructor.
+  std::uint64_t discarded = 0;  ///< Queued lines discarded by the shutdown.
   std::uint64_t failed = 0;     ///< Lines not written, or not certainly, because the sink failed.
 
   /// Accepted lines without an outcome yet.
@@ -54,7 +55,7 @@ struct log_statistics {
 };
 
 /// Writes lines from any number of threads to one sink, in the background. After the shutdown every
-/// accepted line is accounted for. No levels, formats or rotation.
+/// accepted line is accounted for. It has no levels, formats or rotation.
 ///
 /// \code
 /// takt::log_service log{takt::to_file("app.log"), {.rejection = takt::when_full::drop()}};
@@ -68,13 +69,13 @@ struct log_statistics {
 /// flushes it after the last line, and closes it once.
 ///
 /// **Errors.** If the sink throws, the service stops: log() throws that exception, error() returns
-/// it, and the unhandled hook gets it (uncaught). Unwritten lines count as failed; shutdown_now()
-/// returns them. An executor that rejects or drops the writer has the same effect.
+/// it, and the unhandled hook receives it (uncaught). Unwritten lines count as failed;
+/// shutdown_now() returns them. An executor that rejects or drops the writer has the same effect.
 ///
 /// **Shutdown.** shutdown() writes all accepted lines, and those of producers that already wait for
 /// room. shutdown_now() returns unwritten lines; shutdown_and_cancel() and the destructor discard
-/// them: call close(drain) first. All may be called repeatedly, also by the sink. In a child
-/// process after fork() the destructor does nothing. See docs/services.md.
+/// them: call close(drain) first. The sink may call all of these. In a child process after fork()
+/// the destructor does nothing. See docs/services.md.
 ///
 /// **Thread safety.** All members may be called from any thread, except the destructor.
 class log_service : public lifecycle_interface<log_service> {
@@ -90,8 +91,8 @@ class log_service : public lifecycle_interface<log_service> {
 
   /// Queues a line. \return true if it was accepted; false if it was dropped, or stop was requested
   /// while the caller waited for room.
-  /// \throws takt::rejected (shut_down, saturated, timed_out); the sink's error once that has
-  /// failed; std::bad_alloc. If it throws, the line was not accepted.
+  /// \throws takt::rejected (shut_down, saturated, timed_out); error() once the service has failed;
+  /// std::bad_alloc. If this throws, the line was not accepted.
   bool log(std::string line, const sync::stop_token& stop = {});
 
   /// Closes the intake; accepted lines are written.
@@ -101,14 +102,14 @@ class log_service : public lifecycle_interface<log_service> {
   /// lines, oldest first, each of them once; after a failure the failed lines too.
   [[nodiscard]] std::list<std::string> shutdown_now() noexcept;
 
-  /// Same as shutdown_now(), but discards the unwritten lines.
+  /// As shutdown_now(), but discards the unwritten lines.
   void shutdown_and_cancel() noexcept;
 
-  /// The exception of the sink, or an error that says that the executor no longer runs the service;
-  /// null if the service has not failed.
+  /// Returns the exception of the sink, or a std::runtime_error if the executor has rejected or
+  /// dropped the writing task; null if the service has not failed.
   [[nodiscard]] std::exception_ptr error() const;
 
-  /// The totals. pending() is 0 once the service is terminated.
+  /// Returns the totals. pending() is 0 once the service is terminated.
   [[nodiscard]] log_statistics statistics() const;
 
   /// For lifecycle_interface.

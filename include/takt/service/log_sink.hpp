@@ -22,18 +22,20 @@ namespace takt::inline TAKT_ABI {
 ///
 /// \code
 /// class syslog_sink final : public takt::log_sink {
-///   void write(std::string_view line) override { ::syslog(LOG_INFO, "%.*s", ...); }
+///   void write(std::string_view line) override {
+///     ::syslog(LOG_INFO, "%.*s", static_cast<int>(line.size()), line.data());
+///   }
 /// };
 /// \endcode
 ///
-/// **Thread safety.** Only its service uses a sink, and destroys it after close(), or without it if
-/// the service's constructor throws.
+/// **Thread safety.** Only its service uses a sink. The service destroys the sink after close();
+/// if the service's constructor throws, the sink is destroyed without close().
 class log_sink {
  public:
   virtual ~log_sink() = default;
-  /// Writes a line, without its line end. May buffer it.
+  /// Writes a line; `line` does not include a line end. May buffer it.
   virtual void write(std::string_view line) = 0;
-  /// Writes out the buffer. Lines count as written when this returns.
+  /// Writes the buffer to its destination. Lines count as written when this returns.
   virtual void flush() {}
   /// Called once, as the last call, also after an earlier call has thrown.
   virtual void close() {}
@@ -44,29 +46,29 @@ class log_sink {
   log_sink& operator=(const log_sink&) = default;
 };
 
-/// When a file is synced to the disk (fsync).
+/// Policy for syncing a file to the disk (fsync).
 enum class file_sync : std::uint8_t {
-  none,      ///< When the system decides.
-  at_close,  ///< Once, at the end.
-  at_flush,  ///< After each flush: lines that count as written survive a power cut.
+  none,      ///< Never syncs: the system decides.
+  at_close,  ///< Syncs once, in close().
+  at_flush,  ///< Syncs in each flush: lines that count as written survive a power cut.
 };
 
 /// Options of to_file().
 struct file_sink_options {
   bool append = true;  ///< If false, the file is emptied first. Writes always append (O_APPEND).
-  file_sync sync = file_sync::at_close;
+  file_sync sync = file_sync::at_close;  ///< See file_sync.
 };
 
-/// A sink that writes to a stream, which must outlive the service. It throws std::ios_base::failure
-/// when the stream has failed.
+/// Returns a sink that writes to a stream, which must outlive the service. The sink throws
+/// std::ios_base::failure when the stream has failed.
 [[nodiscard]] std::unique_ptr<log_sink> to_stream(std::ostream& stream);
 
-/// A sink that appends to a file. The file is opened, and created if missing, by this call; unless
-/// `sync` is none, its folder is synced too. Interrupted system calls are repeated.
+/// Returns a sink that appends to a file. This call opens the file and creates it if missing;
+/// unless `sync` is none, it also syncs the folder. Interrupted system calls are repeated.
 ///
-/// If the file ends within a line, the sink starts a new one. If flush() throws, it removes the
-/// lines of that flush from the file again, because the service returns them to the caller. It
-/// leaves them if the file is not a regular file or another process has written to it meanwhile.
+/// If the file ends within a line, the sink begins a new line. If flush() throws, the sink removes
+/// the lines of that flush from the file again, because the service returns them to the caller. The
+/// lines stay if the file is not a regular file or another process has written to it meanwhile.
 /// \throws std::system_error with the path and the reason.
 [[nodiscard]] std::unique_ptr<log_sink> to_file(const std::string& path,
                                                 const file_sink_options& options = {});
@@ -86,8 +88,8 @@ class function_sink final : public log_sink {
 
 }  // namespace detail
 
-/// A sink that calls `f` for each line, as `void(std::string_view)`.
-/// \throws std::invalid_argument if it is empty.
+/// Returns a sink that calls `f` for each line, as `void(std::string_view)`.
+/// \throws std::invalid_argument if `f` is empty.
 template <class F>
   requires std::is_invocable_v<std::decay_t<F>&, std::string_view>
 [[nodiscard]] std::unique_ptr<log_sink> to_function(F&& f) {

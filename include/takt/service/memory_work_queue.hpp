@@ -17,8 +17,8 @@ namespace takt::inline TAKT_ABI {
 /// A work_queue in memory, for work that may be lost with the process, and for tests.
 ///
 /// \code
-/// takt::memory_work_queue list;
-/// list.enqueue({.key = "https://example.org/"});
+/// takt::memory_work_queue queue;
+/// queue.enqueue({.key = "https://example.org/"});
 /// \endcode
 ///
 /// **Thread safety.** As in work_queue.

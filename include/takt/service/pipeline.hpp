@@ -30,18 +30,18 @@ class pipeline_core;
 
 /// Options of a pipeline.
 struct pipeline_options {
-  std::string name = "pipeline";  ///< Name of its threads.
+  std::string name = "pipeline";  ///< Name of the pipeline's threads.
   const clock* time = &steady;    ///< Clock for deadlines. Must outlive all stages.
-  /// Receives an error that neither join() nor error() has reported. Must outlive all stages, which
-  /// end after the destructor if one of them calls it.
+  /// Receives an error that neither join() nor error() has reported. Must outlive all stages. If a
+  /// stage calls the destructor, the stages end after the destructor has returned.
   const unhandled_hook* unhandled = &log_unhandled;
 };
 
 template <class T>
 class pipeline_draft;
 
-/// Stages of work: a source, item stages, and a last stage. Each stage has its own threads and, but
-/// for the source, a bounded channel in front of it: a full channel blocks the stage before it.
+/// Stages of work with threads of their own: a source, any number of item stages, and a last stage.
+/// Bounded channels connect the stages; a full channel blocks the stage in front of it.
 ///
 /// \code
 /// takt::pipeline indexing =
@@ -54,8 +54,9 @@ class pipeline_draft;
 ///
 /// **Order.** Items keep their order if every stage has one thread.
 ///
-/// **Errors.** The first exception of a stage cancels the pipeline. join() throws it and error()
-/// returns it, as stage_failed; otherwise the unhandled hook receives it (unobserved).
+/// **Errors.** The first exception of a stage cancels the pipeline. join() throws and error()
+/// returns it as stage_failed; if neither has reported it, the unhandled hook receives it
+/// (unobserved).
 ///
 /// **Shutdown.** A pipeline ends when the source has returned and all items are processed.
 /// shutdown() requests stop of the source only. shutdown_and_cancel() and the destructor discard
@@ -69,6 +70,7 @@ class pipeline : public lifecycle_interface<pipeline> {
   using options_type = pipeline_options;
 
   /// Begins a pipeline whose source calls `f`, a `void(outlet<T>&)`, once on each of its threads.
+  /// The options `all` are those of the whole pipeline.
   /// \throws std::invalid_argument if `f` is empty, threads is 0, or time or unhandled is null.
   template <class T, class F>
   [[nodiscard]] static pipeline_draft<T> from(F f, const source_options& options = {},
@@ -78,19 +80,20 @@ class pipeline : public lifecycle_interface<pipeline> {
   pipeline(const pipeline&) = delete;
   pipeline& operator=(const pipeline&) = delete;
 
-  /// Waits for the end. \throws takt::stage_failed if a stage has failed; std::system_error
-  /// (resource_deadlock_would_occur) if called by a stage.
+  /// Waits until all stages have ended. \throws takt::stage_failed if a stage has failed;
+  /// std::system_error (resource_deadlock_would_occur) if called by a stage.
   void join();
 
-  /// Requests stop of the source. All items that it has produced are processed.
+  /// Requests stop of the source. All items that the source has produced are processed.
   void shutdown() noexcept;
   /// Discards queued items and requests stop of all stages.
   void shutdown_and_cancel() noexcept;
 
-  /// The first error; empty if no stage has failed.
+  /// Returns the first error, which the hook then does not receive; empty if no stage has failed.
   [[nodiscard]] std::optional<stage_failed> error() const;
 
-  /// Totals of each stage, the source first. Exact once the pipeline is terminated.
+  /// Returns the totals of each stage, the source first. They are exact once the pipeline is
+  /// terminated.
   [[nodiscard]] std::vector<stage_statistics> statistics() const;
 
   /// For lifecycle_interface.
@@ -106,16 +109,16 @@ class pipeline : public lifecycle_interface<pipeline> {
   detail::pipeline_core* core_;  // reference-counted: each worker has a reference, too
 };
 
-/// A pipeline under construction, whose last stage produces values of type T. Its members consume
-/// it; see pipeline. Nothing runs before into().
+/// A pipeline under construction, whose last stage produces values of type T. Each member consumes
+/// the draft; nothing runs before into(). See pipeline for an example.
 ///
-/// **Thread safety.** Like a value: one thread at a time.
+/// **Thread safety.** One thread at a time may use a draft.
 template <class T>
 class [[nodiscard]] pipeline_draft {
  public:
-  /// Adds a stage that calls `f` for each item, as a T&. `f` either
-  /// - returns one value for the next stage, and may take a std::stop_token as well; or,
-  /// - if Out is given, pushes any number of values into its second parameter, an outlet<Out>&.
+  /// Adds a stage that calls `f` for each item, as a T&.
+  /// - Without Out, `f` returns one value for the next stage, and may take a std::stop_token, too.
+  /// - With Out, `f` pushes any number of values into its second parameter, an outlet<Out>&.
   ///
   /// \throws std::invalid_argument if `f` is empty, or threads or capacity is 0.
   template <class Out = void, class F>

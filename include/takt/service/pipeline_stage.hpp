@@ -28,7 +28,7 @@ namespace takt::inline TAKT_ABI {
 /// Options of the source of a pipeline.
 struct source_options {
   std::string name = "source";  ///< Name in statistics and errors.
-  std::size_t threads = 1;      ///< Number of threads; each calls the function once. At least 1.
+  std::size_t threads = 1;      ///< Number of threads, at least 1. Each calls the function once.
 };
 
 /// Options of any other stage of a pipeline.
@@ -68,22 +68,25 @@ struct stage_statistics {
 /// }
 /// \endcode
 ///
-/// what() lacks the cause if there was no memory for its text.
+/// what() does not include the cause if there was no memory for its text.
 ///
-/// **Thread safety.** Like any exception; copies share their contents.
+/// **Thread safety.** As for any exception. Copies share their contents.
 class stage_failed : public std::exception {
  public:
-  /// For the pipeline, which makes it in advance so that reporting a failure needs no memory.
+  /// For the pipeline, which makes the exception in advance and fills it in with tell(), so that
+  /// reporting a failure needs no memory.
   explicit stage_failed(const std::string& stage);
   void tell(std::string&& text, const std::exception_ptr& cause, std::shared_ptr<const void> item,
             const std::type_info& type) noexcept;
 
   [[nodiscard]] const char* what() const noexcept override;
+  /// Returns the name of the stage.
   [[nodiscard]] const std::string& stage() const noexcept;
-  /// The exception of the stage.
+  /// Returns the exception of the stage.
   [[nodiscard]] const std::exception_ptr& cause() const noexcept;
-  /// The item of the failed call, as the function left it. Null if it is not a T, if the stage is a
-  /// source, or if there was no memory to keep it.
+  /// Returns the item of the failed call, as the function left it. Null if the item is not a T, the
+  /// stage is a source, or there was no memory to keep the item. The exception and its copies own
+  /// it.
   template <class T>
   [[nodiscard]] const T* item() const noexcept {
     return item_type() == typeid(T) ? static_cast<const T*>(item_address()) : nullptr;
@@ -97,28 +100,30 @@ class stage_failed : public std::exception {
   std::shared_ptr<details> told_;
 };
 
-/// The output of one thread of a stage, for the next stage. See pipeline for an example.
+/// Passes the values of one thread of a stage to the next stage. See pipeline for an example. The
+/// pipeline owns the outlet.
 ///
-/// **Thread safety.** All members from any thread while the function runs. The pipeline owns it.
+/// **Thread safety.** All members may be called from any thread while the function runs.
 template <class T>
 class outlet {
  public:
   /// Passes a value to the next stage; waits while the queue of that stage is full.
-  /// \throws takt::rejected (shut_down) if the next stage accepts no more; the value is destroyed.
-  /// Let the exception leave the function: it is not an error.
+  /// \throws takt::rejected (shut_down) if the next stage accepts no more values; the value is
+  /// destroyed. Let this exception leave the function: the pipeline does not count it as an error.
+  /// Also std::bad_alloc.
   void push(T value) {
     if (to_.push_until(clock::time_point::max(), value) == push_result::accepted) return;
     refused_.store(true, std::memory_order_relaxed);  // relaxed: for the thread that throws
     throw rejected(rejection::shut_down);
   }
 
-  /// The token on which stop is requested when the pipeline is cancelled; for a source also when it
-  /// is shut down.
+  /// Returns the token on which stop is requested when the pipeline is cancelled; for a source,
+  /// also when the pipeline is shut down.
   [[nodiscard]] const sync::stop_token& stop() const noexcept { return stop_; }
-  /// Index of this thread in its stage, from 0.
+  /// Returns the index of this thread in its stage, from 0.
   [[nodiscard]] std::size_t thread() const noexcept { return thread_; }
 
-  /// For the stages. A refusal is final: the next stage never accepts again.
+  /// For the stages, as the two members below. Once push() was refused, it is always refused.
   outlet(typename channel<T>::producer to, sync::stop_token stop, std::size_t thread)
       : to_(std::move(to)), stop_(std::move(stop)), thread_(thread) {}
   [[nodiscard]] bool was_refused() const noexcept {

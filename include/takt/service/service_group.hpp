@@ -22,9 +22,9 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// How a service_group starts and stops a service.
+/// The functions by which a service_group starts and stops a service.
 struct service_actions {
-  /// Starts the service. If it throws, the group does not start. Empty: the service runs already.
+  /// Starts the service. If this throws, the group does not start. Empty: the service runs already.
   std::function<void()> start{};
   /// Closes the intake and lets the service finish its work. Must not wait.
   std::function<void()> shutdown{};
@@ -43,7 +43,7 @@ enum class stop_outcome : std::uint8_t {
   failed,         ///< One of its actions threw while the group stopped it.
 };
 
-/// "ended", "forced", "still running" or "failed".
+/// Returns "ended", "forced", "still running" or "failed".
 [[nodiscard]] std::string_view to_string(stop_outcome o) noexcept;
 
 /// The outcomes of stopping a service_group.
@@ -56,15 +56,15 @@ struct stop_report {
   };
   std::vector<service> services{};  ///< In the order of stopping.
 
-  /// True if all services ended in time.
+  /// Returns true if all services ended in time.
   [[nodiscard]] bool is_clean() const noexcept;
-  /// One line of text: "stopped: listener ended (12 ms), pool forced (5.0 s)".
+  /// Returns a line of text: "stopped: listener ended (12 ms), pool forced (5.0 s)".
   [[nodiscard]] std::string to_string() const;
 };
 
-/// A service with the lifecycle of a pool: every class that derives from lifecycle_interface. Its
-/// start(), if there is one, is called too. rx::schedulers has another lifecycle; let it end after
-/// the group.
+/// A service with the lifecycle of a pool, such as every class that derives from
+/// lifecycle_interface. If it has a start(), the group calls it. rx::schedulers is no such service:
+/// destroy it after the group.
 template <class S>
 concept stoppable_service =
     requires(S& s, clock::time_point deadline, const sync::stop_token& stop) {
@@ -76,9 +76,10 @@ concept stoppable_service =
 
 /// Options of a service_group.
 struct service_group_options {
-  /// How long the group waits for forced services.
+  /// Maximum time for which the group waits for forced services.
   std::chrono::nanoseconds linger = std::chrono::seconds(1);
-  const clock* time = &steady;  ///< Clock of the group and all its services. Must outlive it.
+  /// Clock of the group's deadlines. Its services must use the same clock. Must outlive the group.
+  const clock* time = &steady;
 };
 
 /// Starts services in the order of add(), stops them in reverse order with one common deadline, and
@@ -97,14 +98,15 @@ struct service_group_options {
 /// takt::stop_report report = app.run(10s, signals);     // starts, waits for a signal, stops
 /// \endcode
 ///
-/// **Errors.** If a service throws in its start, the services before it are stopped at once.
+/// **Errors.** If the start of a service throws, the services before it are stopped at once.
 ///
 /// **Shutdown.** Services are shut down and awaited one by one. At the deadline, or when stop is
 /// requested, the remaining ones are forced and then awaited for `linger`. The destructor of a
 /// running group forces all of them and waits; in a child process after fork() it does nothing.
 ///
-/// **Thread safety.** All members from any thread, except add() and the destructor. Services call
-/// request_stop(), not stop(). They must outlive the group. See docs/services.md.
+/// **Thread safety.** All members may be called from any thread, except add() and the destructor.
+/// Services call request_stop(), not stop(). The services must outlive the group. See
+/// docs/services.md.
 class service_group {
  public:
   using options_type = service_group_options;
@@ -136,28 +138,31 @@ class service_group {
   }
 
   /// Starts all services. \throws the exception of a service; std::logic_error if the group was
-  /// started or stopped before; std::bad_alloc, and then it can be started again.
+  /// started or stopped before; std::bad_alloc if there is no memory for the report,
+  /// after which start() may be called again.
   void start();
 
-  /// Stops all services. A second call waits for the first and returns the same report. A group
-  /// that was never started cannot be started afterwards.
+  /// Stops all services; forces them at the deadline, or when stop is requested on `force`. A
+  /// second call waits for the first and returns the same report. After this, the group cannot be
+  /// started.
   /// \throws std::system_error (resource_deadlock_would_occur) if called by a task of a service
-  /// that was added as an object, or by an action of a service; a task of a service that was added
-  /// by actions waits for itself until the deadline. std::bad_alloc if there is no memory to copy
-  /// the report: all services are stopped then, and another call returns it.
+  /// that was added as an object, or by an action of a service. A task of a service that was added
+  /// by actions must not call this: it would wait for itself until the deadline. \throws
+  /// std::bad_alloc if there is no memory to copy the report: all services are stopped then, and
+  /// another call returns the report.
   template <class Rep, class Period>
   stop_report stop(std::chrono::duration<Rep, Period> timeout, const sync::stop_token& force = {}) {
     return stop_until(deadline_after(time().now(), to_nanoseconds(timeout)), force);
   }
   stop_report stop_until(clock::time_point deadline, const sync::stop_token& force = {});
 
-  /// Ends wait_for_request() and so run(). Does not wait.
+  /// Makes wait_for_request() return, so that run() stops the services. Does not wait.
   void request_stop() noexcept;
   /// Waits for request_stop(), or until stop is requested by the token.
   void wait_for_request(const sync::stop_token& stop = {});
 
-  /// Calls start(), waits for the first signal or request_stop(), and calls stop(timeout), which
-  /// the second signal forces. \throws as start().
+  /// Calls start(), waits for the first signal or request_stop(), and calls stop(timeout); the
+  /// second signal forces the services. \throws what start() and stop() throw.
   template <class Rep, class Period>
   stop_report run(std::chrono::duration<Rep, Period> timeout, const stop_signals& signals) {
     return run_for(to_nanoseconds(timeout), signals);

@@ -41,23 +41,24 @@ struct stop_signals_options {
 /// construction. Threads started in between keep it blocked. Tokens keep their state. In a child
 /// process after fork() no thread waits, and the destructor only unblocks the signals.
 ///
-/// **Thread safety.** All members from any thread; construct and destroy all objects in one thread.
+/// **Thread safety.** All members may be called from any thread, but one thread must construct and
+/// destroy all objects.
 class stop_signals {
  public:
   using options_type = stop_signals_options;
 
-  /// \throws std::invalid_argument if there are no signals, or a number is not that of a signal
-  /// that can be waited for; std::system_error if the system has no thread or descriptor left.
+  /// \throws std::invalid_argument if `signals` is empty or has a number that is not a signal, or
+  /// is SIGKILL or SIGSTOP; std::system_error if the system has no thread or descriptor left.
   explicit stop_signals(const options_type& options = {});
   ~stop_signals();
   stop_signals(const stop_signals&) = delete;
   stop_signals& operator=(const stop_signals&) = delete;
 
-  /// The token on which the first signal requests stop.
+  /// Returns the token on which the first signal requests stop.
   [[nodiscard]] sync::stop_token stop_token() const noexcept;
-  /// The token on which the second signal requests stop.
+  /// Returns the token on which the second signal requests stop.
   [[nodiscard]] sync::stop_token force_token() const noexcept;
-  /// The number of the first signal, or 0.
+  /// Returns the number of the first signal; 0 if none has arrived.
   [[nodiscard]] int first() const noexcept;
 
  private:

@@ -29,11 +29,11 @@ namespace takt::inline TAKT_ABI {
 
 /// Options of a task_scope.
 struct task_scope_options {
-  /// The executor of the tasks; must outlive the scope. Empty: private threads, one for each
+  /// Executor of the tasks. Must outlive the scope. Empty means private threads, one for each
   /// concurrent task (thread_pool::cached()).
   std::optional<any_executor> executor{};
-  /// Requests stop of the scope. Pass the token of the surrounding task to make an inner scope stop
-  /// with it.
+  /// Token that stops the scope when stop is requested on it. Pass the token of the surrounding
+  /// task to make an inner scope stop with that task.
   sync::stop_token stop{};
   const clock* time = &steady;  ///< Clock of the private threads. Must outlive the scope.
 };
@@ -50,15 +50,16 @@ struct task_scope_options {
 /// if (answers[0].outcome() == takt::task_outcome::finished) show(answers[0].get());
 /// \endcode
 ///
-/// **Cancellation.** The timeout is when stop is requested, not when join() returns. Tasks that
-/// have not begun never begin; running tasks are awaited, so they should heed their tokens. A task
-/// that returns its value nevertheless is finished. Tasks spawned later are cancelled at once.
+/// **Cancellation.** join() requests stop after the timeout, and returns when all tasks have ended.
+/// Tasks that have not begun then never begin; running tasks are awaited, so they should observe
+/// their tokens. A task that still returns a value is finished. Tasks spawned later are cancelled.
 ///
 /// **Shutdown.** The destructor requests stop and waits. Errors that were not read then go to the
-/// unhandled hook. In a child process after fork() it does nothing. See docs/services.md.
+/// executor's unhandled hook. In a child process after fork() it does nothing. See
+/// docs/services.md.
 ///
-/// **Thread safety.** spawn() and request_stop() from any thread, also from the scope's tasks;
-/// join() and the destructor from one thread that runs none of them.
+/// **Thread safety.** Any thread may call spawn() and request_stop(), also a task of the scope. One
+/// thread may call join() and the destructor; it must not be running a task of the scope.
 template <class T>
 class task_scope {
  public:
@@ -84,7 +85,7 @@ class task_scope {
 
   /// Runs `f`, which takes a `std::stop_token` or nothing and returns a T.
   /// \throws takt::rejected if the executor rejects the task; std::invalid_argument if `f` is
-  /// empty; std::bad_alloc. The task is then not part of the scope.
+  /// empty; std::bad_alloc. If this throws, the task is not part of the scope.
   template <class F>
     requires(std::is_same_v<typename detail::task_result<std::decay_t<F>>::type, T>)
   void spawn(F&& f, const task_options& options = {}) {
@@ -136,23 +137,24 @@ class task_scope {
       future<T>(std::move(next)).request_stop();
     }
   }
+  /// Returns true once stop of the scope was requested.
   [[nodiscard]] bool stop_requested() const noexcept {
     const detail::mutex_lock lock(s_->mu_);
     return s_->stopping_;
   }
 
   /// Waits for all tasks, also for tasks that they spawn meanwhile. \return the ready futures, in
-  /// the order of spawn(). The scope is then empty, and usable again unless it was stopped.
+  /// the order of spawn(). The scope is empty then; unless it was stopped, it can be used again.
   /// \throws std::system_error (resource_deadlock_would_occur) within a task of the executor, if
   /// the wait could never end; the tasks are still in the scope then.
   std::vector<future<T>> join() { return join_until(clock::time_point::max()); }
-  /// Same; requests stop after `timeout`.
+  /// As above, but requests stop of the scope after `timeout`.
   template <class Rep, class Period>
   std::vector<future<T>> join(std::chrono::duration<Rep, Period> timeout) {
     return join_until(
         deadline_after(s_->executor_.future_options().time->now(), to_nanoseconds(timeout)));
   }
-  /// Same; requests stop at `deadline`, by the clock of the executor.
+  /// As above, but requests stop of the scope at `deadline`, by the clock of the executor.
   std::vector<future<T>> join_until(clock::time_point deadline) {
     std::vector<future<T>> all = for_each_spawned([&](detail::future_state<T>& state) {
       if (state.wait_until(deadline, {})) return;

@@ -10,7 +10,7 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// What a channel or log_service does with a value if its queue is full.
+/// Policy of a channel or log_service for a value that is pushed while its queue is full.
 ///
 /// \code
 /// takt::log_service log{takt::to_file("app.log"), {.rejection = takt::when_full::drop()}};
@@ -21,21 +21,22 @@ namespace takt::inline TAKT_ABI {
 /// **Thread safety.** A value type, like an int.
 class when_full {
  public:
-  /// The producer waits for room. The default.
+  /// The producer waits for room. The default of channel_options and log_service_options.
   [[nodiscard]] static constexpr when_full wait() noexcept { return {kind::wait, never}; }
-  /// The producer waits for at most `timeout`, then takt::rejected (timed_out) is thrown.
+  /// The producer waits for at most `timeout`; then push() or log() throws takt::rejected
+  /// (timed_out).
   template <class Rep, class Period>
   [[nodiscard]] static constexpr when_full wait(std::chrono::duration<Rep, Period> timeout) {
     return {kind::wait, to_nanoseconds(timeout)};
   }
-  /// The value is dropped and counted.
+  /// The value is dropped and counted: push() or log() returns false.
   [[nodiscard]] static constexpr when_full drop() noexcept { return {kind::drop, never}; }
-  /// takt::rejected (saturated) is thrown.
+  /// push() or log() throws takt::rejected (saturated).
   [[nodiscard]] static constexpr when_full fail() noexcept { return {kind::fail, never}; }
 
   [[nodiscard]] constexpr bool waits() const noexcept { return kind_ == kind::wait; }
   [[nodiscard]] constexpr bool drops() const noexcept { return kind_ == kind::drop; }
-  /// Maximum wait; meaningful only if waits() is true.
+  /// Returns the maximum wait; `never` if it is unlimited. Meaningful only if waits() is true.
   [[nodiscard]] constexpr std::chrono::nanoseconds timeout() const noexcept { return timeout_; }
 
  private:

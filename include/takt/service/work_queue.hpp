@@ -15,7 +15,8 @@
 
 namespace takt::inline TAKT_ABI {
 
-/// A work item. Its key identifies it; the data is the owner's. Both are arbitrary bytes.
+/// A work item. The key identifies the item; the queue stores the data and does not interpret it.
+/// Both are arbitrary bytes.
 struct work_item {
   std::string key;
   std::string data{};
@@ -35,7 +36,7 @@ class work_queue_error : public std::runtime_error {
  public:
   enum class reason : std::uint8_t {
     foreign,  ///< The file is no work queue, or of an unknown version.
-    damaged,  ///< It is a work queue, but cannot be read.
+    damaged,  ///< The file is a work queue, but parts of it cannot be read.
     in_use,   ///< Another queue or process has the file open.
     failed,   ///< A system call failed: no permission, no space, no disk.
   };
@@ -46,13 +47,13 @@ class work_queue_error : public std::runtime_error {
   reason why_;
 };
 
-/// Accepts each work item once, by its key. Workers claim items and complete or release them. A
-/// crawler works on one. Implementations: memory_work_queue, and file_work_queue, which is durable.
+/// Accepts each work item once, by its key. Workers, such as a crawler, claim items and complete or
+/// release them. Implementations: memory_work_queue and the durable file_work_queue.
 ///
 /// \code
 /// while (std::optional<takt::work_item> item = queue.claim()) {
 ///   try {
-///     queue.complete(item->key, process(*item));   // and adds the items that it found
+///     queue.complete(item->key, process(*item));   // and enqueues the items that process() found
 ///   } catch (...) {
 ///     queue.release(item->key);                    // for a later attempt
 ///     throw;
@@ -67,33 +68,36 @@ class work_queue_error : public std::runtime_error {
 /// that was ever accepted is not accepted again, even if it is completed.
 ///
 /// **Errors.** enqueue() and complete() throw work_queue_error or std::bad_alloc, and then nothing
-/// has changed. A durable queue keeps what they returned from; its claims end with the process.
+/// has changed. A durable queue keeps the changes of calls that have returned, but no claims.
 ///
-/// **Thread safety.** All members from any thread, except the destructor, which ends no claims.
+/// **Thread safety.** All members may be called from any thread, except the destructor. The
+/// destructor releases no claimed items.
 class work_queue {
  public:
   virtual ~work_queue();
   work_queue(const work_queue&) = delete;
   work_queue& operator=(const work_queue&) = delete;
 
-  /// Accepts the items whose keys are new. \return their number.
+  /// Accepts the items whose keys are new. \return the number of accepted items.
   virtual std::size_t enqueue(std::span<const work_item> items) = 0;
   std::size_t enqueue(const work_item& item) { return enqueue({&item, 1}); }
 
   /// Claims the oldest waiting item; empty if no item waits.
   [[nodiscard]] virtual std::optional<work_item> claim() = 0;
 
-  /// Completes a claimed item and accepts the items that it has `found`, as enqueue() does, in one
-  /// step. \return the number of new items. \throws std::logic_error if the key is not claimed.
+  /// Completes a claimed item and accepts the new ones of the `found` items, as enqueue() does, in
+  /// one step. \return the number of accepted items. \throws std::logic_error if the key is not
+  /// claimed.
   virtual std::size_t complete(std::string_view key, std::span<const work_item> found) = 0;
   void complete(std::string_view key) { complete(key, {}); }
 
-  /// Releases a claimed item: it waits again. \throws std::logic_error if the key is not claimed.
+  /// Releases a claimed item, which waits again at its old position. \throws std::logic_error if
+  /// the key is not claimed.
   virtual void release(std::string_view key) = 0;
 
-  /// Number of items in each state.
+  /// Returns the number of items in each state.
   [[nodiscard]] virtual work_counts counts() const = 0;
-  /// Waiting and claimed items, in the order of acceptance.
+  /// Returns the waiting and claimed items, in the order of acceptance.
   [[nodiscard]] virtual std::vector<work_item> incomplete() const = 0;
 
  protected:
