@@ -40,7 +40,7 @@ int main() {
   connections.reserve(alive);
   for (int i = 0; i < alive; ++i) connections.emplace_back(timeouts, 1h, pool, dropped);
   for (int i = 0; i < silent; ++i)
-    connection(timeouts, 5ms, pool, dropped);  // the timer stays without its handle
+    connection(timeouts, 5ms, pool, dropped);  // dropping the handle does not cancel the timer
 
   int messages = 0;
   for (connection& c : connections) messages += c.on_message() ? 1 : 0;

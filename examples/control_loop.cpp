@@ -1,5 +1,5 @@
 // A control loop at 1 kHz: a fixed rate, a policy for missed runs, and statistics of lateness. The
-// lateness depends on the machine; that every run is accounted for does not.
+// lateness depends on the machine. The totals do not: each run is counted as begun or as missed.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -40,7 +40,7 @@ int main() {
   takt::scheduled_pool pool{{.threads = 1, .name = "control", .observer = &figures}};
 
   controller heating;
-  // Steps that are more than 5 ms late are skipped: only the present matters.
+  // If the loop is more than 5 ms late, the steps whose time has passed are skipped.
   takt::periodic_future loop =
       pool.schedule_at_fixed_rate(0ms, 1ms,
                                   [&] {

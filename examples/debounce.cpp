@@ -1,5 +1,5 @@
-// Debounces input events: work runs once per burst, because rescheduling an action replaces its
-// earlier time. The test is a marble diagram.
+// Debounces input events: work runs once per burst, because scheduling an action again replaces its
+// pending run. The test is a marble diagram.
 #include <chrono>
 #include <cstdio>
 #include <string>

@@ -39,7 +39,7 @@ struct walk {
       if (!gone) bytes += size;
     }
     if (--unfinished == 0)
-      done.set_value();  // its subdirectories are counted already: none is left
+      done.set_value();  // subdirectories were counted before: no directory is left
   }
 };
 

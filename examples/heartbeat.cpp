@@ -1,4 +1,4 @@
-// Does something every second, and tests it without waiting for a second.
+// A heartbeat every second, and its test in virtual time, which does not wait for real seconds.
 #include <atomic>
 #include <chrono>
 #include <cstdio>

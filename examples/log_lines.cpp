@@ -33,7 +33,7 @@ int main() {
 
   log.shutdown();  // accepted lines are still written
   std::list<std::string> unwritten;
-  // Lines that take longer than a second are returned.
+  // Lines that are not written within a second are returned.
   if (!log.await_termination(1s)) unwritten = log.shutdown_now();
   log.await_termination();  // the file is closed
   for (std::thread& t : workers) t.join();

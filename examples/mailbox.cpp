@@ -15,7 +15,7 @@ int main() {
     for (int i = 1; i <= 1000; ++i) out.push([&sum, i] { sum += i; });
   };
   std::thread owner([jobs = mailbox.make_consumer()]() mutable {
-    while (auto next = jobs.pop()) std::move (*next)();  // until every producer is closed
+    while (auto next = jobs.pop()) std::move (*next)();  // until every producer has ended
   });
   auto first = mailbox.make_producer();
   auto second = mailbox.make_producer();

@@ -28,7 +28,7 @@ class idle_scheduler final : public takt::rx::action_scheduler {
   }
   bool recycle(takt::rx::action_node& a, takt::rx::action_delay /*delay*/) noexcept override {
     dequeue(a);
-    return false;  // no request is kept: request again
+    return false;  // the entry is not kept: request() adds a new one
   }
 
   const takt::clock& time_;

@@ -1,4 +1,4 @@
-// Sorts on all cores: one half is a child, which an idle thread can steal.
+// Sorts on all cores: one half of each range is a child task, which an idle thread can steal.
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>

@@ -27,7 +27,8 @@ class server {
   int attempts_ = 0;
 };
 
-// Jitter keeps clients that failed together from retrying together. Seeded: repeatable delays.
+// Jitter keeps clients that failed together from retrying together. The seed makes the delays
+// repeatable.
 takt::backoff patience(std::uint32_t seed) {
   return {.initial = 1ms,
           .factor = 2,
