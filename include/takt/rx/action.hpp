@@ -134,7 +134,7 @@ namespace rx {
 ///
 /// \code
 /// takt::rx::action<int> a = async.schedule(1s, [](auto& self, int n) {
-///   if (n < 10) self.schedule(1s, n + 1);     // the only way to repeat
+///   if (n < 10) self.schedule(1s, n + 1);     // the next run
 /// }, 1);
 ///
 /// a.schedule(5s, 7);     // replaces the pending run, with another state

@@ -35,8 +35,8 @@ namespace rx {
 ///
 /// **Shutdown.** Once the loop is shut down, schedule() returns a closed action that is_rejected().
 ///
-/// **Thread safety**: as in action_scheduler. Any thread may call unsubscribe() of an action; see
-/// docs/rx.md.
+/// **Thread safety**: as in action_scheduler. Once the loop has been run, any thread may call
+/// unsubscribe() of an action while the scheduler exists; see docs/rx.md.
 class async_scheduler : public action_scheduler {
  public:
   explicit async_scheduler(event_loop& loop) noexcept : loop_(loop) {}

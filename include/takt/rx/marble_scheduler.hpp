@@ -124,7 +124,8 @@ class expected_subscriptions {
 /// order of events at the same time.
 ///
 /// **Errors** of actions: as in virtual_time_scheduler. Errors of tasks of the loop leave flush(),
-/// too. No error cancels other tasks of the loop: they run within the next flush().
+/// too; those of delayed tasks also close all pending actions. No error cancels other tasks of the
+/// loop: they run within the next flush().
 ///
 /// **Thread safety** and **destruction**: as in virtual_time_scheduler.
 class marble_scheduler final : public virtual_time_scheduler {

@@ -173,13 +173,14 @@ class [[nodiscard]] scoped_subscription {
 /// go to the hook, which must live as long as `s` is open. The stop callback is removed when `s`
 /// closes.
 ///
-/// The stop callback is a child of `s`, and so is that of token_of(): in a composite_subscription,
-/// size() counts these children, and clear() removes them. \throws std::bad_alloc.
+/// The stop callback is a child of `s`: in a composite_subscription, size() counts it, and clear()
+/// removes it; stop then no longer unsubscribes `s`. \throws std::bad_alloc.
 void unsubscribe_on(sync::stop_token stop, const subscription& s,
                     const unhandled_hook& hook = terminate_on_unhandled);
 
 /// Returns a token on which stop is requested when `s` is unsubscribed; at once if `s` is closed.
-/// \throws std::bad_alloc.
+/// Adds a child to `s`, as unsubscribe_on() does: clear() of a composite_subscription requests
+/// stop, too. \throws std::bad_alloc.
 [[nodiscard]] sync::stop_token token_of(const subscription& s);
 
 /// Returns a subscription that requests stop of `source` when it is unsubscribed.

@@ -14,7 +14,7 @@ namespace takt::inline TAKT_ABI {
 /// Options of a channel.
 struct channel_options {
   std::size_t capacity = 64;                ///< Maximum number of queued values; at least 1.
-  when_full rejection = when_full::wait();  ///< What push() does if the channel is full.
+  when_full rejection = when_full::wait();  ///< Policy of push() for a full channel.
   const clock* time = &steady;              ///< Clock for deadlines. Must outlive the channel.
 };
 

@@ -70,7 +70,7 @@ struct file_work_queue_recovery {
 /// **Errors.** If the disk is full, enqueue(), complete() and set_metadata() throw work_queue_error
 /// (failed), nothing has changed, and they work again once there is space. If fsync fails, the
 /// queue writes itself to a new file, which replaces the old one. If that fails too, or a partial
-/// record cannot be removed, all changes throw until the file is opened again.
+/// record cannot be removed, the three members throw until the file is opened again.
 ///
 /// **Thread safety.** As in work_queue; a lock is held during writes. In a child process after
 /// fork() the destructor only closes the file, which stays locked while the child has it open.

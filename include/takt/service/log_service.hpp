@@ -24,7 +24,7 @@ namespace takt::inline TAKT_ABI {
 /// Options of a log_service.
 struct log_service_options {
   std::size_t capacity = 1024;              ///< Maximum number of queued lines; at least 1.
-  when_full rejection = when_full::wait();  ///< What log() does if the queue is full.
+  when_full rejection = when_full::wait();  ///< Policy of log() for a full queue.
   /// Maximum number of lines between two flushes of the sink; at least 1. The sink is also flushed
   /// whenever the queue is empty.
   std::size_t flush_every = 64;
@@ -40,13 +40,14 @@ struct log_service_options {
 /// Totals of a log_service, exact once the service is terminated. Before that, pending() may be too
 /// large but is never negative.
 struct log_statistics {
-  std::uint64_t accepted = 0;   ///< Lines for which log() returned true.
-  std::uint64_t dropped = 0;    ///< Lines not accepted because the queue was full: drop().
-  std::uint64_t refused = 0;    ///< Lines not accepted for any other reason.
-  std::uint64_t written = 0;    ///< Lines written and flushed.
-  std::uint64_t returned = 0;   ///< Queued lines returned by shutdown_now().
-  std::uint64_t discarded = 0;  ///< Queued lines discarded by the shutdown.
-  std::uint64_t failed = 0;     ///< Lines not written, or not certainly, because the sink failed.
+  std::uint64_t accepted = 0;  ///< Lines for which log() returned true.
+  std::uint64_t dropped = 0;   ///< Lines not accepted because the queue was full: drop().
+  std::uint64_t refused = 0;   ///< Lines not accepted for any other reason.
+  std::uint64_t written = 0;   ///< Lines written and flushed.
+  std::uint64_t returned = 0;  ///< Queued lines returned by shutdown_now().
+  /// Queued lines discarded by shutdown_and_cancel(), close() or the destructor.
+  std::uint64_t discarded = 0;
+  std::uint64_t failed = 0;  ///< Lines not written, or not certainly, because the sink failed.
 
   /// Accepted lines without an outcome yet.
   [[nodiscard]] std::uint64_t pending() const noexcept {

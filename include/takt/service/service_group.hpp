@@ -138,8 +138,8 @@ class service_group {
   }
 
   /// Starts all services. \throws the exception of a service; std::logic_error if the group was
-  /// started or stopped before; std::bad_alloc if there is no memory for the report,
-  /// after which start() may be called again.
+  /// started or stopped before; std::bad_alloc if there is no memory for the report, after which
+  /// start() may be called again.
   void start();
 
   /// Stops all services; forces them at the deadline, or when stop is requested on `force`. A

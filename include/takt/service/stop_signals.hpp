@@ -20,8 +20,8 @@ struct stop_signals_options {
   bool third_exits = true;
 };
 
-/// Turns SIGINT and SIGTERM into stop tokens: the first signal requests a stop, the second a faster
-/// one. With a service_group: `return app.run(10s, signals).is_clean() ? 0 : 1;`
+/// Turns SIGINT and SIGTERM into stop tokens: the first signal requests stop on stop_token(), the
+/// second on force_token(). With a service_group: `app.run(10s, signals)`.
 ///
 /// \code
 /// takt::stop_signals signals;                       // first in main(), before any thread starts
@@ -36,10 +36,10 @@ struct stop_signals_options {
 /// callbacks. A callback that blocks delays the next signal. Threads started earlier still receive
 /// the signals. Signals that the process ignores stay ignored. See docs/services.md.
 ///
-/// **Shutdown.** The destructor joins the thread; the last object that waits for a signal unblocks
-/// it in the calling thread. A signal that arrives meanwhile has the effect that it had before
-/// construction. Threads started in between keep it blocked. Tokens keep their state. In a child
-/// process after fork() no thread waits, and the destructor only unblocks the signals.
+/// **Shutdown.** The destructor joins the thread; that of the last object that waits for a signal
+/// unblocks the signal in the calling thread. A signal that arrives meanwhile has the effect that
+/// it had before construction. Threads started in between keep it blocked. Tokens keep their state.
+/// In a child process after fork() no thread waits, and the destructor only unblocks the signals.
 ///
 /// **Thread safety.** All members may be called from any thread, but one thread must construct and
 /// destroy all objects.
