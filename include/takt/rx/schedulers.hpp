@@ -64,7 +64,7 @@ class schedulers {
   using options_type = schedulers_options;
 
   /// \throws std::invalid_argument if computation_threads or io_threads is 0, io_keep_alive is not
-  /// above 0, or a pointer is null.
+  /// above 0, or a pointer is null; std::bad_alloc.
   explicit schedulers(const options_type& options = {});
   ~schedulers();
   schedulers(const schedulers&) = delete;

@@ -62,7 +62,7 @@ class worker_scheduler {
   worker_scheduler(const worker_scheduler&) = delete;
   worker_scheduler& operator=(const worker_scheduler&) = delete;
 
-  /// Returns a new worker; a closed one if the scheduler is shut down.
+  /// Returns a new worker; a closed one if the scheduler is shut down. \throws std::bad_alloc.
   [[nodiscard]] worker create_worker();
 
   /// Run one task or series on a worker of its own; otherwise as the members of worker.
