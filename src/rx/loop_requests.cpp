@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include <takt/base/detail/require_callable.hpp>
+
 namespace takt::inline TAKT_ABI {
 namespace rx {
 
@@ -14,6 +16,7 @@ loop_requests::~loop_requests() {
 }
 
 loop_requests::handle loop_requests::set(move_only_function<void()> f) {
+  detail::require_callable(f, "takt::rx::loop_requests: the function is empty");
   if (core_->calls.full()) core_->calls.grow();
   const handle made = core_->calls.add(std::move(f));
   core_->retain();

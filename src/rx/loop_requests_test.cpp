@@ -24,6 +24,12 @@ TEST_F(actions, requests_are_gone_with_their_owner) {
   EXPECT_EQ(log, "");
 }
 
+TEST_F(actions, requests_are_not_empty) {
+  rx::loop_requests immediate{loop.microtasks()};
+  EXPECT_THROW(immediate.set(nullptr), std::invalid_argument);
+  EXPECT_EQ(immediate.pending(), 0u);
+}
+
 TEST_F(actions, requests_errors_leave_the_loop) {
   rx::loop_requests immediate{loop.microtasks()};
   immediate.set([] { throw std::runtime_error("bad"); });

@@ -132,10 +132,7 @@ class file_sink final : public log_sink {
   [[nodiscard]] bool remove_written(std::optional<off_t> before,
                                     std::size_t written) const noexcept {
     if (!before || size() != *before + static_cast<off_t>(written)) return false;
-    const int file = fileno(file_);
-    if (lseek(file, 0, SEEK_CUR) != *before + static_cast<off_t>(written)) return false;
-    return os::uninterrupted([&] { return ftruncate(file, *before); }) == 0 &&
-           lseek(file, *before, SEEK_SET) != -1;
+    return os::uninterrupted([&] { return ftruncate(fileno(file_), *before); }) == 0;
   }
 
   [[noreturn]] void close_and_fail(const char* what) const {

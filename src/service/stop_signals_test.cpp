@@ -352,6 +352,23 @@ TEST(stop_signals_death_test, the_third_ends_the_process) {
       testing::ExitedWithCode(128 + SIGINT), "");
 }
 
+TEST(stop_signals, the_third_has_no_effect_if_it_does_not_exit) {
+  const stop_signals other{{.signals = {SIGUSR1}, .third_exits = false}};  // keeps it blocked
+  std::optional<stop_signals> signals(
+      std::in_place, stop_signals::options_type{.signals = {SIGUSR1}, .third_exits = false});
+  send(SIGUSR1);
+  until_stopped(signals->stop_token());
+  send(SIGUSR1);
+  until_stopped(signals->force_token());
+  send(SIGUSR1);
+  for (bool is_pending = true; is_pending; takt::sync::yield()) {
+    sigset_t pending;
+    sigpending(&pending);
+    is_pending = sigismember(&pending, SIGUSR1) == 1;
+  }
+  signals.reset();  // after it has handled the signal, if it has noted it
+}
+
 TEST(stop_signals, run_a_group_from_its_start_to_its_end) {
   const stop_signals signals{{.signals = {SIGUSR1}}};
   takt::thread_pool pool{{.core_threads = 1}};

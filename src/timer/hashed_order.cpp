@@ -62,12 +62,12 @@ std::size_t checked(std::size_t slots) {
 
 }  // namespace
 
-hashed_order::hashed_order(const options_type& chosen)
-    : tick_(checked(chosen.tick)),
-      turn_bits_(static_cast<unsigned>(std::countr_zero(checked(chosen.slots)))),
-      slots_(chosen.slots),
-      occupied_((chosen.slots + 63) / 64),
-      hints_(chosen.slots + levels * digits + 2) {}
+hashed_order::hashed_order(const options_type& options)
+    : tick_(checked(options.tick)),
+      turn_bits_(static_cast<unsigned>(std::countr_zero(checked(options.slots)))),
+      slots_(options.slots),
+      occupied_((options.slots + 63) / 64),
+      hints_(options.slots + levels * digits + 2) {}
 
 std::size_t hashed_order::advance(std::uint64_t now, std::span<timer_id> expired) noexcept {
   settle_late();

@@ -129,7 +129,7 @@ struct resume_point {
 template <class E>
 class [[nodiscard]] resume_awaiter final : public awaiter_base<void> {
  public:
-  resume_awaiter(E& e, const task_options& options) noexcept : executor_(e), more_(options) {}
+  resume_awaiter(E& e, const task_options& options) noexcept : executor_(e), options_(options) {}
 
   /// Runs deferred continuations if the coroutine resumes within execute(), where they would run
   /// under a lock of the executor. \return false
@@ -141,14 +141,15 @@ class [[nodiscard]] resume_awaiter final : public awaiter_base<void> {
     future_task<void> work(resume_point(), options_of(executor_));
     future<void> arrival = work.get_future();
     if (!defers_resumption(executor_)) arrival.state().never_defer();
-    suspend_and_arm(
-        waiting, std::move(arrival),
-        [&e = executor_, t = task(std::move(work), more_)]() mutable { e.execute(std::move(t)); });
+    suspend_and_arm(waiting, std::move(arrival),
+                    [&e = executor_, t = task(std::move(work), options_)]() mutable {
+                      e.execute(std::move(t));
+                    });
   }
 
  private:
   E& executor_;
-  const task_options more_;
+  const task_options options_;
 };
 
 }  // namespace detail

@@ -60,8 +60,8 @@ class tracking_executor : public executor_interface<tracking_executor<E>> {
     using tracked =
         std::conditional_t<detail::takes_stop_token<call&>, detail::tracking_record::run_with_token,
                            detail::tracking_record::run>;
-    auto what = std::make_unique<detail::tracked_callable<call>>(std::forward<F>(f), options);
-    executor_.execute(task(tracked(*record_, std::move(what)), options));
+    auto made = std::make_unique<detail::tracked_callable<call>>(std::forward<F>(f), options);
+    executor_.execute(task(tracked(*record_, std::move(made)), options));
   }
 
   /// Deleted: a callable that can be called only as an rvalue cannot be returned. Pass it as a

@@ -39,7 +39,7 @@ namespace rx {
 /// unsubscribe() of an action while the scheduler exists; see docs/rx.md.
 class async_scheduler : public action_scheduler {
  public:
-  explicit async_scheduler(event_loop& loop) noexcept : loop_(loop) {}
+  explicit async_scheduler(event_loop& loop) : loop_(loop) {}
   ~async_scheduler() override { close(); }
 
   [[nodiscard]] clock::time_point now() const noexcept override { return loop_.now(); }

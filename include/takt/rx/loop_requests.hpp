@@ -41,9 +41,9 @@ class loop_requests {
   loop_requests(const loop_requests&) = delete;
   loop_requests& operator=(const loop_requests&) = delete;
 
-  /// Calls `f`, which must not be empty, when the queue runs. Errors of `f` leave run() of the
-  /// loop.
-  /// \throws takt::rejected if the loop is shut down; std::bad_alloc.
+  /// Calls `f` when the queue runs. Errors of `f` leave run() of the loop.
+  /// \throws std::invalid_argument if `f` is empty; takt::rejected if the loop is shut down;
+  /// std::bad_alloc.
   handle set(move_only_function<void()> f);
   /// Cancels a call and destroys its callable. The loop still runs an empty task in its place, so a
   /// frame stays requested. \return false if the call has begun or was cleared before.

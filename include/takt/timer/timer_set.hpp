@@ -50,7 +50,7 @@ class timer_set {
 
   /// Constructs an empty set. \throws std::invalid_argument, with the value and the limit, for
   /// invalid options.
-  explicit timer_set(const options_type& chosen = {}) : order_(chosen) {}
+  explicit timer_set(const options_type& options = {}) : order_(options) {}
   timer_set(const timer_set&) = delete;
   timer_set& operator=(const timer_set&) = delete;
 

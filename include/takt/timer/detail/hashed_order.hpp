@@ -38,7 +38,7 @@ class hashed_order {
   using options_type = hashed_wheel_options;
 
   /// \throws std::invalid_argument for options that do not fit, with the value and the limit.
-  explicit hashed_order(const options_type& chosen);
+  explicit hashed_order(const options_type& options);
 
   /// Makes room for the places below `places`. Strong guarantee.
   void reserve(std::size_t places) { hints_.reserve(places); }

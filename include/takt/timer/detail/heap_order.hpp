@@ -39,8 +39,8 @@ class heap_order {
     std::size_t near = 4096;
   };
 
-  explicit heap_order(const options_type& chosen) noexcept
-      : near_(chosen.near), limit_(chosen.near) {}
+  explicit heap_order(const options_type& options) noexcept
+      : near_(options.near), limit_(options.near) {}
 
   /// Makes room for the places below `places`. Strong guarantee. \throws std::bad_alloc;
   /// std::length_error beyond some 2^31 places.

@@ -35,7 +35,7 @@ class wheel_order {
   /// There is nothing to choose.
   struct options_type {};
 
-  explicit wheel_order(const options_type& /*chosen*/) noexcept : hints_(levels * slots + 2) {}
+  explicit wheel_order(const options_type& /*options*/) noexcept : hints_(levels * slots + 2) {}
 
   /// Makes room for the places below `places`. Strong guarantee.
   void reserve(std::size_t places) { hints_.reserve(places); }
