@@ -1,9 +1,9 @@
 // A program whose services start in order, run until a signal arrives, and stop in reverse order.
-#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 
 #include <takt/takt.hpp>
@@ -28,7 +28,7 @@ int main() {
                           }));
                         },
                     .shutdown = [] {},  // its timer ends with `timers`
-                    .await_end = [](auto, auto) { return true; }});
+                    .await_end = [](auto, const auto&) { return true; }});
 
   const takt::stop_report report = app.run(5s, signals);
   std::printf("signal %d after at least 3 beats; %s\n", signals.first(),

@@ -1,8 +1,8 @@
 // The program and the snippets of README.md.
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <vector>
 

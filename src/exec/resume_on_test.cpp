@@ -202,7 +202,8 @@ void expect_bounded_stack(Executor& on) {
 
 TEST(resume_on, a_million_hops_that_the_caller_runs_need_little_stack) {
   const auto with = [](takt::rejection_policy policy) {
-    return takt::thread_pool_options{.core_threads = 1, .queue_capacity = 0, .rejection = policy};
+    return takt::thread_pool_options{
+        .core_threads = 1, .queue_capacity = 0, .rejection = std::move(policy)};
   };
   thread_pool caller_runs{with(takt::rejection_policy::caller_runs())};
   busy hold(caller_runs, 1);

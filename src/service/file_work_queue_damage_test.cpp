@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -98,6 +99,8 @@ TEST_F(file_work_queue_damage, costs_one_item_if_it_is_skipped) {
   const std::string whole = contents_of(file());
   const std::vector<std::size_t> at = records();
   const std::set<std::string> all{"0", "1", "2", "3", "4", "5"};
+  const std::map<std::string, std::string> data_of{{"0", "of it"}, {"1", "one"},   {"2", "two"},
+                                                   {"3", "three"}, {"4", "of it"}, {"5", ""}};
   std::size_t record = 0;
   for (std::size_t byte = 0; byte < at[8]; ++byte) {
     write(file(), whole);
@@ -108,7 +111,8 @@ TEST_F(file_work_queue_damage, costs_one_item_if_it_is_skipped) {
     if (byte >= at[0]) {
       if (record < 5) keys.erase(std::to_string(record));
       if (record == 6) keys.erase("5");
-      completed.erase(record == 0 || record == 5 ? "0" : record == 2 || record >= 6 ? "2" : "none");
+      if (record == 0 || record == 5) completed.erase("0");
+      if (record == 2 || record >= 6) completed.erase("2");
     }
     for (const bool first : {true, false}) {
       const file_work_queue list(file(), first ? skip : at_close);
@@ -123,11 +127,7 @@ TEST_F(file_work_queue_damage, costs_one_item_if_it_is_skipped) {
       ASSERT_EQ(std::set<std::string>(done.begin(), done.end()), completed) << byte;
       ASSERT_EQ(list.metadata(), "options");
       for (const work_item& item : list.incomplete()) {
-        ASSERT_EQ(item.data, item.key == "1"   ? "one"
-                             : item.key == "2" ? "two"
-                             : item.key == "3" ? "three"
-                             : item.key == "5" ? ""
-                                               : "of it");
+        ASSERT_EQ(item.data, data_of.at(item.key));
       }
     }
   }

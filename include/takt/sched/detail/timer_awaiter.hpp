@@ -14,6 +14,7 @@
 #include <takt/sched/detail/timer_driver.hpp>
 #include <takt/sched/due_time.hpp>
 #include <takt/task/detail/awaiter_base.hpp>
+#include <takt/task/future.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace detail {

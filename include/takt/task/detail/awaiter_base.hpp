@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <takt/base/config.hpp>
+#include <takt/fwd.hpp>  // future: complete where these templates are instantiated
 #include <takt/task/detail/future_state.hpp>
-#include <takt/task/future.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace detail {

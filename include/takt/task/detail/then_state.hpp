@@ -10,9 +10,9 @@
 
 #include <takt/base/config.hpp>
 #include <takt/base/detail/intrusive_ptr.hpp>
+#include <takt/fwd.hpp>  // future: complete where these templates are instantiated
 #include <takt/task/detail/callable.hpp>
 #include <takt/task/detail/future_state.hpp>
-#include <takt/task/future.hpp>
 
 namespace takt::inline TAKT_ABI {
 namespace detail {
