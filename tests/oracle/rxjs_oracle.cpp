@@ -221,7 +221,7 @@ class actions_oracle {
   explicit actions_oracle(oracle::script script) : script_(std::move(script)) {
     for (const auto& [id, parts] : script_.tasks) {
       task& t = tasks_[id];
-      t.executor = parts.at(1).at(0);
+      t.where = parts.at(1).at(0);
       t.delay = time_of(parts.at(2));
       t.runs = std::stoi(parts.at(3));
       t.ops = oracle::operations(parts);
@@ -280,7 +280,7 @@ class actions_oracle {
       return;
     }
     auto made =
-        home_->scheduler(t.executor)
+        home_->scheduler(t.where)
             .schedule(
                 delay, [this, id](takt::rx::action<int>& self, int s) { body(id, &self, s); },
                 state);
