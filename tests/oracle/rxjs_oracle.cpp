@@ -279,11 +279,8 @@ class actions_oracle {
       t.handle->schedule(delay, state);
       return;
     }
-    auto made =
-        home_->scheduler(t.where)
-            .schedule(
-                delay, [this, id](takt::rx::action<int>& self, int s) { body(id, &self, s); },
-                state);
+    auto made = home_->scheduler(t.where).schedule(
+        delay, [this, id](takt::rx::action<int>& self, int s) { body(id, &self, s); }, state);
     if (!t.handle) t.handle = made;
   }
 
