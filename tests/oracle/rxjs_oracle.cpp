@@ -444,9 +444,8 @@ class marbles_oracle {
 
   static std::string text(const takt::rx::marble& m) {
     using takt::rx::marble_kind;
-    return text_of(m.time) + (m.kind == marble_kind::next    ? "=" + m.symbol
-                              : m.kind == marble_kind::error ? "#"
-                                                             : "|");
+    if (m.kind == marble_kind::next) return text_of(m.time) + "=" + m.symbol;
+    return text_of(m.time) + (m.kind == marble_kind::error ? "#" : "|");
   }
   static std::string text(const takt::rx::subscription_times& s) {
     return text_of(s.subscribed) + "^" + text_of(s.unsubscribed) + "!";
