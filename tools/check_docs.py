@@ -76,6 +76,8 @@ def check(root):
             if re.match(r"\w+:", link):
                 continue
             path, _, anchor = link.partition("#")
+            if not path and name.startswith("docs/"):
+                found.append(f"{name}: {link} without its file: doxygen does not find it")
             target = file.parent / path if path else file
             if not target.exists():
                 found.append(f"{name}: there is no {link}")
@@ -93,6 +95,7 @@ def self_test():
              ({"tests/model/a.cpp": "TEST(a, b) {}", "c.md": "`a.b@pct:3:1:7`"}, None), ({"c.md": "'a.b#2@dfs:1'"}, "no model check a.b"),
              ({"src/a/a.cpp": "int who;  // waits\n"}, None), ({"src/a/a.cpp": "// Who waits.\n"}, "src/a/a.cpp:1: 'Who'"),
              ({"include/a.hpp": 'fail("nobody waits");\n'}, "'nobody'"), ({"docs/b.md": "## The C\nIt is told.\n"}, "'is told'"),
+             ({"docs/b.md": "## The C\n[x](#the-c)\n"}, "#the-c without its file"),
              ({"docs/b.md": "## The C\n[x](none.md)\n"}, "there is no none.md")]
     for changes, expected in cases:
         with tempfile.TemporaryDirectory() as root:
