@@ -167,7 +167,7 @@ timer_id wheel_core::insert(due_time due, task& t, any_executor executor,
                             const timer_request& options) {
   const bool relative = options_.stamp == timer_stamp::timer && due.is_delay() &&
                         due.delay() > nanoseconds(0) &&  // else it begins, and ends, now
-                        !harness_.observed();            // who is told when it is due
+                        !harness_.observed();            // the observer gets its due time
   const time_point now = relative ? time_point() : time_.now();
   time_point deadline;
   nanoseconds ahead{};

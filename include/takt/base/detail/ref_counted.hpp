@@ -34,8 +34,8 @@ class ref_counted {
  public:
   /// Adds `count` references. The caller owns one.
   void retain(std::size_t count = 1) noexcept {
-    references_.fetch_add(count,
-                          std::memory_order_relaxed);  // relaxed: the caller owns a reference
+    // relaxed: the caller owns a reference
+    references_.fetch_add(count, std::memory_order_relaxed);
   }
   /// Drops several references; the caller owns at least one more.
   void give_up(std::size_t references) noexcept {
